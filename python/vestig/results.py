@@ -512,20 +512,28 @@ class PruneReport(_Value, frozen=True, kw_only=True):
 
 
 class StoredSecret(_Value, frozen=True, kw_only=True):
-    """A memory that holds secrets, or whose events do, and the rules by which they were found."""
+    """A memory that holds secrets, or whose events do, or an item whose value or key does, by
+    `scope` and `key` (secrets masked); and the rules by which they were found."""
 
-    memory_id: str
+    memory_id: str | None = None
+    key: str | None = None
+    scope: str | None = None
     rules: tuple[MaskedSecret, ...]
 
 
 class SecretsReport(SequenceResult[StoredSecret], frozen=True, kw_only=True):
-    """Secrets in what is stored, the sequence of the memories that hold them. `evaluated`: how many
-    memories were looked at; `fixed`: how many of them were forgotten, after the masked text had
-    taken over where the memory still counted; `errors`: those that could not be."""
+    """Secrets in what is stored, the sequence of the memories and items that hold them.
+
+    `evaluated`: how many memories were looked at; `fixed`: how many of them were forgotten, after
+    the masked text had taken over where the memory still counted. `items_evaluated`: how many
+    items were; `items_fixed`: how many got the masked value. `errors`: what could not be masked.
+    """
 
     found: tuple[StoredSecret, ...]
     evaluated: int
     fixed: int = 0
+    items_evaluated: int = 0
+    items_fixed: int = 0
     errors: tuple[ItemError, ...] = ()
     dry_run: bool = False
     seq: int

@@ -113,12 +113,13 @@ class Admin:
         self, fix: bool = False, dry_run: bool = False, *, namespace: str | None = None
     ) -> SecretsReport:
         """Finds passwords, keys and tokens in what is stored: in texts, names, metadata, questions,
-        claims and events, of expired memories too.
+        claims and events, of expired memories too, and in the values of items.
 
         Args:
             fix: Let the masked text of each take over as an update does, at its time and from its
                 source, and forget the memory that holds the secret, pinned ones too; what is
-                expired is only forgotten. What was interrupted goes on in the next run.
+                expired is only forgotten. Values of items are masked where they stand. What was
+                interrupted goes on in the next run.
             dry_run: Say what would be masked and forgotten and keep everything.
             namespace: The namespace to act in instead of the store's own.
 

@@ -73,7 +73,8 @@ class SecretsRequest(Request, frozen=True, kw_only=True):
         Flag(
             "Let the masked text of each take over as an update does, at its time and from its"
             " source, and forget the memory that holds the secret, pinned ones too; what is expired"
-            " is only forgotten. What was interrupted goes on in the next run.",
+            " is only forgotten. Values of items are masked where they stand. What was interrupted"
+            " goes on in the next run.",
             "--fix",
         ),
     ] = False

@@ -111,15 +111,22 @@ def commit(
     arguments: Mapping[str, Any],
     secrets: tuple[str, ...] = (),
     kind: type[CommitRequest] | None = None,
+    *,
+    key: str | None = None,
+    whole: bool = False,
 ) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception.
 
     Args:
         secrets: rules of those that were masked in the arguments before.
         kind: the declaration of the arguments; None = of one text.
+        key: that of a stored memory, which a caller may not be able to give; None = the arguments
+            have it.
+        whole: no text is too short or too long.
     """
     with session.operation("commit", without_store="make"):
-        item = _prepare(session, arguments, kind=kind)
+        item = _prepare(session, arguments, whole=whole, kind=kind)
+        item.key = item.key if key is None else key
         item.secrets += secrets
         _enter(session, item)
         with VectorsAhead(session) as ahead:

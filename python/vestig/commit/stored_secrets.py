@@ -7,12 +7,13 @@ from typing import Any, Final, NamedTuple
 
 from vestig.calls.declaration import checked
 from vestig.calls.filter import NO_FILTER
+from vestig.calls.items import json_value, value_text
 from vestig.calls.memories import DeprecateRequest, ForgetRequest, StateRequest
 from vestig.calls.upkeep import SecretsRequest
 from vestig.commit import pipeline
 from vestig.commit.text import normalise
 from vestig.commit.update import successor_fields
-from vestig.errors import VestigError
+from vestig.errors import ConflictError, VestigError
 from vestig.firewall.secrets import counted, masked_text, without_secrets
 from vestig.memories import forget as forgetting
 from vestig.memories import states
@@ -20,6 +21,8 @@ from vestig.memories.forget import RunJobs
 from vestig.memories.selection import selected_ids
 from vestig.results import SecretsReport, StoredSecret
 from vestig.session.session import Session
+from vestig.store.records import item_rows
+from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
 from vestig.types import Event, EventType, ItemError, Memory, Status
 
@@ -30,6 +33,16 @@ _READ_AT_ONCE: Final = 500
 _FIELDS: Final = ("content", "author", "title", "metadata", "keywords", "pinned_reason")
 
 
+class _FoundItem(NamedTuple):
+    item: ItemRow
+    rules: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its key without secrets."""
+        return masked_text(self.item.key)[0]
+
+
 class _Found(NamedTuple):
     memory: Memory
     events: list[Event]
@@ -37,15 +50,20 @@ class _Found(NamedTuple):
 
 
 def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> SecretsReport:
-    """Looks at every memory of a namespace, expired ones too. With `fix` the masked text of each
-    that has a secret takes over, and the memory is forgotten."""
+    """Looks at every memory and item of a namespace, expired ones too. With `fix` the masked text
+    of each memory that has a secret takes over, and the memory is forgotten; values of items are
+    masked where they stand."""
     space = session.in_namespace(asked.namespace)
     with session.operation("secrets", without_store="make"):
+        with session.ledger.read() as view:
+            rows = item_rows.below(view, space, None)
+        items = [_FoundItem(row, rules) for row in rows if (rules := _rules_of_item(row))]
         ids = selected_ids(session, space, NO_FILTER)
         found = _found(session, space, ids)
-        done, errors = list[str](), list[ItemError]()
+        done, errors, items_fixed = list[str](), list[ItemError](), 0
         if asked.fix and not asked.dry_run:
-            for index, one in enumerate(found):
+            items_fixed = _mask_items(session, space, items, errors)
+            for index, one in enumerate(found, len(items)):
                 try:
                     _take_over(session, space, one)
                     done.append(one.memory.id)
@@ -58,15 +76,70 @@ def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> Se
         with session.ledger.read() as view:
             seq = view.seq
     return SecretsReport(
-        found=tuple(
-            StoredSecret(memory_id=one.memory.id, rules=counted(one.rules)) for one in found
+        found=(
+            *(
+                StoredSecret(key=one.name, scope=one.item.scope, rules=counted(one.rules))
+                for one in items
+            ),
+            *(StoredSecret(memory_id=one.memory.id, rules=counted(one.rules)) for one in found),
         ),
         evaluated=len(ids),
         fixed=len(done),
+        items_evaluated=len(rows),
+        items_fixed=items_fixed,
         errors=tuple(errors),
         dry_run=asked.dry_run,
         seq=seq,
     )
+
+
+# --- items -------------------------------------------------------------------------------------
+
+
+def _rules_of_item(row: ItemRow) -> tuple[str, ...]:
+    """Rules of the secrets in value and key of an item."""
+    labels = [row.key]
+    return without_secrets({"value": json_value(row.value), "labels": labels}, "mask").rules
+
+
+def _masked_value(row: ItemRow) -> str:
+    """The value of an item, as JSON, with a marker in the place of each secret.
+
+    Raises:
+        ValidationError: with the markers it is too long.
+    """
+    clean = without_secrets({"value": json_value(row.value)}, "mask")
+    return value_text("value", clean.arguments["value"]) if clean.rules else row.value
+
+
+def _mask_items(
+    session: Session, space: str, found: Sequence[_FoundItem], errors: list[ItemError]
+) -> int:
+    """Masks the values of these items and says how many. Adds what cannot be masked to the
+    errors."""
+    places: list[tuple[str | None, str]] = []
+    for index, one in enumerate(found):
+        try:
+            if masked_text(one.item.key)[1]:
+                raise ConflictError(
+                    "its key holds a secret, and no marker can stand there; delete the item, and"
+                    " put its value under another key"
+                )
+            _masked_value(one.item)
+            places.append((one.item.scope, one.item.key))
+        except VestigError as error:
+            message = f"item {one.name}: {error}"
+            errors.append(ItemError(index=index, code=error.code, message=message))
+
+    def select(view: LedgerView) -> list[tuple[ItemRow, str]]:
+        rows = (item_rows.find(view, space, *place) for place in places)
+        masked = ((row, _masked_value(row)) for row in rows if row is not None)
+        return [(row, value) for row, value in masked if value != row.value]
+
+    return forgetting.replace_values(session, space, select) if places else 0
+
+
+# --- memories ----------------------------------------------------------------------------------
 
 
 def _found(session: Session, space: str, ids: Sequence[str]) -> list[_Found]:
@@ -122,7 +195,8 @@ def _take_over(session: Session, space: str, found: _Found) -> None:
         # the same text can be stored only where it is withdrawn
         withdrawn = {"id": memory.id, "reason": _REASON, "namespace": space}
         states.deprecate(session, checked(DeprecateRequest, withdrawn))
-    outcome = pipeline.commit(session, fields)
+    # the key of a part of an item's text is none that a caller can give, and markers make it longer
+    outcome = pipeline.commit(session, fields, key=fields.pop("key", None), whole=True)
     if memory.status is Status.ARCHIVED and outcome.memory_id is not None:
         archived = {"id": outcome.memory_id, "namespace": space}
         states.simple(session, "archive", checked(StateRequest, archived))

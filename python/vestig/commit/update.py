@@ -229,7 +229,7 @@ def _rewrite(
     }
     with session.operation("update", without_store="make"):
         kind = None if parts is None else CommitStructuredRequest
-        outcome = pipeline.commit(session, fields, secrets, kind)
+        outcome = pipeline.commit(session, fields, secrets, kind, key=fields.pop("key", None))
     assert outcome.memory_id is not None, "strict commits have a memory"
     if outcome.seq is None:
         # nothing but what the store printed of memories came in

@@ -22,14 +22,17 @@ def mask_restored(session: Session) -> list[str]:
     warning where there were some."""
     with session.ledger.read() as view:
         spaces = view.namespaces()
-    fixed, warnings = 0, list[str]()
+    fixed, items, warnings = 0, 0, list[str]()
     for space in spaces:
         report = secrets(session, SecretsRequest(fix=True, namespace=space), run_jobs=enrich_inline)
         fixed += report.fixed
+        items += report.items_fixed
         warnings += [f"a secret could not be masked: {error.message}" for error in report.errors]
     if fixed:
         warnings.append(
             f"{fixed} memories held secrets: masked texts stand in their place, and they are"
             " forgotten"
         )
+    if items:
+        warnings.append(f"the values of {items} items held secrets, which are masked")
     return warnings

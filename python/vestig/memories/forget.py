@@ -95,6 +95,23 @@ def delete_items(session: Session, asked: DeleteRequest, *, run_jobs: RunJobs) -
         return _forgotten(session, space, select, how, run_jobs)
 
 
+def replace_values(
+    session: Session, space: str, select: Callable[[LedgerView], list[tuple[ItemRow, str]]]
+) -> int:
+    """Puts other values (JSON) in the place of those of the selected items, and proves that no byte
+    of these stays; returns how many."""
+    with session.freeing_space():
+        with session.ledger.write(session.now_us(), make=False) as txn:
+            values, seq = select(txn), txn.seq + 1
+            if not values:
+                return 0
+            removed = txn.forget(space, [], actor=None, values=values)
+        session.drop_cached(seq)
+        catch_up(session, [])
+        prove(session, {seq: removed.runs})
+    return len(values)
+
+
 class _Selected(NamedTuple):
     """Holds the items and memories that a forgetting removes, texts of the items among these."""
 

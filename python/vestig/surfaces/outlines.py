@@ -166,8 +166,9 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "housekeeping secrets": Outline(
         "store",
-        "Secrets in memories that are stored: ids and rules, no text. With --fix the masked text of"
-        " each takes over, and no byte of the secret stays. An interrupted run is safe to repeat.",
+        "Secrets in memories and items that are stored: ids or keys, rules, no text. With --fix the"
+        " masked text of each takes over, and no byte of the secret stays. An interrupted"
+        " run is safe to repeat.",
     ),
     "housekeeping prune": Outline(
         "store",

@@ -254,6 +254,26 @@ def put(
         link.replaced("items", old, values)
 
 
+def replace(
+    removal: Removal, values: Iterable[tuple[ItemRow, str]], seq: int, now_us: int
+) -> set[str]:
+    """Writes these values (JSON) as the next versions of their rows, and gives those that stood
+    there."""
+    texts: set[str] = set()
+    for item, value in values:
+        old = fetch(removal.conn, f'{_SELECT} WHERE "row" = ?', (item.row,))[0]
+        new, gone = list(old), list(old)
+        new[_AT["salt"]], new[_AT["seq"]] = chain.Salts().take(), seq
+        new[_AT["version"]], new[_AT["value"]] = item.version + 1, value
+        new[_AT["updated_us"]] = now_us
+        put(removal.conn, removal.link, tuple(new), old)
+        gone[_AT["key"]] = None  # it stays
+        removal.removed_rows.append(("items", tuple(gone)))
+        removal.counts["items"] += 1
+        texts.add(item.value)
+    return texts
+
+
 def empty(removal: Removal, items: Sequence[ItemRow], seq: int) -> set[str]:
     """Takes key and value from these rows, and gives the texts that stood there; what is left says
     that the id was deleted."""

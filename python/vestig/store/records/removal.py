@@ -433,12 +433,13 @@ def remove(
     *,
     items: Sequence[item_rows.ItemRow] = (),
     documents: Collection[int] | None = None,
+    values: Sequence[tuple[item_rows.ItemRow, str]] = (),
     keep_summaries: bool = False,
 ) -> Removed:
     """Removes these memories (id → row), the claims that a language model read out of them alone,
     the summaries that cover any of these unless they are kept, and everything that is about them
     alone but for the entities and sources (table, row) that are to be kept; and the values of these
-    items.
+    items. `values`: what stands in the place of the values of further items.
 
     Of documents whose passages are all gone, the path, size and time of the file stay, so that the
     next import knows the file; not so of the versions (rows) in `documents`. None: no document
@@ -457,6 +458,7 @@ def remove(
     numbers = sorted(rows.values())
     removal.remove_belongings("memories", numbers)
     texts = _texts(removal, numbers) | item_rows.empty(removal, items, fields.seq)
+    texts |= item_rows.replace(removal, values, fields.seq, fields.recorded_us)
     _remove_quotes(removal, fields.namespace, texts)
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)

@@ -148,10 +148,12 @@ class WriteTransaction(LedgerView):
         actor: str | None,
         items: Sequence[item_rows.ItemRow] = (),
         documents: Sequence[str] = (),
+        values: Sequence[tuple[item_rows.ItemRow, str]] = (),
         keep_summaries: bool = False,
     ) -> removal.Removed:
         """Removes these memories and all that belongs to them, with the summaries that cover them
-        unless these are kept, and the values of these items. Instead of `apply`, once.
+        unless these are kept, and the values of these items; of others the values, in the place of
+        which `values` has what is to stand there. Instead of `apply`, once.
 
         Of a document whose passages are all gone, it stays known that its file was read, but for
         that of the versions (ids of sources) in `documents`.
@@ -178,6 +180,7 @@ class WriteTransaction(LedgerView):
                 fields,
                 items=items,
                 documents=set(sources.values()),
+                values=values,
                 keep_summaries=keep_summaries,
             )
             self.close_link(link)

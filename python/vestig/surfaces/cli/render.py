@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         PruneReport,
         RebuildReport,
         SecretsReport,
+        StoredSecret,
         StoreStats,
     )
     from vestig.store.upkeep.destroy import StoreFiles
@@ -537,16 +538,27 @@ _ERRORS_SHOWN: Final = 5
 
 
 def stored_secrets(report: SecretsReport, args: Args) -> str:
-    """Ids and rules of memories that hold secrets, and how many were masked; no text of theirs."""
+    """Ids of memories, keys of items that hold secrets, their rules, and how many were masked; no
+    text of theirs."""
     rows = (
-        (one.memory_id, ", ".join(f"{rule.count} × {rule.rule}" for rule in one.rules))
+        (_holder(one), ", ".join(f"{rule.count} × {rule.rule}" for rule in one.rules))
         for one in report.found
     )
-    head = f"{_memories(range(report.evaluated))} looked at, {len(report.found)} with secrets"
+    items = f"{report.items_evaluated} item{'' if report.items_evaluated == 1 else 's'}"
+    head = f"{_memories(range(report.evaluated))} and {items} looked at"
+    head += f", {len(report.found)} with secrets"
     if args.get("fix"):
-        head += ", all would be masked" if report.dry_run else f", {report.fixed} masked"
+        masked = report.fixed + report.items_fixed
+        head += ", all would be masked" if report.dry_run else f", {masked} masked"
     lines = [head, _table(rows), *(f"not masked: {error.message}" for error in report.errors)]
     return "\n".join(line for line in lines if line)
+
+
+def _holder(found: StoredSecret) -> str:
+    """Return the id of a memory, or the key of an item with its scope."""
+    if found.key is None:
+        return str(found.memory_id)
+    return f"item {json_line(found.key)}" + ("" if found.scope is None else f" of {found.scope}")
 
 
 def pruned(report: PruneReport, _: Args) -> str:
