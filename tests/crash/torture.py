@@ -31,6 +31,7 @@ TRIALS: Final = {
     "disks": ("trials", "full_disks", 20),
     "crowd": ("crowd", "crowd", 60),
     "models": ("models", "models", 1_000),
+    "documents": ("document_kills", "document_kills", 100),
 }
 
 
