@@ -67,7 +67,8 @@ def test_a_tenant_from_its_making_to_its_end(command: Command, tmp_path: Path) -
     assert command("count", "--tenant", "kiosk-2")[1]["count"] == 2
     code, problem, _ = command("tenant", "drop", "kiosk")
     assert code in (1, 2)
-    assert command("tenant", "drop", "kiosk", "--yes")[0] == 0
+    dropped = command("tenant", "drop", "kiosk", "--yes", text=True)
+    assert dropped[:2] == (0, "kiosk was removed for good\n")
     code, problem, _ = command("tenant", "show", "kiosk")
     assert (code, problem["type"].endswith(":not-found")) == (1, True)
 
@@ -83,6 +84,22 @@ def test_fleet_doctor_names_what_it_finds(command: Command, database: Database) 
     assert code == 1
     assert "frozen-one is frozen" in [one["detail"] for one in report["findings"]]
     database.drop("frozen-one")
+
+
+def test_doctor_looks_at_the_copy_of_a_tenant(command: Command) -> None:
+    command("fleet", "init")
+    command("tenant", "create", "pier")
+    command("add", "The pier is closed in a storm", "--tenant", "pier")
+    code, report, _ = command("doctor", "--tenant", "pier")
+    assert code == 0, report
+    assert {one["level"] for one in report["findings"]} == {"ok"}
+
+
+def test_an_address_without_a_tenant_asks_for_its_name(command: Command) -> None:
+    code, problem, _ = command("count")
+    assert code == 2
+    assert "--tenant" in problem["detail"]
+    assert "vestig tenant list" in problem["detail"]
 
 
 def test_a_folder_is_no_address(command: Command, tmp_path: Path) -> None:

@@ -438,3 +438,11 @@ def test_states_have_commands_of_their_own(vestig: Vestig, ids: list[str]) -> No
     assert again.code == 1
     assert "becomes a new memory that names it in `revives`" in again.err
     assert "a new tower" in vestig("history", ids[0]).out
+
+
+def test_the_short_spelling_of_recursive(vestig: Vestig, tmp_path: Path) -> None:
+    inside = tmp_path / "notes" / "harbour"
+    inside.mkdir(parents=True)
+    (inside / "crane.md").write_text("# Crane\n\nThe crane lifts nine tonnes.\n")
+    assert vestig("import", str(tmp_path / "notes"), "-r").code == 0
+    assert "nine tonnes" in vestig("recall", "how much does the crane lift?").out

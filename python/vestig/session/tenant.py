@@ -32,8 +32,15 @@ def tenant_name(tenant: object) -> str:
     """The name of a tenant.
 
     Raises:
-        ValidationError: it is none.
+        ValidationError: it is none, or none is named.
     """
+    if tenant is None:
+        raise ValidationError(
+            "tenant",
+            None,
+            "the name of one, for the store is an address of PostgreSQL",
+            "name it with --tenant, tenant=… or store.tenant; `vestig tenant list` shows all",
+        )
     try:
         return check_tenant(tenant)
     except ValueError as error:

@@ -207,6 +207,7 @@ def _metavar(param: Argument) -> str | None:
 # Other spellings of options, in every command that has them.
 _SHORT_FLAGS: Final = {
     "--limit": ("-n",),
+    "--recursive": ("-r",),
     "--tags": ("-t", "--tag"),
     "--session-ids": ("--session",),
     "--sources": ("--source",),

@@ -42,17 +42,31 @@ def plain_configuration(folder: Path) -> Config:
 
 
 def open_store(config: Config, **options: Any) -> Vestig:
-    """An open store; options are those of `OpenRequest`."""
+    """An open store; options are those of `open_session`."""
     from vestig.api.store import Vestig
 
     return Vestig(open_session(config, **options))
 
 
-def open_session(config: Config, **options: Any) -> Session:
-    """Return what `open_store` wraps."""
+def open_session(config: Config, *, read_only: bool = False, **options: Any) -> Session:
+    """Return what `open_store` wraps; options are those of `OpenRequest`.
+
+    Args:
+        config: which store, and how.
+        read_only: change no file of a folder. The copy of a tenant follows PostgreSQL all the same.
+        options: passed on.
+    """
     from vestig.calls.opening import OpenRequest
+    from vestig.config.files import is_address
     from vestig.registry import make_embedder
     from vestig.session import opening
 
     embedder = make_embedder(config.settings.embedding)
-    return opening.open_session(OpenRequest(config=config, embedder=embedder, **options))
+    return opening.open_session(
+        OpenRequest(
+            config=config,
+            embedder=embedder,
+            read_only=read_only and not is_address(config.settings.store.path),
+            **options,
+        )
+    )

@@ -100,6 +100,10 @@ def _text(found: TenantReport, _: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _dropped(found: TenantReport, _: Mapping[str, Any]) -> str:
+    return f"{found.tenant} was removed for good"
+
+
 def _texts(found: Iterable[TenantReport], _: Mapping[str, Any]) -> str:
     return "\n".join(map(_line, found)) or "no tenants"
 
@@ -110,14 +114,17 @@ def _findings(report: FleetReport, _: Mapping[str, Any]) -> str:
 
 
 def _of_one(
-    name: str, run: Callable[[Call], Any], *options: Argument, document: str = "tenant"
+    name: str,
+    run: Callable[[Call], Any],
+    *options: Argument,
+    text: Callable[[TenantReport, Mapping[str, Any]], str] = _text,
 ) -> Operation:
     return Operation(
         name=name,
         options=options,
         run=run,
-        document=document,
-        text=_text,
+        document="tenant",
+        text=text,
         needs_store=False,
         offered=False,
     )
@@ -149,7 +156,7 @@ OPERATIONS: Final = (
     _of_one("tenant up", _up, _NAME, _FOLDER),
     _of_one("tenant down", _down, _NAME, _FOLDER),
     _of_one("tenant snapshot", _snapshot, _NAME),
-    _of_one("tenant drop", _drop, _NAME, YES),
+    _of_one("tenant drop", _drop, _NAME, YES, text=_dropped),
     _of_all("fleet init", _init, lambda _: 0),
     _of_all(
         "fleet doctor",

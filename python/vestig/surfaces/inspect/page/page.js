@@ -42,9 +42,15 @@ const graphLink = (id, text) => link(`graph?${new URLSearchParams({ ids: id })}`
 const facts = (pairs) => el("dl", {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
   .flatMap(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, value)]));
 
+// Numbers and words in capitals, such as a status, stay on one line.
+function cellAttributes(cell) {
+  if (typeof cell === "number") return { class: "number" };
+  return /^[A-Z_]{1,20}$/.test(cell) ? { class: "word" } : { dir: "auto" };
+}
+
 function table(heads, rows) {
   const head = el("tr", {}, heads.map((one) => el("th", { scope: "col" }, one)));
-  const body = rows.map((row) => el("tr", {}, row.map((cell) => el("td", typeof cell === "number" ? { class: "number" } : { dir: "auto" }, typeof cell === "number" ? String(cell) : cell))));
+  const body = rows.map((row) => el("tr", {}, row.map((cell) => el("td", cellAttributes(cell), typeof cell === "number" ? String(cell) : cell))));
   return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
 }
 
