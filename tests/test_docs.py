@@ -37,6 +37,11 @@ def pages_with(*languages: str) -> list[Path]:
     return [p for p in PAGES if any(b.language in languages for b in documents.blocks(read(p)))]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_a_page_begins_with_its_title(page: Path) -> None:
+    assert read(page).startswith("# ")
+
+
 def test_documents_have_examples() -> None:
     assert README in pages_with("python")
     assert README in pages_with("console")

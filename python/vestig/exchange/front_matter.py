@@ -37,7 +37,7 @@ def front_matter(text: str) -> FrontMatter:
     Example:
         >>> found = front_matter("---\\ntitle: Boats\\ntags: [sea]\\n---\\nLarch floats.")
         >>> found.title, found.tags, found.body
-        ('Boats', ('sea',), 37)
+        ('Boats', ('sea',), 33)
     """
     block = _BLOCK.match(text, 0, _CHARS_MAX)
     if block is None:
