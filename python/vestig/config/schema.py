@@ -200,7 +200,7 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
     ] = NearDuplicateSettings()
 
 
-class DocumentSettings(Section, frozen=True, kw_only=True):
+class DocumentSettings(Stage, frozen=True, kw_only=True):
     passage_chars: Annotated[
         int,
         msgspec.Meta(ge=200, le=4000),
@@ -221,7 +221,7 @@ class SimilarSettings(Section, frozen=True, kw_only=True):
     ] = 0.5
 
 
-class UpdateSettings(Section, frozen=True, kw_only=True):
+class UpdateSettings(Stage, frozen=True, kw_only=True):
     enabled: Annotated[
         bool,
         doc(
@@ -235,7 +235,7 @@ class UpdateSettings(Section, frozen=True, kw_only=True):
     ] = 0.9
 
 
-class CognifySettings(Section, frozen=True, kw_only=True):
+class CognifySettings(Stage, frozen=True, kw_only=True):
     window_chars: Annotated[
         Count,
         doc("Most characters of consecutive passages that a language model reads at once."),
@@ -248,7 +248,7 @@ class CognifySettings(Section, frozen=True, kw_only=True):
     ] = 0.5
 
 
-class SummarySettings(Section, frozen=True, kw_only=True):
+class SummarySettings(Stage, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, doc("With a language model: cognify sums up the documents that it has read.")
     ] = True
@@ -352,11 +352,19 @@ class Settings(Section, frozen=True, kw_only=True):
         Prompts, doc("Prompts of your own in place of the shipped ones, by name.")
     ] = msgspec.field(default_factory=dict)
     hygiene: HygieneSettings = HygieneSettings()
-    documents: DocumentSettings = DocumentSettings()
+    documents: Annotated[DocumentSettings, doc("How files become text, and text passages.")] = (
+        DocumentSettings()
+    )
     similar: SimilarSettings = SimilarSettings()
-    updates: UpdateSettings = UpdateSettings()
-    cognify: CognifySettings = CognifySettings()
-    summaries: SummarySettings = SummarySettings()
+    updates: Annotated[
+        UpdateSettings, doc("Judgement by a language model of what a new memory replaces.")
+    ] = UpdateSettings()
+    cognify: Annotated[
+        CognifySettings, doc("Reading of turns and passages by a language model, a window a call.")
+    ] = CognifySettings()
+    summaries: Annotated[
+        SummarySettings, doc("Summaries of documents that a language model has read.")
+    ] = SummarySettings()
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()

@@ -27,8 +27,8 @@ _LISTED: Final = lazy_pattern(rf"ID: ({_ID})")
 _RELATED: Final = lazy_pattern(rf"Related: \[({_ID})\](?: \((?:signal|date)=[^()]*\))? (.*)")
 _QUOTED: Final = lazy_pattern(rf"(?:[+~] )?\[({_ID})\](.*)")
 _EXPLAINED: Final = (
-    "Reason: ", "Signals: ", "Scores: ", "Path: ", "Steps: ", "TraceRank: ", "Flags: ", "Score: ",
-    "Date: ", "Key: ",
+    "Reason: ", "Signals: ", "Above the pool: ", "Scores: ", "Path: ", "Steps: ", "TraceRank: ",
+    "Flags: ", "Score: ", "Date: ", "Key: ",
 )  # fmt: skip
 _CONTENT: Final = "Content: "
 _SEPARATOR: Final = "---"
