@@ -146,6 +146,50 @@ def test_a_summary_that_says_the_same_stays(opener: Opener) -> None:
     assert store.cognify() == CognifyReport()
 
 
+def test_a_summary_that_says_the_same_of_other_passages_covers_these(opener: Opener) -> None:
+    model = summing()
+    store = opened(opener, model)
+    first, ids = document(store, TEXTS)
+    store.cognify()
+    [old] = summaries(store)
+    store.deprecate(ids[0])
+    _, now = document(store, ["The first valve is new", *TEXTS[1:]], previous=first)
+    assert store.cognify().summaries_created == 1
+    [new] = summaries(store)
+    assert new.content == old.content
+    assert covered(store, new.id) == {now[0], now[1], now[6]}
+    assert store.cognify() == CognifyReport()
+    assert store.admin.doctor().exit_code == 0
+
+
+@pytest.mark.parametrize("stands", ["summary", "memory", "archived"])
+def test_a_text_that_stands_elsewhere_costs_nothing_else(opener: Opener, stands: str) -> None:
+    model = summing(lambda r: SUMMARY if "Valve" in r.user else {**SUMMARY, "title": "Locks"})
+    store = opened(opener, model)
+    document(store, TEXTS, title="Pumps")
+    store.cognify()
+    [old] = summaries(store)
+    if stands == "memory":
+        content = old.content
+        store.forget(old.id)
+        store.commit(content, enrich=False)
+    elif stands == "archived":
+        store.archive(old.id)
+    document(store, [f"Valve {n} of the wash house" for n in range(8)], title="Wash house")
+    document(store, [f"Lock {n} of the canal" for n in range(8)], title="Canal")
+    report = store.cognify()
+    made = summaries(store)
+    if stands == "summary":
+        assert (report.summaries_created, report.errors) == (2, ())
+        assert old.id in {one.id for one in made}
+        assert {len(store.show(one.id).sources) for one in made} == {1, 2}
+        assert store.cognify() == CognifyReport()
+    else:
+        assert (report.summaries_created, len(report.errors)) == (1, 2)
+        assert all("is stored already" in one.message for one in report.errors)
+    assert store.admin.doctor().exit_code in (0, 1)
+
+
 def test_a_summary_of_what_was_withdrawn_is_made_again(opener: Opener) -> None:
     model = summing()
     store = opened(opener, model)

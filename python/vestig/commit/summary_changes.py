@@ -21,7 +21,7 @@ from vestig.commit.vectors_ahead import embedded_as
 from vestig.errors import ModelCallError
 from vestig.ids import new_id
 from vestig.language.text_forms import CONTROL_CHARACTERS
-from vestig.memories.states import Successor, replace
+from vestig.memories.states import Replacement, Successor, replace
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.model_calls import ParsedAnswer
 from vestig.session.session import Session
@@ -179,16 +179,25 @@ class SummaryWriting:
     def _changes(
         self, view: LedgerView, item: Item, kept: KeptSummary, asked: ParsedAnswer[SummaryAnswer]
     ) -> ChangeSet | None:
-        """The rows, decided inside the transaction; None where a passage that it cites is gone."""
+        """The rows, decided inside the transaction; None where a passage that it cites is gone.
+
+        Raises:
+            ModelCallError: the text is stored already, and is no summary that is read.
+        """
         space = item.request.namespace
         now = {one.id: one.status for one in view.memories(space, kept.cited)}
         if any(now.get(id) is not Status.ACTIVE for id in kept.cited):
             return None
-        self.is_written = True
         older = [one for one in view.memories(space, self._older) if one.status is Status.ACTIVE]
-        same = next((one for one in older if one.content_hash == item.content_hash), None)
+        same = view.first_with_text(*item.text_key)
+        if same is not None and (same.kind, same.status) != (Kind.SUMMARY, Status.ACTIVE):
+            what = "is archived" if same.kind is Kind.SUMMARY else "is no summary"
+            raise ModelCallError(
+                f"the text of the summary is stored already, by {same.id}, which {what}"
+            )
+        self.is_written = True
         if same is not None:
-            return ChangeSet(namespace=space, edges=self._edges(same.id, kept))
+            return self._covering(view, same, older, kept, asked)
         rows = Rows(now_us=self._session.now_us(), model=self._session.embedder.model)
         plain = add_memory(rows, item)
         memory = msgspec.structs.replace(
@@ -201,13 +210,7 @@ class SummaryWriting:
                 "memory_count": len(kept.cited),
             },
         )
-        successor = Successor(
-            id=memory.id, t_valid_us=memory.t_valid_us, source=SOURCE, actor=asked.model
-        )
-        replaced = [
-            replace(old, successor, reason="summary", t_invalid_us=None, now_us=rows.now_us)
-            for old in older
-        ]
+        replaced = self._replaced(older, memory.id, memory.t_valid_us, asked)
         changes = rows.change_set(space)
         return msgspec.structs.replace(
             changes,
@@ -222,6 +225,46 @@ class SummaryWriting:
             patches=tuple(one.patch for one in replaced),
             supersessions=tuple(one.record for one in replaced),
         )
+
+    def _covering(
+        self,
+        view: LedgerView,
+        same: Memory,
+        older: Sequence[Memory],
+        kept: KeptSummary,
+        asked: ParsedAnswer[SummaryAnswer],
+    ) -> ChangeSet:
+        """The rows where an active summary says the same: it covers what this one cites, and no
+        passage that was withdrawn."""
+        space = same.namespace
+        covers = view.outgoing(space, EdgeType.SUMMARIZES, [same.id])
+        stored = view.memories(space, [edge.to_id for edge in covers])
+        active = {one.id for one in stored if one.status is Status.ACTIVE}
+        others = [one for one in older if one.id != same.id]
+        replaced = self._replaced(others, same.id, to_us(same.t_valid), asked)
+        return ChangeSet(
+            namespace=space,
+            edges=self._edges(same.id, kept),
+            expired_edges=tuple(edge.id for edge in covers if edge.to_id not in active),
+            events=tuple(one.event for one in replaced),
+            patches=tuple(one.patch for one in replaced),
+            supersessions=tuple(one.record for one in replaced),
+        )
+
+    def _replaced(
+        self,
+        older: Sequence[Memory],
+        id: str,
+        t_valid_us: int,
+        asked: ParsedAnswer[SummaryAnswer],
+    ) -> list[Replacement]:
+        """The rows of the summaries that this one (id) takes the place of."""
+        successor = Successor(id=id, t_valid_us=t_valid_us, source=SOURCE, actor=asked.model)
+        now_us = self._session.now_us()
+        return [
+            replace(old, successor, reason="summary", t_invalid_us=None, now_us=now_us)
+            for old in older
+        ]
 
     def _edges(self, id: str, kept: KeptSummary) -> tuple[NewEdge, ...]:
         produced = NewEdge(
