@@ -145,7 +145,11 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"Successfully deleted {command.path}"
 
     def rename(self, command: Any) -> str:
-        """Moves a file, or a folder with all that is in it."""
+        """Moves a file, or a folder with all that is in it.
+
+        It stands at its new path before it is deleted at the old one: what ends in between leaves
+        both, and loses nothing.
+        """
         old, new = _resolved(command.old_path), _resolved(command.new_path)
         if old == _ROOT:
             raise ToolError("Cannot rename the /memories directory itself")

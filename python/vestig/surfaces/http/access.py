@@ -353,4 +353,8 @@ def check_length(headers: Headers, bytes_max: int) -> None:
 
 def too_large(bytes_max: int) -> Refusal:
     """Return what a request with too long a body is told."""
-    return Refusal("too-large", f"body: expected at most {bytes_max} bytes")
+    return Refusal(
+        "too-large",
+        f"body: expected at most {bytes_max} bytes; send fewer texts or values at once, and a"
+        " longer one in parts, or from Python or the command line on the machine of the store",
+    )

@@ -19,29 +19,35 @@ _SNIPPET_CHARS: Final = 80
 
 def _put(call: Call) -> Any:
     given = dict(call.args)
-    return call.store.items.put(given.pop("key"), _value(given.pop("value")), **given)
+    return call.store.items.put(given.pop("key"), _value("value", given.pop("value")), **given)
 
 
 def _put_many(call: Call) -> Any:
     from vestig.errors import ValidationError
 
     given = dict(call.args)
-    found = _value(given.pop("items"))
+    found = _value("items", given.pop("items"))
     if not isinstance(found, list):
         raise ValidationError("items", type(found).__name__, "a JSON list of objects")
     return call.store.items.put_many(found, **given)
 
 
-def _value(text: str) -> Any:
-    """A value that reads as JSON, or the text itself."""
+def _value(field: str, text: str) -> Any:
+    """A value that reads as JSON, or the text itself.
+
+    Raises:
+        ValidationError: it reads as JSON in which an object has a name twice.
+    """
     import msgspec
 
+    from vestig.errors import ValidationError
     from vestig.json_text import RepeatedNameError, read_json
 
     try:
         return read_json(text)
-    except RepeatedNameError:
-        raise
+    except RepeatedNameError as error:
+        expected = "JSON whose objects have each name once"
+        raise ValidationError(field, str(error), expected) from error
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return text
 
@@ -101,8 +107,12 @@ def _count(report: ForgetReport) -> str:
 
 def _plan(report: ForgetReport) -> str:
     """Return what would be deleted: items, memories, and what lies outside the store."""
-    texts = f"{len(report.memory_ids)} memories that are or were their texts"
-    return f"{_count(report)} would be deleted for good, and {texts}\nNote: {report.outside}"
+    texts = len(report.memory_ids)
+    memories = "1 memory" if texts == 1 else f"{texts} memories"
+    return (
+        f"{_count(report)} would be deleted for good, with every version of the text ({memories})"
+        f"\nNote: {report.outside}"
+    )
 
 
 def _deleted(report: ForgetReport, _: Mapping[str, Any]) -> str:
