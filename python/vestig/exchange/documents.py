@@ -35,8 +35,8 @@ from vestig.store.records.reads import LedgerView
 from vestig.times import from_us, to_us
 from vestig.types import CommitOutcomeKind, ItemError, OriginType, Source
 
-# Passages of one transaction.
-_GROUP_PASSAGES: Final = 1_000
+# Passages of one transaction; those of two are held at a time.
+_GROUP_PASSAGES: Final = 250
 
 
 class DocumentFile(NamedTuple):
