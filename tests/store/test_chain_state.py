@@ -15,6 +15,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.ids import id_bytes
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.records import item_rows
 from vestig.store.records.values import UniquenessCollision
 from vestig.types import EventType, Status
 
@@ -32,6 +33,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.model: dict[str, dict[str, Any]] = {}
         self.related: set[tuple[str, str]] = set()
+        # scope and key → value, version
+        self.items: dict[tuple[str | None, str], tuple[str, int]] = {}
         self.heads: dict[int, bytes] = {}
         self.seq = 0
         self.now = NOW
@@ -179,6 +182,32 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger.touch("default", AccessTouch(memory_ids=(id,), accessed_us=self.now))
         self.model[id]["access"] += 1
 
+    @rule(scope=st.sampled_from([None, "s", "s/t"]), key=TEXTS, value=st.sampled_from("12"))
+    def put(self, scope: str | None, key: str, value: str) -> None:
+        version = self.items.get((scope, key), ("", 0))[1] + 1
+        new = made.item(key, scope=scope, value=value, version=version)
+        self.write(ChangeSet(namespace="default", items=(new,)))
+        self.items[scope, key] = value, version
+
+    @precondition(lambda self: self.items)
+    @rule(data=st.data(), value=st.sampled_from([None, "3"]))
+    def take_value(self, data: st.DataObject, value: str | None) -> None:
+        """An item goes, or another value takes the place of its own, with the proof to follow."""
+        place = list(self.items)[data.draw(st.integers(0, len(self.items) - 1))]
+        with self.ledger.write(self.now) as txn:
+            item = item_rows.find(txn, "default", *place)
+            assert item is not None
+            if value is None:
+                txn.forget("default", [], actor=None, items=[item])
+            else:
+                txn.forget("default", [], actor=None, values=[(item, value)])
+        self.seq += 1
+        with self.ledger.read() as view:
+            self.heads[self.seq] = view.head
+        version = self.items.pop(place)[1] + 1
+        if value is not None:
+            self.items[place] = value, version
+
     @rule()
     def fail(self) -> None:
         new = made.memory("never")
@@ -222,6 +251,9 @@ class LedgerMachine(RuleBasedStateMachine):
         assert self.ledger.verify_all() == []
         with self.ledger.read() as view:
             assert view.seq == self.seq
+            stored = item_rows.below(view, "default", None)
+            found = {(one.scope, one.key): (one.value, one.version) for one in stored}
+            assert found == self.items
             memories = view.memories("default", list(self.model))
             for memory, (id, entry) in zip(memories, self.model.items(), strict=True):
                 assert memory.id == id
