@@ -123,8 +123,8 @@ _HTTP: Final = "vestig.surfaces.http"
 LIMITS: Final = {
     "body_bytes_max": f"{_HTTP}.service.BODY_BYTES_MAX",
     "import_bytes_max": f"{_HTTP}.imports.IMPORT_BYTES_MAX",
-    "connections_max": f"{_HTTP}.connections.CONNECTIONS_MAX",
-    "connections_per_client_max": f"{_HTTP}.connections.CONNECTIONS_PER_CLIENT_MAX",
+    "connections_max": f"{_HTTP}.listener.CONNECTIONS_MAX",
+    "connections_per_client_max": f"{_HTTP}.listener.CONNECTIONS_PER_CLIENT_MAX",
 }
 
 
