@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import pytest
 
 import vestig
 from command_lines import run_line
+from vestig.items.put import extend
 from vestig.surfaces import wire
-from vestig.testing import FailingEmbedder, HashingEmbedder
+from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
 
 MARK = "zqmark"
 PACKAGE = Path(vestig.__file__).parent
@@ -76,9 +78,12 @@ class World:
         self.write()
         self.read()
         self.change()
+        self.documents()
+        self.items()
         self.link()
         self.move()
         self.keep_house()
+        self.read_by_a_model()
         self.fail()
 
     def failing(self, call: Callable[..., Any], *args: Any, **options: Any) -> None:
@@ -141,6 +146,28 @@ class World:
         store.deprecate(third, reason=word("reason"))
         self.failing(store.pin, third)
 
+    def documents(self) -> None:
+        store, word = self.store, self.marks.word
+        text = f"# {word('Title')}\n\n{self.marks.text()}\n"
+        made = store.add_document(text, source=word("source"), title=word("title"))
+        store.documents(scope=word("scope"))
+        store.forget_document(made.source_id, actor=word("actor"))
+        self.failing(store.add_document, " ", title=word("title"))
+        self.failing(store.forget_document, "no.such.document")
+
+    def items(self) -> None:
+        items, word = self.store.items, self.marks.word
+        key, scope = word("key"), word("scope")
+        end = datetime.now(UTC) + timedelta(days=1)
+        items.put(key, {word("name"): word("value")}, scope=scope, text=word("text"), expires=end)
+        found = items.get(key, scope=scope)
+        assert found is not None
+        extend(self.store._session, [found])
+        items.list(scope)
+        items.scopes(scope)
+        self.failing(items.put, "theme", word("value"), expected=7)
+        items.delete(key, scope=scope, actor=word("actor"))
+
     def link(self) -> None:
         graph, word = self.store.graph, self.marks.word
         a, b = (one.entity.id for one in graph.entities()[:2])
@@ -149,6 +176,7 @@ class World:
         graph.edges(a)
         graph.unlink(edge.id)
         graph.entity(a)
+        graph.neighbourhood([a], depth=1)
         graph.expand_via_entities([self.ids[0]])
         graph.expand_via_related([self.ids[0]])
         graph.rebuild_edges()
@@ -184,6 +212,15 @@ class World:
         self.metrics.append(dict(admin.metrics()))
         self.store.close()
         self.failing(self.store.count)
+
+    def read_by_a_model(self) -> None:
+        model = ScriptedModel(lambda _: self.marks.word("answer"))
+        with vestig.open(
+            self.folder / "m", embedder=HashingEmbedder(64), llm=model, config=self.config
+        ) as other:
+            other.commit(self.marks.text(), session_id=self.marks.word("session"), sequence=0)
+            other.cognify()
+            self.metrics.append(dict(other.admin.metrics()))
 
     def fail(self) -> None:
         """With an embedder that cannot be reached, deferred or not."""

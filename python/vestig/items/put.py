@@ -92,7 +92,7 @@ def put_many(
             is written.
     """
     space = session.in_namespace(namespace)
-    with session.operation("put", without_store="make"):
+    with session.operation("item_put", without_store="make"):
         check_depth(session)
         puts = [_prepared(session, space, one) for one in asked]
         if not puts:
