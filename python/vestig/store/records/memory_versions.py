@@ -168,13 +168,14 @@ def write_originals(
     seq: int,
     salts: chain.Salts,
 ) -> None:
-    """Writes, replaces or removes the original texts of these memories.
+    """Writes, replaces or removes the original texts of these memories; of several for one memory
+    the last one counts.
 
     Raises:
         NotFoundError: an id that the namespace does not hold.
     """
     rows: list[tuple[Any, ...]] = []
-    for new in texts:
+    for new in {new.memory_id: new for new in texts}.values():
         memory = nodes.row(new.memory_id)
         if new.content is not None:
             digest = sha256(new.content.encode()).digest()
