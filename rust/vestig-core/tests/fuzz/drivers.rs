@@ -26,7 +26,7 @@ use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
 use vestig_core::snapshot::{Part, Snapshot};
 use vestig_core::words;
-use vestig_core::words::names::{NameRules, Text};
+use vestig_core::words::names::NameRules;
 
 /// Whose files these are.
 pub fn identity() -> Identity {
