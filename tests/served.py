@@ -19,7 +19,7 @@ from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config, load
 from vestig.config.service_sections import ServeSettings
-from vestig.ports import Clock
+from vestig.ports import Clock, LanguageModel
 from vestig.session.opening import open_session
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.app import application
@@ -130,7 +130,11 @@ LIMITS: Final = {
 
 @contextmanager
 def serving(
-    folder: Path | None, environ: Mapping[str, str] | None = None, **serve: Any
+    folder: Path | None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    llm: LanguageModel | None = None,
+    **serve: Any,
 ) -> Iterator[Site]:
     """A server of the store in `folder` (None: in memory), with keys of `serve` and `LIMITS` as
     given."""
@@ -142,14 +146,18 @@ def serving(
     with pytest.MonkeyPatch.context() as patch:
         for name in LIMITS.keys() & serve.keys():
             patch.setattr(LIMITS[name], serve[name])
-        with serving_config(config) as site:
+        with serving_config(config, llm=llm) as site:
             yield site
 
 
 @contextmanager
-def serving_config(config: Config, clock: Clock | None = None) -> Iterator[Site]:
+def serving_config(
+    config: Config, clock: Clock | None = None, llm: LanguageModel | None = None
+) -> Iterator[Site]:
     """A server of the store that a configuration names."""
-    session = open_session(OpenRequest(config=config, embedder=HashingEmbedder(), clock=clock))
+    session = open_session(
+        OpenRequest(config=config, embedder=HashingEmbedder(), clock=clock, llm=llm)
+    )
     with Vestig(session) as store, serving_store(store) as site:
         yield site
 
