@@ -72,6 +72,7 @@ class World:
             "context": "The walls were painted green.",
             "value": {"colour": "green"},
             "keys": ["kitchen.colour"],
+            "text": "# Kitchen\n\nThe walls of the kitchen were painted green.",
         }
         self.puts = {"items": [{"key": "kitchen.colour", "value": "green"}]}
         self.ids = {"edge": edge.id, "entity": entities[0], "expire_entity": entities[0]}

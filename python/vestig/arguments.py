@@ -18,6 +18,8 @@ from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
 
 SCOPE_CHARS_MAX: Final = 200
+# Of the changes of a tenant.
+POSITION_MAX: Final = 2**53
 SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000
 LIST_ITEMS_MAX: Final = 1_000

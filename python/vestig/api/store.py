@@ -18,6 +18,7 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
+from vestig.arguments import POSITION_MAX, count_argument
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
 from vestig.calls.documents import (
@@ -234,10 +235,13 @@ class Vestig:
             always fresh.
 
         Raises:
+            ValidationError: no position.
             StoreLockedError: PostgreSQL does not answer, or has no such position.
         """
         session = self._session
         session.check_open()
+        if min_position is not None:
+            count_argument("min_position", min_position, least=0, most=POSITION_MAX)
         tenant = session.tenant
         if tenant is None:
             return None

@@ -141,7 +141,7 @@ class Values(a.Pairs, frozen=True):
         return plain_object(field, value)
 
     def schema(self, facts: a.Facts = a.NO_FACTS) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": a.JSON_VALUES}
+        return {"type": "object"}
 
 
 # --- the filter --------------------------------------------------------------------------------
