@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from world import Act, World
 
-from conversations import document
+from read_by_model import document
 from vestig.ports import ModelRequest
 from vestig.testing import ScriptedModel
 

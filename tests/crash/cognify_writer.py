@@ -16,8 +16,8 @@ from claim_writer import Statements
 from writer import open_store, say
 
 import vestig
-from conversations import QUIET, claim, document, entity, found, shown
-from conversations import say as tell
+from read_by_model import QUIET, claim, document, entity, found, shown
+from read_by_model import say as tell
 from vestig.ports import ModelRequest
 from vestig.testing import FrozenClock, ScriptedModel
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import vestig
-from conversations import QUIET, noted, shown
 from forget_checks import folder_of
+from read_by_model import QUIET, noted, shown
 from scripted import Opener
 from traces import holding
 from vestig.ports import ModelRequest

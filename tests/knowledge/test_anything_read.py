@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import vestig
-from conversations import QUIET, claim, document, entity, found, say, shown
+from read_by_model import QUIET, claim, document, entity, found, say, shown
 from traces import holding
 from vestig.ports import ModelRequest
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedModel

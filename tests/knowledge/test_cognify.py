@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import vestig
-from conversations import (
+from read_by_model import (
     QUIET,
     always,
     claim,

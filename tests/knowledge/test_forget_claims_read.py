@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import vestig
-from conversations import QUIET, always, claim, entity, say
 from forget_checks import folder_of
+from read_by_model import QUIET, always, claim, entity, say
 from scripted import Opener
 from traces import holding
 from vestig.types import Edge

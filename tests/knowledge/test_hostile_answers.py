@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
-from conversations import QUIET, claim, entity, say, turns
+from read_by_model import QUIET, claim, entity, say, turns
 from scripted import Opener
 from vestig.ports import ModelAnswer, ModelUsage
 from vestig.testing import ScriptedModel

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import vestig
-from conversations import QUIET, document, noted, shown
 from forget_checks import folder_of
+from read_by_model import QUIET, document, noted, shown
 from scripted import Opener
 from traces import holding
 from vestig.errors import ModelCallError
