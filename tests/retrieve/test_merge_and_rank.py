@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-
 from conversations import opened
+
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.query_words import FacetForms, facet_forms, synonyms
 from vestig.retrieve.rank import (

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conversations import FACTS, opened, said
 
 import vestig
-from conversations import FACTS, opened, said
 from vestig.errors import ModelCallError
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, ScriptedModel
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conversations import opened, said
 
 import vestig
-from conversations import opened, said
 from vestig import ValidationError
 
 

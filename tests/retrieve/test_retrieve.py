@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 import pytest
+from conversations import FACTS, opened, said
 from msgspec import UNSET
 
-from conversations import FACTS, opened, said
 from vestig.recall.context.short_forms import measure
 from vestig.testing import FailingEmbedder, HashingEmbedder
 
