@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
+from vestig.arguments import SCOPE_CHARS_MAX
 from vestig.calls.argument import (
     NO_FACTS,
     Argument,
@@ -225,6 +226,10 @@ NAMESPACE = Namespace("The namespace to act in instead of the store's own.", "--
 InNamespace = Annotated[str | None, NAMESPACE]
 MemoryId = Annotated[str, Id("Id of the memory, or at least 8 characters of it.")]
 Reason = Annotated[str | None, Label("Why; kept in the event.", "--reason", chars_max=500)]
+Actor = Annotated[
+    str | None,
+    Label("Who forgets; kept in the tombstone.", "--actor", chars_max=SCOPE_CHARS_MAX, blank=False),
+]
 AsOf = Annotated[
     int | None,
     Time("What was known and true at this time: `known_at` and `valid_at` at once.", "--as-of"),

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from vestig.arguments import SCOPE_CHARS_MAX, SOURCE_CHARS_MAX
 from vestig.calls.argument import Choice, Flag, Id, Integer, Label, Text, Words
 from vestig.calls.commit import Entities, GivenEntity
-from vestig.calls.declaration import InNamespace, Request
+from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.types import Word
 
 
@@ -81,13 +81,5 @@ class ForgetDocumentRequest(Request, frozen=True, kw_only=True):
     ]
     force: Annotated[bool, Flag("Pinned passages too.", "--force")] = False
     dry_run: Annotated[bool, Flag("Say what would go and keep it.", "--dry-run")] = False
-    actor: Annotated[
-        str | None,
-        Label(
-            "Who forgets; kept in the tombstone.",
-            "--actor",
-            chars_max=SCOPE_CHARS_MAX,
-            blank=False,
-        ),
-    ] = None
+    actor: Actor = None
     namespace: InNamespace = None

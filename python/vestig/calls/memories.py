@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from typing import Annotated, Any, ClassVar
 
-from vestig.arguments import SCOPE_CHARS_MAX
 from vestig.calls.argument import Choice, Flag, Id, Ids, Integer, KeyOrId, Label, Switch, Time
 from vestig.calls.declaration import (
     WHERE,
+    Actor,
     AsOf,
     InNamespace,
     KnownAt,
@@ -173,15 +173,7 @@ class ForgetRequest(Request, frozen=True, kw_only=True):
         ),
     ] = "delete"
     dry_run: Annotated[bool, Flag("Say what would go and keep it.", "--dry-run")] = False
-    actor: Annotated[
-        str | None,
-        Label(
-            "Who forgets; kept in the tombstone.",
-            "--actor",
-            chars_max=SCOPE_CHARS_MAX,
-            blank=False,
-        ),
-    ] = None
+    actor: Actor = None
     namespace: InNamespace = None
 
 
