@@ -25,6 +25,7 @@ from vestig.store.replication.copy import Copy, Looks, apply_changes
 from vestig.store.replication.postgres import ID_BYTES, Database
 from vestig.store.replication.snapshot import unpack
 from vestig.store.sqlite import files
+from vestig.store.sqlite.connections import changing_file
 from vestig.store.sqlite.faults import damaged
 
 _SERVER_BYTES: Final = 8
@@ -112,18 +113,13 @@ class CacheFolders:
 
     def _mark(self, path: Path, tenant: str, cache: bytes) -> None:
         """Says in the ledger whose copy it is: an ordinary open refuses it."""
-        conn = apsw.Connection(str(path))
-        try:
-            with conn:
-                row = settings.read_upstream(conn)
-                if row is None:
-                    raise damaged(str(path), "a snapshot that says of no tenant")
-                address = str(self._database.address)
-                marked = msgspec.structs.replace(row, address=address, tenant=tenant, cache=cache)
-                settings.write_upstream(conn, marked)
-            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            conn.close()
+        with changing_file(path) as conn:
+            row = settings.read_upstream(conn)
+            if row is None:
+                raise damaged(str(path), "a snapshot that says of no tenant")
+            address = str(self._database.address)
+            marked = msgspec.structs.replace(row, address=address, tenant=tenant, cache=cache)
+            settings.write_upstream(conn, marked)
 
     def _discard(self, tenant: str) -> None:
         place = self.path(tenant)
@@ -166,12 +162,7 @@ def detach(path: Path, database: Database, tenant: str) -> Place:
     Raises:
         StoreDamagedError: a change is not what was written.
     """
-    conn = apsw.Connection(str(path))
-    try:
-        with conn:
-            place = apply_changes(conn, database, tenant)
-            settings.write_upstream(conn, None)
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        conn.close()
+    with changing_file(path) as conn:
+        place = apply_changes(conn, database, tenant)
+        settings.write_upstream(conn, None)
     return place

@@ -205,8 +205,7 @@ class Database:
             raise self.away(error) from None
 
     def _check_version(self, conn: Connection, deadline: float) -> None:
-        sql = "SELECT to_regclass('vestig.fleet') IS NOT NULL"
-        if conn.run(sql, deadline)[0].rows != [(b"t",)]:
+        if not _has_tables(conn, deadline):
             raise StoreLockedError(
                 f"{self.address}: expected a database with tenants, this one has no tables of"
                 f" Vestig; make them with `vestig fleet init {self.address}`"
@@ -234,9 +233,14 @@ class Database:
             StoreLockedError: no answer in time, or it was refused.
         """
         deadline = time.monotonic() + self.timeout_s
+        with self._faults(), self.connection(deadline) as conn:
+            return conn.run_with(statement, values, deadline)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turns faults of a connection into the errors that callers of a store know."""
         try:
-            with self.connection(deadline) as conn:
-                return conn.run_with(statement, values, deadline)
+            yield
         except ConnectionLostError as error:
             raise self.away(error) from None
         except RefusedError as error:
@@ -269,8 +273,7 @@ class Database:
         except (ConnectionLostError, RefusedError) as error:
             raise self.away(error) from None
         try:
-            sql = "SELECT to_regclass('vestig.fleet') IS NOT NULL"
-            if conn.run(sql, deadline)[0].rows == [(b"t",)]:
+            if _has_tables(conn, deadline):
                 self._check_version(conn, deadline)
                 return False
             conn.run(f"BEGIN; {_TABLES}; {_partitions()}; {_rights()}; COMMIT", deadline)
@@ -313,16 +316,11 @@ class Database:
             StoreLockedError: PostgreSQL does not answer, or refuses a statement.
         """
         until = time.monotonic() + self.timeout_s if deadline is None else deadline
-        try:
-            with self.connection(until) as conn:
-                conn.run(f"BEGIN; {_seeing(tenant)}", until)
-                yield conn, until
-                if conn.is_open and not conn.at_rest:
-                    conn.run("ROLLBACK", time.monotonic() + self.timeout_s)
-        except ConnectionLostError as error:
-            raise self.away(error) from None
-        except RefusedError as error:
-            raise self.refused(error) from None
+        with self._faults(), self.connection(until) as conn:
+            conn.run(f"BEGIN; {_seeing(tenant)}", until)
+            yield conn, until
+            if conn.is_open and not conn.at_rest:
+                conn.run("ROLLBACK", time.monotonic() + self.timeout_s)
 
     def create(self, row: TenantRow, parts: Sequence[bytes]) -> None:
         """A new tenant with its snapshot.
@@ -367,17 +365,12 @@ class Database:
     def positions(self, tenants: Sequence[str]) -> dict[str, tuple[int, bytes]]:
         """The position and the id of the newest change of each; those that are gone are absent."""
         deadline = time.monotonic() + self.timeout_s
-        try:
-            with self.connection(deadline) as conn:
-                answers = conn.run(
-                    f"BEGIN; {_seeing(*tenants)}; SELECT tenant, position, last_id"
-                    f" FROM vestig.tenants WHERE tenant IN ({_list(tenants)}); COMMIT",
-                    deadline,
-                )
-        except ConnectionLostError as error:
-            raise self.away(error) from None
-        except RefusedError as error:
-            raise self.refused(error) from None
+        with self._faults(), self.connection(deadline) as conn:
+            answers = conn.run(
+                f"BEGIN; {_seeing(*tenants)}; SELECT tenant, position, last_id"
+                f" FROM vestig.tenants WHERE tenant IN ({_list(tenants)}); COMMIT",
+                deadline,
+            )
         return {
             _text(name): (int(position or 0), _unhex(last))
             for name, position, last in answers[-2].rows
@@ -398,8 +391,7 @@ class Database:
         answers = conn.run(
             f"BEGIN; SET LOCAL lock_timeout = '{left}ms';"
             f" SET LOCAL idle_in_transaction_session_timeout = '{_HELD_S}s'; {_seeing(tenant)};"
-            " SELECT tenant, position, last_id, ledger_schema, state, snapshot, snapshot_digest,"
-            f" change_bytes FROM vestig.tenants WHERE tenant = '{tenant}' FOR UPDATE",
+            f" SELECT {_COLUMNS} FROM vestig.tenants WHERE tenant = '{tenant}' FOR UPDATE",
             deadline + self.timeout_s,
         )
         rows = answers[-1].rows
@@ -611,6 +603,11 @@ class Database:
             sql = "DELETE FROM vestig.caches WHERE tenant = $1 AND cache = $2"
             conn.run_with(sql, (tenant, cache), deadline)
             conn.run("COMMIT", deadline)
+
+
+def _has_tables(conn: Connection, deadline: float) -> bool:
+    sql = "SELECT to_regclass('vestig.fleet') IS NOT NULL"
+    return conn.run(sql, deadline)[0].rows == [(b"t",)]
 
 
 def _seeing(*tenants: str) -> str:

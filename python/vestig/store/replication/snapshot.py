@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import apsw
+import msgspec
 
 from vestig.errors import StoreDamagedError
 from vestig.private_folder import make_private_folder
@@ -21,6 +22,7 @@ from vestig.store.records.settings import same_history
 from vestig.store.replication.capture import SHARED, Place, head_of
 from vestig.store.replication.postgres import ID_BYTES, PART_BYTES
 from vestig.store.sqlite import files
+from vestig.store.sqlite.connections import changing_file
 from vestig.store.upkeep.backup import backup
 
 _LEVEL: Final = 1
@@ -46,24 +48,16 @@ def pack(ledger: Ledger, folder: Path, scratch: Path) -> tuple[Place, list[bytes
 def prepare(path: Path) -> Place:
     """Makes a copy of a ledger one that a tenant has: with the tables that are otherwise made when
     they are needed, for a change carries no new table; how far it has come."""
-    conn = apsw.Connection(str(path))
-    try:
-        with conn:
-            found = settings.read_upstream(conn)
-            place = Place(position=0, last_id=bytes(ID_BYTES))
-            if found is not None:
-                place = Place(position=found.position, last_id=found.last_id)
-            nobody = settings.UpstreamRow(
-                address="", tenant="", position=place.position, last_id=place.last_id,
-                cache=bytes(ID_BYTES),
-            )  # fmt: skip
-            settings.write_upstream(conn, nobody)
-            settings.drop_request_log(conn)
-        conn.execute("VACUUM")
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        conn.close()
-    return place
+    with changing_file(path, compact=True) as conn:
+        found = settings.read_upstream(conn)
+        nobody = settings.UpstreamRow(
+            address="", tenant="", position=0, last_id=bytes(ID_BYTES), cache=bytes(ID_BYTES)
+        )
+        if found is not None:
+            nobody = msgspec.structs.replace(found, address="", tenant="", cache=nobody.cache)
+        settings.write_upstream(conn, nobody)
+        settings.drop_request_log(conn)
+    return Place(position=nobody.position, last_id=nobody.last_id)
 
 
 def digest_of(parts: Iterable[bytes]) -> bytes:

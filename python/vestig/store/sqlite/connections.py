@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -135,6 +136,32 @@ def open_writer(ledger: Path | None, durability: str) -> apsw.Connection:
         conn.close()
         raise
     return conn
+
+
+@contextmanager
+def changing_file(ledger: Path, *, compact: bool = False) -> Iterator[apsw.Connection]:
+    """One transaction on a ledger that nobody has open. No log is left beside it.
+
+    Args:
+        compact: the file is then made anew from its live rows, so that no page keeps old bytes.
+
+    Example:
+        >>> path = Path(tempfile.mkdtemp()) / "ledger"
+        >>> with changing_file(path) as conn:
+        ...     conn.execute("CREATE TABLE t (a)").fetchall()
+        []
+        >>> has_wal(path)
+        False
+    """
+    conn = apsw.Connection(str(ledger))
+    try:
+        with conn:
+            yield conn
+        if compact:
+            conn.execute("VACUUM")
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        conn.close()
 
 
 def _limit(conn: apsw.Connection, cache_kib: int) -> None:

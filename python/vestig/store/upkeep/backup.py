@@ -6,8 +6,6 @@ import os
 import shutil
 from pathlib import Path
 
-import apsw
-
 from vestig.errors import ConflictError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.store.integrity import witness as witnesses
@@ -15,7 +13,7 @@ from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records import settings
 from vestig.store.sqlite import files
-from vestig.store.sqlite.connections import open_reader
+from vestig.store.sqlite.connections import changing_file, open_reader
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
@@ -59,7 +57,8 @@ def backup(
             projection = _copy_projection(projection_dir, fresh / _PROJECTION)
         ledger.copy_to(fresh / LEDGER_FILE)
         if ledger.upstream is not None and not keeps_upstream:
-            _detach(fresh / LEDGER_FILE)
+            with changing_file(fresh / LEDGER_FILE) as conn:
+                settings.write_upstream(conn, None)
         _check(fresh / LEDGER_FILE, ledger)
         seq = _write_witness(fresh)
         copied = sum(1 for path in fresh.rglob("*") if path.is_file())
@@ -81,17 +80,6 @@ def backup(
         "files": copied,
         "seq": seq,
     }
-
-
-def _detach(copy: Path) -> None:
-    """Makes the copy of a tenant's ledger a store of its own."""
-    conn = apsw.Connection(str(copy))
-    try:
-        with conn:
-            settings.write_upstream(conn, None)
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        conn.close()
 
 
 def _check(copy: Path, ledger: Ledger) -> None:
