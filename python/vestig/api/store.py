@@ -18,7 +18,6 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
-from vestig.arguments import POSITION_MAX, count_argument
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
 from vestig.calls.documents import (
@@ -40,7 +39,7 @@ from vestig.calls.memories import (
     StateRequest,
     SupersedeRequest,
 )
-from vestig.calls.opening import OpenRequest
+from vestig.calls.opening import FreshRequest, OpenRequest
 from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.calls.upkeep import CognifyRequest
 from vestig.errors import NotFoundError, StoreLockedError
@@ -238,15 +237,14 @@ class Vestig:
             ValidationError: no position.
             StoreLockedError: PostgreSQL does not answer, or has no such position.
         """
+        asked = checked(FreshRequest, given(locals()))
         session = self._session
         session.check_open()
-        if min_position is not None:
-            count_argument("min_position", min_position, least=0, most=POSITION_MAX)
         tenant = session.tenant
         if tenant is None:
             return None
         tenant.copy.look_now()
-        session.follow_tenant(min_position)
+        session.follow_tenant(asked.min_position)
         return tenant.copy.position
 
     def _start_worker(self) -> None:

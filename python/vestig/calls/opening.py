@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, ClassVar
 
-from vestig.calls.argument import Flag, Function, Namespace, Port, Profile
+from vestig.arguments import POSITION_MAX
+from vestig.calls.argument import Flag, Function, Integer, Namespace, Port, Profile
 from vestig.calls.declaration import Request
 
 
@@ -63,3 +64,18 @@ class OpenRequest(Request, frozen=True, kw_only=True):
         Flag("Work the queue of enrichment jobs in a background thread until the store is closed."),
     ] = False
     must_exist: bool = False
+
+
+class FreshRequest(Request, frozen=True, kw_only=True):
+    """How far a copy of a tenant is to come."""
+
+    call: ClassVar = "fresh"
+
+    min_position: Annotated[
+        int | None,
+        Integer(
+            "A position that is there afterwards, as `position` gave it.",
+            least=0,
+            most=POSITION_MAX,
+        ),
+    ] = None
