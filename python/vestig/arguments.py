@@ -216,6 +216,12 @@ def choice(field: str, value: object, choices: type[_E]) -> _E | None:
 
 
 def flag(field: str, value: object) -> bool:
+    """true or false, nothing that merely counts as one.
+
+    Example:
+        >>> flag("touch", False)
+        False
+    """
     if not isinstance(value, bool):
         raise ValidationError(field, value, "true or false")
     return value
@@ -289,18 +295,6 @@ def count_argument(field: str, value: object, *, least: int = 1, most: int | Non
         allowed = f"an integer >= {least}" if most is None else f"an integer from {least} to {most}"
         raise ValidationError(field, value, allowed)
     return number if most is not None else min(number, _COUNT_MAX)
-
-
-def flag_argument(field: str, value: object) -> bool:
-    """true or false, nothing that merely counts as one.
-
-    Example:
-        >>> flag_argument("touch", False)
-        False
-    """
-    if not isinstance(value, bool):
-        raise ValidationError(field, value, "true or false")
-    return value
 
 
 def function_argument(field: str, value: object) -> None:

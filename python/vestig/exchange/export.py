@@ -13,12 +13,10 @@ from vestig.arguments import flag, parse_time, path_argument
 from vestig.calls.filter import Filter
 from vestig.errors import ValidationError
 from vestig.filters import filter_parts, moments
-from vestig.ids import id_text, split_ids
-from vestig.session.filter_ids import resolved
+from vestig.memories.selection import ids_of
 from vestig.session.session import Session
 from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
-from vestig.store.records.reads import LedgerView
 from vestig.times import format_us
 
 
@@ -68,10 +66,4 @@ def _plain(value: Any) -> Any:
 
 def _chosen(session: Session, where: Filter) -> list[str]:
     """Ids of the memories that the filter lets through."""
-    parts = filter_parts(where, session.namespace, moments(session.now_us()))
-
-    def read(view: LedgerView, core: Any) -> list[str]:
-        raw = session.keeper.eligible(view, resolved(view, core, parts))
-        return [id_text("mem", one) for one in split_ids(raw)]
-
-    return session.keeper.run(read)
+    return ids_of(session, filter_parts(where, session.namespace, moments(session.now_us())))

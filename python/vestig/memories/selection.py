@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS, Filter
 from vestig.errors import ValidationError
-from vestig.filters import filter_parts, moments
+from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
@@ -69,7 +69,13 @@ def selected_ids(session: Session, space: str, where: Filter) -> list[str]:
     """Ids that the filter lets through, of one state of the store; expired and archived memories
     too unless it names statuses."""
     at = moments(session.now_us())
-    parts = filter_parts(where, space, at, include_expired=True, include_archived=True)
+    return ids_of(
+        session, filter_parts(where, space, at, include_expired=True, include_archived=True)
+    )
+
+
+def ids_of(session: Session, parts: FilterParts) -> list[str]:
+    """Ids of the memories that pass, of one state of the store."""
 
     def read(view: LedgerView, core: Any) -> list[str]:
         raw = session.keeper.eligible(view, resolved(view, core, parts))
