@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import vestig
 from postgres_server import PostgresServer
 from vestig.fleet.tenants import create
-from vestig.store.replication.capture import SHARED
+from vestig.store.replication.capture import SHARED, apply_patch, begin_capture, head_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
 from vestig.store.sqlite.files import LEDGER_FILE
@@ -432,3 +433,13 @@ def test_threads_build_a_copy_anew_once(
         one.join()
     assert counts == [1, 1, 1, 1]
     assert len(built) == 1
+
+
+def test_a_change_that_leads_to_another_head_of_the_chain_is_refused(machine: Machines) -> None:
+    store = machine("a")
+    store.commit("The vault holds nine crates of tea")
+    empty = begin_capture(apsw.Connection(":memory:")).patchset()
+    with store._session.ledger.writer(local=True) as conn:
+        apply_patch(conn, empty, head_of(conn), "here")
+        with pytest.raises(vestig.StoreDamagedError, match="another chain after a change"):
+            apply_patch(conn, empty, bytes(32), "here")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 import vestig
 from vestig.errors import ConflictError, StoreDamagedError, ValidationError
 from vestig.firewall.secrets import SecretError
-from vestig.testing import HashingEmbedder
+from vestig.items.put import extend
+from vestig.testing import FrozenClock, HashingEmbedder
 
 JSON = st.recursive(
     st.none()
@@ -495,3 +497,22 @@ def test_other_namespaces_are_apart(store: vestig.Vestig) -> None:
     assert store.items.get("k", namespace="one").value == 1  # type: ignore[union-attr]
     store.items.delete("k", namespace="one")
     assert store.items.get("k", namespace="two").value == 2  # type: ignore[union-attr]
+
+
+def test_an_end_moves_by_as_much_as_was_left_when_it_was_put() -> None:
+    clock = FrozenClock()
+    with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=clock) as store:
+        clock.set("2026-04-01")
+        store.items.put("hour", 1, expires="2026-04-11")
+        store.items.put("changed", 1, expires="2026-04-11")
+        store.items.put("endless", 1)
+        read = [store.items.get(key) for key in ("hour", "changed", "endless")]
+        store.items.put("changed", 2, expires="2026-04-12")
+        clock.set("2026-04-06")
+        extend(store._session, [one for one in read if one is not None])
+        ends = {one.key: one.expires_at for one in store.items.list().items}
+        assert ends == {
+            "hour": datetime(2026, 4, 16, tzinfo=UTC),
+            "changed": datetime(2026, 4, 12, tzinfo=UTC),
+            "endless": None,
+        }
