@@ -145,7 +145,7 @@ def test_every_public_method_is_in_the_readme() -> None:
 NOUNS = (
     "Memory Event Source Entity Edge Session Scope Namespace seq Ledger Projection Segment"
     " Candidate Signal Score Confidence Query Question Context Turn Pin Provenance"
-    " Filter Eligible"
+    " Filter Eligible Tenant Document Item"
 )
 
 
