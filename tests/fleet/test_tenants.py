@@ -418,7 +418,7 @@ def test_threads_build_a_copy_anew_once(
     built: list[str] = []
     build = folders._build
     monkeypatch.setattr(folders, "_build", lambda name: (built.append(name), build(name))[1])
-    store._session.tenant.copy.must_be_built = "of another history"
+    store._session.tenant.copy.rebuild_reason = "of another history"
     gate = threading.Barrier(4)
     counts: list[int] = []
 

@@ -243,7 +243,7 @@ class Vestig:
         tenant = session.tenant
         if tenant is None:
             return None
-        tenant.copy.look_now()
+        tenant.copy.poll_at_next_refresh()
         session.follow_tenant(asked.min_position)
         return tenant.copy.position
 

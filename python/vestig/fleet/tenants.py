@@ -14,7 +14,7 @@ from vestig.config.files import is_address
 from vestig.errors import ConflictError, ValidationError
 from vestig.results import Finding, FleetReport, TenantReport
 from vestig.session.opening import open_session
-from vestig.session.tenant import looks_of, tenant_name
+from vestig.session.tenant import poller_of, tenant_name
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
@@ -37,7 +37,7 @@ def database_of(config: Config) -> Database:
             "store", path, "an address of PostgreSQL", "--store postgresql://user@host/database"
         )
     timeout_s = max(1.0, config.settings.store.lock_timeout_s)
-    return looks_of(Address(path), timeout_s).database
+    return poller_of(Address(path), timeout_s).database
 
 
 def init(database: Database) -> FleetReport:
@@ -55,7 +55,7 @@ def init(database: Database) -> FleetReport:
 
 
 def doctor(database: Database) -> FleetReport:
-    """Looks at the tables, the tenants and their copies, for a user who owns the tables."""
+    """Checks the tables, the tenants and their copies, for a user who owns the tables."""
     found = [Finding(check="tables", level="ok", detail="they are there")]
     rows = database.tenants()
     found.append(Finding(check="tenants", level="ok", detail=f"{len(rows)}"))

@@ -242,9 +242,9 @@ class Session:
         if fresh is not None:
             self.ledger, self.keeper = fresh
             self._caches = {}
-        if self.tenant.copy.take_forgetting():
+        if self.tenant.copy.take_unproved():
             self._caches = {}
-            self.tenant.prove_others(self.ledger, self.keeper)
+            self.tenant.erase_forgotten_elsewhere(self.ledger, self.keeper)
 
     def cache(self, kind: type[_C]) -> _C:
         """The cache of this kind."""

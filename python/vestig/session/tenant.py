@@ -19,12 +19,14 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.erase_patterns import unfinished
 from vestig.store.replication.cache import CacheFolders, cache_of
 from vestig.store.replication.connection import Address
-from vestig.store.replication.copy import Copy, CopyRules, Looks
+from vestig.store.replication.copy import Copy, CopyRules, PositionPoller
 from vestig.store.replication.postgres import Database, check_tenant
 from vestig.store.replication.snapshot import pack
 
-# Of this process, by address and time limit: one look asks for all open tenants of a database.
-_looks: Final[weakref.WeakValueDictionary[tuple[str, float], Looks]] = weakref.WeakValueDictionary()
+# Of this process, by address and time limit: one poll asks for all open tenants of a database.
+_pollers: Final[weakref.WeakValueDictionary[tuple[str, float], PositionPoller]] = (
+    weakref.WeakValueDictionary()
+)
 _lock: Final = threading.Lock()
 
 
@@ -47,12 +49,12 @@ def tenant_name(tenant: object) -> str:
         raise ValidationError("tenant", tenant, str(error)) from None
 
 
-def looks_of(address: Address, timeout_s: float) -> Looks:
+def poller_of(address: Address, timeout_s: float) -> PositionPoller:
     """The one object of this process that asks a database for positions."""
     with _lock:
-        found = _looks.get((address.dsn, timeout_s))
+        found = _pollers.get((address.dsn, timeout_s))
         if found is None:
-            found = _looks[address.dsn, timeout_s] = Looks(Database(address, timeout_s))
+            found = _pollers[address.dsn, timeout_s] = PositionPoller(Database(address, timeout_s))
         return found
 
 
@@ -79,10 +81,10 @@ class TenantCopy:
     ) -> None:
         fleet, self._lock_timeout_s = settings.fleet, settings.store.lock_timeout_s
         name = tenant_name(tenant)
-        self._looks = looks_of(Address(path), max(1.0, self._lock_timeout_s))
-        self.folders = CacheFolders(_cache_folder(fleet.cache_dir), self._looks)
+        self._poller = poller_of(Address(path), max(1.0, self._lock_timeout_s))
+        self.folders = CacheFolders(_cache_folder(fleet.cache_dir), self._poller)
         rules = CopyRules(max_staleness_s=fleet.max_staleness_s, max_offline_s=fleet.max_offline_s)
-        self.copy = Copy(self._looks, name, rules)
+        self.copy = Copy(self._poller, name, rules)
         self.snapshot_bytes = fleet.snapshot_bytes
         self._open_keeper = open_keeper
         self._changing = threading.Lock()
@@ -97,7 +99,7 @@ class TenantCopy:
     @property
     def text(self) -> str:
         """How errors and `repr` name it."""
-        return f"{self._looks.database.address} tenant={self.copy.tenant}"
+        return f"{self._poller.database.address} tenant={self.copy.tenant}"
 
     def open(self, *, build: bool = False) -> tuple[Ledger, ProjectionKeeper]:
         """The ledger and the projection of the copy."""
@@ -137,7 +139,7 @@ class TenantCopy:
             with self._changing:
                 if self._opened is None or self._opened[0] is ledger:
                     fresh = self.open(build=True)
-                    self.copy.must_be_built = ""
+                    self.copy.rebuild_reason = ""
                     self.copy.refresh(min_position)
                     self.copy.report("copy_rebuilt", f"the copy on this machine was {reason}")
                     return fresh
@@ -147,15 +149,15 @@ class TenantCopy:
     def _follow(self, ledger: Ledger, min_position: int | None) -> str:
         """Why the copy has to be built anew; "" where it is up to date."""
         copy = self.copy
-        if copy.must_be_built or ledger.moved:
-            return copy.must_be_built or "moved or deleted"
+        if copy.rebuild_reason or ledger.moved:
+            return copy.rebuild_reason or "moved or deleted"
         try:
             copy.refresh(min_position)
         except (LookupError, StoreDamagedError) as error:
-            if not copy.must_be_built:
+            if not copy.rebuild_reason:
                 raise
             return str(error)
-        return copy.must_be_built
+        return copy.rebuild_reason
 
     # --- snapshots, and what was forgotten -------------------------------------------------------
 
@@ -169,7 +171,7 @@ class TenantCopy:
         """
         with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=self.folders.folder) as scratch:
             place, parts, digest = pack(ledger, self.directory, Path(scratch))
-        return self._looks.database.replace_snapshot(
+        return self._poller.database.replace_snapshot(
             self.copy.tenant, place.position, place.last_id, digest, parts
         )
 
@@ -193,7 +195,7 @@ class TenantCopy:
             # The changes stay, so nothing is lost; a later write makes it due again.
             self.copy.report("snapshot_failed", str(error))
 
-    def prove_others(self, ledger: Ledger, keeper: ProjectionKeeper) -> None:
+    def erase_forgotten_elsewhere(self, ledger: Ledger, keeper: ProjectionKeeper) -> None:
         """Erases from the files of this copy what another machine has forgotten, and says so."""
         with ledger.read() as view:
             waiting = bool(unfinished(view.connection))
@@ -204,9 +206,9 @@ class TenantCopy:
         except ForgetIncompleteError as error:
             self.copy.report("forget_incomplete", str(error))
         else:
-            self.say_proved(ledger)
+            self.record_proof(ledger)
 
-    def say_proved(self, ledger: Ledger) -> None:
+    def record_proof(self, ledger: Ledger) -> None:
         """Records that the files of this copy hold nothing that was forgotten up to its position.
 
         Raises:
@@ -221,9 +223,9 @@ class TenantCopy:
         Raises:
             StoreLockedError: PostgreSQL does not answer.
         """
-        self.say_proved(ledger)
+        self.record_proof(ledger)
         self.snapshot(ledger)
-        database = self._looks.database
+        database = self._poller.database
         database.vacuum()
         return tuple(database.caches_behind(self.copy.tenant, self.copy.position))
 

@@ -478,7 +478,7 @@ class Ledger:
         self, upstream: Upstream, started: float, deadline: float
     ) -> Iterator[apsw.Connection]:
         """The writer of `_immediate` at the newest state of the upstream, whose lock is held."""
-        with upstream.turn(deadline):
+        with upstream.locked(deadline):
             for conn in self._immediate(started, deadline):
                 with store_faults(self._where):
                     upstream.begin(conn)

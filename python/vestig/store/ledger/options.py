@@ -20,7 +20,7 @@ class Upstream(Protocol):
     """The database that a ledger is a copy of. Every transaction of the copy is committed there
     first, by one writer at a time."""
 
-    def turn(self, deadline: float) -> AbstractContextManager[None]:
+    def locked(self, deadline: float) -> AbstractContextManager[None]:
         """The right to write, taken before the lock of the copy and given back on leaving.
 
         Args:

@@ -21,7 +21,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import settings
 from vestig.store.replication.capture import Place
-from vestig.store.replication.copy import Copy, Looks, apply_changes
+from vestig.store.replication.copy import Copy, PositionPoller, apply_changes
 from vestig.store.replication.postgres import ID_BYTES, Database
 from vestig.store.replication.snapshot import unpack
 from vestig.store.sqlite import files
@@ -38,9 +38,8 @@ class CacheFolders:
         root: the folder; copies of several databases may lie in it.
     """
 
-    def __init__(self, root: Path, looks: Looks) -> None:
-        self._looks = looks
-        self._database = looks.database
+    def __init__(self, root: Path, poller: PositionPoller) -> None:
+        self._database = poller.database
         name = blake2b(str(self._database.address).encode(), digest_size=_SERVER_BYTES).hexdigest()
         self.folder = root / name
 

@@ -45,7 +45,7 @@ from vestig.store.replication.snapshot import difference, unpack
 # A change is one message of a database, held in memory on both sides.
 _CHANGE_BYTES_MAX: Final = 512 << 20
 _RETRY_S: Final = 0.05
-# While PostgreSQL does not answer, so long after one look comes the next, at most.
+# While PostgreSQL does not answer, so long after one poll comes the next, at most.
 _AWAY_PAUSE_S: Final = 10.0
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
@@ -78,7 +78,7 @@ def apply_changes(conn: apsw.Connection, database: Database, tenant: str) -> Pla
     return place
 
 
-class Looks:
+class PositionPoller:
     """Asks one database for the positions of all open tenants at once."""
 
     def __init__(self, database: Database) -> None:
@@ -96,7 +96,7 @@ class Looks:
         with self._lock:
             self._copies.discard(copy)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Tells every copy the position of its tenant.
 
         Raises:
@@ -110,7 +110,7 @@ class Looks:
             copy.seen(asked, found.get(copy.tenant))
 
 
-class _Turn:
+class _OpenWrite:
     """The right to write that a thread holds, and what it has written."""
 
     def __init__(self, conn: Connection, row: TenantRow) -> None:
@@ -124,24 +124,24 @@ class Copy:
     in PostgreSQL first, while this worker alone holds the tenant.
 
     Args:
-        looks: asks for its position, with those of others.
+        poller: asks for its position, with those of others.
         tenant: its name.
     """
 
-    def __init__(self, looks: Looks, tenant: str, rules: CopyRules) -> None:
+    def __init__(self, poller: PositionPoller, tenant: str, rules: CopyRules) -> None:
         self.tenant = tenant
-        self._looks = looks
-        self._database = looks.database
+        self._poller = poller
+        self._database = poller.database
         self._rules = rules
-        self._turn: _Turn | None = None
+        self._open_write: _OpenWrite | None = None
         self._ledger: Ledger | None = None
         self._reports: list[tuple[str, str]] = []
         self._tell: Callable[[str, str], None] | None = None
         # set where the copy is of another history than the tenant, or older than its snapshot
-        self.must_be_built = ""
+        self.rebuild_reason = ""
         self._known = Place(position=0, last_id=b"")
         self._newest: Place | None = None
-        self._seen_s = self._next_look_s = time.monotonic()
+        self._seen_s = self._next_poll_s = time.monotonic()
         self._gone = False
         # a copy of before may have been stopped before it proved what others forgot
         self._forgotten = True
@@ -153,7 +153,7 @@ class Copy:
         self._ledger = ledger
         with ledger.read() as view:
             self._known = read_place(view.connection)
-        self._looks.add(self)
+        self._poller.add(self)
 
     def report(self, code: str, detail: str) -> None:
         """Tells the next call of a degradation."""
@@ -170,7 +170,7 @@ class Copy:
 
     def close(self) -> None:
         """It follows no more."""
-        self._looks.remove(self)
+        self._poller.remove(self)
 
     @property
     def position(self) -> int:
@@ -184,14 +184,14 @@ class Copy:
 
     def seen(self, at: float, place: tuple[int, bytes] | None) -> None:
         """Takes what PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
-        self._seen_s, self._next_look_s = at, at + self._rules.max_staleness_s
+        self._seen_s, self._next_poll_s = at, at + self._rules.max_staleness_s
         self._gone = place is None
         if place is not None:
             self._newest = Place(position=place[0], last_id=place[1])
 
-    def look_now(self) -> None:
+    def poll_at_next_refresh(self) -> None:
         """The next `refresh` asks PostgreSQL."""
-        self._next_look_s = 0.0
+        self._next_poll_s = 0.0
 
     def refresh(self, min_position: int | None = None) -> None:
         """Brings the copy to what PostgreSQL holds, unless it was asked a moment ago.
@@ -205,8 +205,8 @@ class Copy:
             NotFoundError: the tenant is gone.
         """
         wanted = 0 if min_position is None else min_position
-        if time.monotonic() >= self._next_look_s or wanted > self._known.position:
-            self._look()
+        if time.monotonic() >= self._next_poll_s or wanted > self._known.position:
+            self._poll()
         if self._gone:
             raise NotFoundError("Tenant", self.tenant, f"in {self._database.address}")
         newest = self._newest
@@ -218,10 +218,10 @@ class Copy:
                 f" {self._known.position}; the token is of another tenant, or what it names is lost"
             )
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         started = time.monotonic()
         try:
-            self._looks.look()
+            self._poller.poll()
         except StoreLockedError as error:
             now = time.monotonic()
             away_s = now - self._seen_s
@@ -231,7 +231,7 @@ class Copy:
                     f" fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
                 ) from None
             pause = max(self._rules.max_staleness_s, 4 * (now - started))
-            self._next_look_s = now + min(pause, _AWAY_PAUSE_S)
+            self._next_poll_s = now + min(pause, _AWAY_PAUSE_S)
             self.report(
                 "upstream_away",
                 f"PostgreSQL does not answer; this answer is as of {away_s:.0f} s ago",
@@ -244,7 +244,7 @@ class Copy:
                 if self._apply_newer(conn):
                     self._ledger.commit(conn)
             except (LookupError, StoreDamagedError) as error:
-                self.must_be_built = str(error)
+                self.rebuild_reason = str(error)
                 raise
 
     def _apply_newer(self, conn: apsw.Connection) -> bool:
@@ -277,9 +277,9 @@ class Copy:
         apply_patch(conn, patch, head, f"tenant {self.tenant}")
         settings.move_upstream(conn, place.position, place.last_id)
         # Its files may hold what was forgotten, and the snapshot has no marks to search for.
-        self.must_be_built = "older than the snapshot"
+        self.rebuild_reason = "older than the snapshot"
 
-    def take_forgetting(self) -> bool:
+    def take_unproved(self) -> bool:
         """Return whether another machine has forgotten something since this was asked last."""
         forgotten, self._forgotten = self._forgotten, False
         return forgotten
@@ -287,29 +287,29 @@ class Copy:
     # --- writing -----------------------------------------------------------------------------
 
     @contextmanager
-    def turn(self, deadline: float) -> Iterator[None]:
-        """See `Upstream.turn`."""
+    def locked(self, deadline: float) -> Iterator[None]:
+        """See `Upstream.locked`."""
         with ExitStack() as held:
-            conn, row = self._first_hold(held, deadline)
-            turn = self._turn = _Turn(conn, row)
+            conn, row = self._locked_connection(held, deadline)
+            write = self._open_write = _OpenWrite(conn, row)
             try:
                 yield
             finally:
-                self._turn = None
-                if turn.session is not None:
-                    turn.session.close()
+                self._open_write = None
+                if write.session is not None:
+                    write.session.close()
                 # Not committed: the server undoes it when the connection is closed or asked to.
                 if conn.is_open and not conn.at_rest:
                     with suppress(ConnectionLostError, RefusedError):
                         conn.run("ROLLBACK", time.monotonic() + self._database.timeout_s)
 
-    def _first_hold(self, held: ExitStack, deadline: float) -> tuple[Connection, TenantRow]:
+    def _locked_connection(self, held: ExitStack, deadline: float) -> tuple[Connection, TenantRow]:
         """A connection that holds the tenant. One that was at rest may have been ended meanwhile;
         nothing is written yet, so another one is asked."""
         with ExitStack() as first:
             conn = first.enter_context(self._database.connection(deadline))
             try:
-                row = self._hold(conn, deadline)
+                row = self._lock_tenant(conn, deadline)
             except StoreLockedError:
                 if conn.is_open:
                     raise
@@ -317,9 +317,9 @@ class Copy:
                 held.push(first.pop_all())
                 return conn, row
         conn = held.enter_context(self._database.connection(deadline))
-        return conn, self._hold(conn, deadline)
+        return conn, self._lock_tenant(conn, deadline)
 
-    def _hold(self, conn: Connection, deadline: float) -> TenantRow:
+    def _lock_tenant(self, conn: Connection, deadline: float) -> TenantRow:
         try:
             row = self._database.lock(conn, self.tenant, deadline)
         except ConnectionLostError as error:
@@ -346,33 +346,33 @@ class Copy:
 
     def begin(self, conn: apsw.Connection) -> None:
         """See `Upstream.begin`."""
-        turn = self._turn
-        assert turn is not None
-        wanted = Place(position=turn.row.position, last_id=turn.row.last_id)
+        write = self._open_write
+        assert write is not None
+        wanted = Place(position=write.row.position, last_id=write.row.last_id)
         try:
             while read_place(conn) != wanted and self._apply_newer(conn):
                 # What others wrote is kept also where the caller's own writing fails.
                 conn.execute("COMMIT")
                 conn.execute("BEGIN IMMEDIATE")
         except LookupError as error:
-            self.must_be_built = str(error)
+            self.rebuild_reason = str(error)
         if read_place(conn) != wanted:
-            self.must_be_built = self.must_be_built or "of another history"
-            self._next_look_s = 0.0
+            self.rebuild_reason = self.rebuild_reason or "of another history"
+            self._next_poll_s = 0.0
             raise StoreLockedError(
-                f"tenant {self.tenant}: the copy of this worker is {self.must_be_built}, and is"
+                f"tenant {self.tenant}: the copy of this worker is {self.rebuild_reason}, and is"
                 " built anew; nothing was written, try again"
             )
-        turn.session = begin_capture(conn)
+        write.session = begin_capture(conn)
 
     def publish(self, conn: apsw.Connection) -> None:
         """See `Upstream.publish`."""
-        turn = self._turn
-        assert turn is not None
-        assert turn.session is not None
-        patch = turn.session.patchset()
-        turn.session.close()
-        turn.session = None
+        write = self._open_write
+        assert write is not None
+        assert write.session is not None
+        patch = write.session.patchset()
+        write.session.close()
+        write.session = None
         if not patch:
             return
         if len(patch) > _CHANGE_BYTES_MAX:
@@ -381,34 +381,34 @@ class Copy:
                 f" got {len(patch) >> 20} MiB; do it in several calls"
             )
         change = Change(
-            position=turn.row.position + 1,
+            position=write.row.position + 1,
             id=os.urandom(ID_BYTES),
             head=head_of(conn),
             patch=patch,
         )
-        self._append(turn, change)
+        self._append(write, change)
         place = Place(position=change.position, last_id=change.id)
         settings.move_upstream(conn, place.position, place.last_id)
         self._known = self._newest = place
         self._seen_s = time.monotonic()
-        self.change_bytes = turn.row.change_bytes + len(patch)
+        self.change_bytes = write.row.change_bytes + len(patch)
 
-    def _append(self, turn: _Turn, change: Change) -> None:
+    def _append(self, write: _OpenWrite, change: Change) -> None:
         until = time.monotonic() + self._database.timeout_s
         try:
-            self._database.append(turn.conn, turn.row, change, until)
+            self._database.append(write.conn, write.row, change, until)
         except RefusedError as error:
             raise self._database.refused(error) from None
         except ConnectionLostError:
             # Perhaps it was committed before the answer was lost.
-            self._find_out(turn.row, change)
+            self._resolve_outcome(write.row, change)
 
-    def _find_out(self, before: TenantRow, change: Change) -> None:
+    def _resolve_outcome(self, before: TenantRow, change: Change) -> None:
         """Asks again until it is known, and stored."""
         deadline = time.monotonic() + 2 * self._database.timeout_s
         while time.monotonic() < deadline:
             with suppress(StoreLockedError, ConnectionLostError):
-                if self._settled(before, change, deadline):
+                if self._ensure_committed(before, change, deadline):
                     return
                 break
             time.sleep(_RETRY_S)
@@ -418,14 +418,14 @@ class Copy:
             " Repeat the call, over HTTP with the same Idempotency-Key"
         )
 
-    def _settled(self, before: TenantRow, change: Change, deadline: float) -> bool:
+    def _ensure_committed(self, before: TenantRow, change: Change, deadline: float) -> bool:
         """Return whether the change is stored now; False where it cannot be known any more.
 
         Raises:
             ConflictError: it is not, and others wrote.
         """
         with self._database.connection(deadline) as conn:
-            row = self._hold(conn, deadline)
+            row = self._lock_tenant(conn, deadline)
             if self._database.holds(conn, self.tenant, change, deadline):
                 return True
             if (row.position, row.last_id) == (before.position, before.last_id):
