@@ -337,6 +337,8 @@ def test_a_document_of_many_transactions(store: vestig.Vestig, tmp_path: Path) -
     report = store.import_(path)
     assert counts(report) == (2_300, 2_300, 0, 0)
     assert store.count(where={"source_ids": [report.source_id]}) == 2_300
+    forced = store.import_(path, force=True)
+    assert (forced.skipped, forced.source_id) == (1, report.source_id)
     written(path, "\n".join(parts[1_500:]), at=1_780_000_000)
     assert counts(store.import_(path)) == (800, 0, 800, 1_500)
     assert store.count() == 800

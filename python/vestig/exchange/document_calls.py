@@ -15,6 +15,7 @@ from vestig.exchange.importer import named
 from vestig.exchange.inputs import Input
 from vestig.memories.forget import RunJobs, forget
 from vestig.results import AddedDocument, Document, DocumentList, ForgetReport
+from vestig.session.nodes import unambiguous_id
 from vestig.session.session import Session
 from vestig.store.records import documents
 from vestig.types import Source
@@ -92,14 +93,17 @@ def forget_document(
 
     Raises:
         NotFoundError: no document has this id.
+        ValidationError: several fit it.
     """
     space = session.in_namespace(asked.namespace)
     with session.operation("forget", without_store="make"), session.ledger.read() as view:
         versions = list(documents.versions(view, space))
-        chosen = [source for source in versions if source.id.startswith(asked.id)]
-        if len(chosen) != 1:
+        by_id = {source.id: source for source in versions}
+        id = unambiguous_id([one for one in by_id if one.startswith(asked.id)], "id", asked.id)
+        if id is None:
             raise NotFoundError("Document", asked.id)
-        name = documents.name_of(chosen[0])
+        chosen = [by_id[id]]
+        name = documents.name_of(by_id[id])
         if name.path is not None:
             chosen = [source for source in versions if documents.name_of(source) == name]
         ids = view.products_of(space, [source.id for source in chosen])

@@ -177,7 +177,7 @@ def _write(
 def _is_known(session: Session, document: _Document) -> bool:
     """Return whether a document is as its newest version, so that no other is written."""
     version, previous = document.version, document.previous
-    if version.items or version.written:
+    if version.items or not document.products.issuperset(version.written):
         return False
     if document.is_same_file:
         return True
