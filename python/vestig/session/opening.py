@@ -264,7 +264,7 @@ def open_session(request: OpenRequest) -> Session:
     path = settings.store.path if request.path is None else request.path
     in_database = is_address(path)
     named = settings.store.tenant if request.path is None else None
-    if not in_database and (request.tenant or named) is not None:
+    if not in_database and (request.tenant is not None or named is not None):
         raise ValidationError("path", path, "postgresql://… where a tenant is named")
     directory = None if in_database else store_directory(request.path, loaded)
     embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)

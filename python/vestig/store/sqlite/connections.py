@@ -148,7 +148,7 @@ def changing_file(ledger: Path, *, compact: bool = False) -> Iterator[apsw.Conne
     Example:
         >>> path = Path(tempfile.mkdtemp()) / "ledger"
         >>> with changing_file(path) as conn:
-        ...     conn.execute("CREATE TABLE t (a)").fetchall()
+        ...     conn.execute("PRAGMA user_version = 1").fetchall()
         []
         >>> has_wal(path)
         False
