@@ -16,8 +16,8 @@ from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
+from vestig.ports import Scan
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
-from vestig.recall.scan import Scan
 from vestig.session.embedding import all_query_vectors, query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session

@@ -178,7 +178,6 @@ PURE = frozenset(
         "recall/layouts.py",
         "recall/reason.py",
         "recall/request.py",
-        "recall/scan.py",
         "retrieve/confidence.py",
         "retrieve/fallback_queries.py",
         "retrieve/message_search.py",
@@ -533,7 +532,7 @@ def rust_first_words(path: str, source: str) -> list[str]:
 
 def lists_of_names(path: str, source: str) -> list[str]:
     """Private modules that list their names though all are their own."""
-    if path.rpartition("/")[2].removesuffix(".py") in PUBLIC_MODULES or path.startswith("ports/"):
+    if path.rpartition("/")[2].removesuffix(".py") in PUBLIC_MODULES:
         return []
     tree = ast.parse(source)
     own = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vestig.memories.equal_texts import text_keys
+from vestig.ports import ScanRow
 from vestig.recall.query import BoundQuery, Ranked
-from vestig.recall.scan import ScanRow
 
 
 def associated_rows(bound: BoundQuery, ranked: Ranked) -> Sequence[ScanRow]:

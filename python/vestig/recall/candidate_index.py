@@ -14,8 +14,7 @@ import msgspec
 from vestig import registry
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
-from vestig.ports import CandidateIndex, Progress, ScanRequest
-from vestig.recall.scan import ChangedScan, Scan, ScanFunction
+from vestig.ports import CandidateIndex, ChangedScan, Progress, Scan, ScanFunction, ScanRequest
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 from vestig.store.records.reads import LedgerView

@@ -16,7 +16,7 @@ import msgspec
 
 from vestig.answers import ScoreFormula
 from vestig.language.words import ContentTerm
-from vestig.recall.scan import Scan
+from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
     FEATURES,
     ROWS_READ,

@@ -7,8 +7,7 @@ from typing import Final
 import msgspec
 
 from vestig.memories.equal_texts import distinct, text_keys
-from vestig.ports import ScanRequest
-from vestig.recall.scan import ChangedScan, Scan, ScanFunction
+from vestig.ports import ChangedScan, Scan, ScanFunction, ScanRequest
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 

@@ -11,10 +11,10 @@ import msgspec
 from vestig.answers import Reason, RecallHit, Repeat
 from vestig.memories.equal_texts import recalled, repeats_of
 from vestig.memories.read import as_known, later_updates, replaced_as_known
+from vestig.ports import ScanRow
 from vestig.recall.associated import associated_rows
 from vestig.recall.query import BoundQuery, Ranked, explainer_of
 from vestig.recall.reason import Explainer
-from vestig.recall.scan import ScanRow
 from vestig.store.records.values import RecalledMemory
 from vestig.types import Memory
 

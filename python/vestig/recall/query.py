@@ -22,7 +22,15 @@ from vestig.language import words
 from vestig.language.time import expressions
 from vestig.language.time.patterns import is_yearless
 from vestig.language.words import ContentTerm, content_terms
-from vestig.ports import STATE_DIMENSIONS, ScanRanking, ScanRequest, TokenStates
+from vestig.ports import (
+    STATE_DIMENSIONS,
+    Scan,
+    ScanFunction,
+    ScanRanking,
+    ScanRequest,
+    ScanRow,
+    TokenStates,
+)
 from vestig.recall import query_entities
 from vestig.recall.confidence import (
     ConfidenceInput,
@@ -38,7 +46,6 @@ from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import Cut, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
-from vestig.recall.scan import Scan, ScanFunction, ScanRow
 from vestig.recall.successors import with_successors
 from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.recall.versions import asks_about_now, newest_first

@@ -22,7 +22,7 @@ from vestig.ids import id_text
 from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
 from vestig.memories.read import flags_of
-from vestig.recall.scan import ScanRow
+from vestig.ports import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 
 # Terms of the metadata.

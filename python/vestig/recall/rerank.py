@@ -10,8 +10,7 @@ import msgspec
 
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
-from vestig.ports import ScanRanking, ScanRequest
-from vestig.recall.scan import ScanFunction
+from vestig.ports import ScanFunction, ScanRanking, ScanRequest
 from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_texts
 from vestig.session.session import Session

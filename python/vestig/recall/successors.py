@@ -14,7 +14,7 @@ import msgspec
 
 from vestig.ids import id_bytes
 from vestig.memories.equal_texts import recalled
-from vestig.recall.scan import Scan, ScanRow
+from vestig.ports import Scan, ScanRow
 from vestig.types import Status
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from vestig.config.weights import NewestWeights
 from vestig.language.words import speaks_of_past, speaks_of_present
+from vestig.ports import ScanRow
 from vestig.recall.ranking import ROWS_MOVED
-from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 

@@ -15,11 +15,11 @@ from vestig.errors import ValidationError
 from vestig.ids import id_bytes, is_full_id, split_ids
 from vestig.language.words import content_terms, placed_terms
 from vestig.memories.equal_texts import text_keys
+from vestig.ports import ScanRow
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.reason import Explainer
 from vestig.recall.request import QUERY_CHARS_MAX, Request
-from vestig.recall.scan import ScanRow
 from vestig.session.embedding import all_query_vectors
 from vestig.times import from_us, to_us
 from vestig.types import Memory

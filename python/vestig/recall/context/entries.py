@@ -12,12 +12,12 @@ from vestig.commit.canonical_form import CanonicalForm, is_same_statement
 from vestig.commit.near_duplicates import stored_form
 from vestig.ids import id_bytes
 from vestig.memories.read import as_known, flags_of
+from vestig.ports import ScanRow
 from vestig.recall.context.block import Entry, block
 from vestig.recall.context.neighbours import neighbours_of
 from vestig.recall.context.short_forms import measure, short_ids
 from vestig.recall.context.turns import sessions_of, turns_around
 from vestig.recall.query import BoundQuery
-from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
 from vestig.times import from_us
 from vestig.types import Kind, Memory
