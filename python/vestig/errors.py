@@ -166,9 +166,20 @@ class EmbeddingMismatchError(ConfigError):
 
 
 class StoreLockedError(VestigError):
-    """No write lock within `store.lock_timeout_s`, or a store that cannot be written."""
+    """No write lock within `store.lock_timeout_s`, or a store that cannot be written.
+
+    Args:
+        message: what happened; it may name paths and addresses.
+        shown: what clients of a server are told of it; without it only that it is locked.
+        retry_after_s: after how many seconds it may go.
+    """
 
     code = "store-locked"
+
+    def __init__(self, message: str, *, shown: str = "", retry_after_s: int = 1) -> None:
+        self.shown = shown
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
 
 
 class OutcomeUnknownError(StoreLockedError):

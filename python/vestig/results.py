@@ -462,10 +462,11 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
 class TenantReport(_Value, frozen=True, kw_only=True):
     """Describes a tenant.
 
-    `state`: active, frozen (no writes) or moved. `position`: how many changes it has had.
-    `snapshot`: the position that its snapshot holds, `change_bytes`: what the changes after it
-    take. `machines`: those with a copy and how far each is known to have come, where one tenant is
-    asked for. `path`: where it was copied to.
+    `state`: active, moving (no writes), arriving (not whole here yet) or moved. `position`: how
+    many changes it has had. `snapshot`: the position that its snapshot holds, `change_bytes`: what
+    the changes after it take. `machines`: those with a copy and how far each is known to have come,
+    where one tenant is asked for. `path`: where it was copied to. `moved_to`: the database that it
+    moves or moved to.
     """
 
     tenant: str
@@ -476,6 +477,7 @@ class TenantReport(_Value, frozen=True, kw_only=True):
     change_bytes: int
     machines: tuple[str, ...] = ()
     path: str | None = None
+    moved_to: str | None = None
 
 
 class FleetReport(_Value, frozen=True, kw_only=True):

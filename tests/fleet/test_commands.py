@@ -74,16 +74,16 @@ def test_a_tenant_from_its_making_to_its_end(command: Command, tmp_path: Path) -
 
 
 def test_fleet_doctor_names_what_it_finds(command: Command, database: Database) -> None:
-    command("tenant", "create", "frozen-one")
-    with database.session("frozen-one") as (conn, until):
+    command("tenant", "create", "moving-one")
+    with database.session("moving-one") as (conn, until):
         conn.run_with(
-            "UPDATE vestig.tenants SET state = 'frozen' WHERE tenant = $1", ("frozen-one",), until
+            "UPDATE vestig.tenants SET state = 'moving' WHERE tenant = $1", ("moving-one",), until
         )
         conn.run("COMMIT", until)
     code, report, _ = command("fleet", "doctor")
     assert code == 1
-    assert "frozen-one is frozen" in [one["detail"] for one in report["findings"]]
-    database.drop("frozen-one")
+    assert "moving-one is moving" in [one["detail"] for one in report["findings"]]
+    database.drop("moving-one")
 
 
 def test_doctor_looks_at_the_copy_of_a_tenant(command: Command) -> None:

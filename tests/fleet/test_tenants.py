@@ -159,18 +159,56 @@ def test_a_tenant_that_is_dropped_while_it_is_open(
         store.commit("This is written for nobody any more")
 
 
-def test_a_frozen_tenant_is_read_and_not_written(
+def in_state(database: Database, tenant: str, state: str, moved_to: str | None = None) -> None:
+    with database.session(tenant) as (conn, until):
+        sql = "UPDATE vestig.tenants SET state = $2, moved_to = $3 WHERE tenant = $1"
+        conn.run_with(sql, (tenant, state, moved_to), until)
+        conn.run("COMMIT", until)
+
+
+def test_a_tenant_that_is_moving_is_read_and_not_written(
     machine: Machines, database: Database, tenant: str
 ) -> None:
-    store = machine("a")
+    store, late = machine("a"), machine("b")
     store.commit("The gate opens at seven in the morning")
-    with database.session(tenant) as (conn, until):
-        conn.run(
-            f"UPDATE vestig.tenants SET state = 'frozen' WHERE tenant = '{tenant}'; COMMIT", until
-        )
-    with pytest.raises(vestig.ConflictError, match="frozen"):
+    in_state(database, tenant, "moving", "postgresql://db2.example:5432/vestig")
+    with pytest.raises(vestig.StoreLockedError) as caught:
         store.commit("The gate opens at eight in the morning")
-    assert len(store.recall("when does the gate open?")) == 1
+    assert str(caught.value) == (
+        f"tenant {tenant}: expected a tenant that takes writes, it is moving to another database;"
+        " nothing was written, try again in 5 s"
+    )
+    late.fresh()
+    for one in (store, late, machine("c")):
+        assert len(one.recall("when does the gate open?")) == 1
+    in_state(database, tenant, "active")
+    store.commit("The gate opens at eight in the morning")
+
+
+@pytest.mark.parametrize("state", ["moved", "arriving"])
+def test_a_tenant_that_is_not_here_is_neither_read_nor_written(
+    state: str, machine: Machines, database: Database, tenant: str
+) -> None:
+    store = machine("a", config={"fleet.max_staleness_s": 0})
+    store.commit("The gate opens at seven in the morning")
+    moved_to = "postgresql://db2.example:5432/vestig" if state == "moved" else None
+    in_state(database, tenant, state, moved_to)
+    wanted = {
+        "moved": f"tenant {tenant}: expected a tenant of this database, it has moved to {moved_to};"
+        " open it there",
+        "arriving": f"tenant {tenant}: expected all of it, it is still on its way from another"
+        " database; finish its move there, or remove what is here with `vestig tenant drop`",
+    }[state]
+    calls: list[Callable[[], object]] = [
+        store.count,
+        store.fresh,
+        lambda: store.commit("The gate opens at eight in the morning"),
+        lambda: machine("b"),
+    ]
+    for call in calls:
+        with pytest.raises(vestig.StoreLockedError) as caught:
+            call()
+        assert str(caught.value) == wanted
 
 
 def test_a_database_without_tables_and_one_of_another_version(
@@ -202,7 +240,7 @@ def test_a_worker_sees_the_tenants_that_it_names_alone(
         )
     worker = Database(Address(server.address_of("app")), 5.0)
     assert worker.tenants() == []
-    assert list(worker.positions([tenant])) == [tenant]
+    assert list(worker.rows([tenant])) == [tenant]
     with worker.session(tenant) as (conn, until):
         seen = conn.run("SELECT count(*) FROM vestig.tenants", until)[0].rows
     assert seen == [(b"1",)]

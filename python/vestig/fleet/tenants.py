@@ -198,6 +198,7 @@ def _report(
         change_bytes=row.change_bytes,
         machines=machines,
         path=path,
+        moved_to=row.moved_to,
     )
 
 

@@ -191,6 +191,8 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
             options = msgspec.structs.replace(options, read_only=True)
         older = _is_older(ledger, self.steps)
         where = str(ledger)
+        if older and options.upstream is not None:
+            raise damaged(where, "a copy of an earlier schema, which is not migrated")
         if not options.read_only:
             files.tighten(ledger)
             if older:  # a full disk must not keep others from reading

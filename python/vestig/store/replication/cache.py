@@ -17,6 +17,7 @@ import msgspec
 
 from vestig.errors import StoreDamagedError
 from vestig.private_folder import make_private_folder
+from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import settings
@@ -53,7 +54,8 @@ class CacheFolders:
 
         Raises:
             NotFoundError: there is no such tenant.
-            StoreLockedError: PostgreSQL does not answer, and there is no copy.
+            StoreLockedError: PostgreSQL does not answer, and there is no copy; or the tenant is of
+                another schema, or in another database.
             StoreDamagedError: the snapshot is not what was written.
         """
         place = self.path(copy.tenant)
@@ -95,6 +97,7 @@ class CacheFolders:
         make_private_folder(fresh)
         try:
             row, parts = self._database.snapshot(tenant)
+            row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
             unpack(parts, row.snapshot_digest, fresh)
             cache = os.urandom(ID_BYTES)
             self._mark(fresh / files.LEDGER_FILE, tenant, cache)

@@ -70,12 +70,17 @@ def apply_changes(conn: apsw.Connection, database: Database, tenant: str) -> Pla
         StoreDamagedError: a change does not fit, or was altered.
     """
     place = before = read_place(conn)
-    for change in database.changes(tenant, place.position, place.last_id):
+    schema = migrations.version_of(conn)
+    for change in database.changes(tenant, place.position, place.last_id, schema):
         apply_patch(conn, change.patch, change.head, f"tenant {tenant}")
         place = Place(position=change.position, last_id=change.id)
     if place != before:
         settings.move_upstream(conn, place.position, place.last_id)
     return place
+
+
+def _own_schema() -> int:
+    return migrations.newest_version(migrations.MIGRATIONS)
 
 
 class PositionPoller:
@@ -105,7 +110,7 @@ class PositionPoller:
         with self._lock:
             copies = list(self._copies)
         asked = time.monotonic()
-        found = self.database.positions(sorted({copy.tenant for copy in copies}))
+        found = self.database.rows(sorted({copy.tenant for copy in copies}))
         for copy in copies:
             copy.seen(asked, found.get(copy.tenant))
 
@@ -142,6 +147,8 @@ class Copy:
         self._known = Place(position=0, last_id=b"")
         self._newest: Place | None = None
         self._seen_s = self._next_poll_s = time.monotonic()
+        # as PostgreSQL had it when it was asked last; None: there is no such tenant
+        self._row: TenantRow | None = None
         self._gone = False
         # a copy of before may have been stopped before it proved what others forgot
         self._forgotten = True
@@ -182,12 +189,12 @@ class Copy:
 
     # --- reading -----------------------------------------------------------------------------
 
-    def seen(self, at: float, place: tuple[int, bytes] | None) -> None:
+    def seen(self, at: float, row: TenantRow | None) -> None:
         """Takes what PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
         self._seen_s, self._next_poll_s = at, at + self._rules.max_staleness_s
-        self._gone = place is None
-        if place is not None:
-            self._newest = Place(position=place[0], last_id=place[1])
+        self._row, self._gone = row, row is None
+        if row is not None:
+            self._newest = Place(position=row.position, last_id=row.last_id)
 
     def poll_at_next_refresh(self) -> None:
         """The next `refresh` asks PostgreSQL."""
@@ -200,8 +207,8 @@ class Copy:
             min_position: the copy has at least this position afterwards.
 
         Raises:
-            StoreLockedError: PostgreSQL has not answered for too long, or the position is not
-                there.
+            StoreLockedError: PostgreSQL has not answered for too long, the position is not there,
+                or the tenant is in another database or of another schema.
             NotFoundError: the tenant is gone.
         """
         wanted = 0 if min_position is None else min_position
@@ -209,6 +216,8 @@ class Copy:
             self._poll()
         if self._gone:
             raise NotFoundError("Tenant", self.tenant, f"in {self._database.address}")
+        if self._row is not None:
+            self._row.check_readable(_own_schema())
         newest = self._newest
         if newest is not None and newest != self._known:
             self._catch_up()
@@ -269,6 +278,7 @@ class Copy:
         assert self._ledger is not None
         assert self._ledger.path is not None
         row, parts = self._database.snapshot(self.tenant)
+        row.check_readable(migrations.version_of(conn))
         around = self._ledger.path.parent.parent
         with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=around) as scratch:
             unpack(parts, row.snapshot_digest, Path(scratch))
@@ -291,6 +301,7 @@ class Copy:
         """See `Upstream.locked`."""
         with ExitStack() as held:
             conn, row = self._locked_connection(held, deadline)
+            row.check_writable(_own_schema())
             write = self._open_write = _OpenWrite(conn, row)
             try:
                 yield
@@ -331,17 +342,6 @@ class Copy:
                 f"tenant {self.tenant}: expected its turn to write before the deadline, another"
                 " worker holds it; try again, or raise store.lock_timeout_s"
             ) from None
-        if row.state != "active":
-            raise ConflictError(
-                f"tenant {self.tenant}: expected a tenant that takes writes, this one is"
-                f" {row.state}; try again later"
-            )
-        newest = migrations.newest_version(migrations.MIGRATIONS)
-        if row.schema != newest:
-            raise StoreLockedError(
-                f"tenant {self.tenant}: expected a ledger of schema {newest}, it has {row.schema};"
-                " use the matching version of vestig, or `vestig tenant migrate`"
-            )
         return row
 
     def begin(self, conn: apsw.Connection) -> None:
@@ -429,6 +429,11 @@ class Copy:
             if self._database.holds(conn, self.tenant, change, deadline):
                 return True
             if (row.position, row.last_id) == (before.position, before.last_id):
+                if (row.state, row.schema) != (before.state, before.schema):
+                    raise ConflictError(
+                        f"tenant {self.tenant}: the connection to PostgreSQL was lost and the"
+                        f" tenant is {row.state} now; nothing was written, try again"
+                    )
                 self._database.append(conn, row, change, deadline)
                 return True
             if row.snapshot <= before.position:

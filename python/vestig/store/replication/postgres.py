@@ -33,6 +33,8 @@ _IDLE_CONNECTIONS_MAX: Final = 8
 _INLINE_BYTES_MAX: Final = 64 << 10
 # A worker that is stopped while it holds a tenant loses it after this time.
 _HELD_S: Final = 8
+# While a tenant is moving, or workers are replaced by those of another version.
+_MOVING_RETRY_S: Final = 5
 _TENANT: Final = lazy_pattern(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
 
 _TABLES: Final = """
@@ -41,7 +43,7 @@ CREATE TABLE vestig.fleet (version integer PRIMARY KEY);
 CREATE TABLE vestig.tenants (
     tenant text PRIMARY KEY, position bigint NOT NULL, last_id bytea NOT NULL,
     ledger_schema integer NOT NULL, state text NOT NULL
-        CHECK (state IN ('active', 'frozen', 'moved')),
+        CHECK (state IN ('active', 'moving', 'arriving', 'moved')),
     moved_to text, snapshot bigint NOT NULL, snapshot_digest bytea NOT NULL,
     change_bytes bigint NOT NULL, created timestamptz NOT NULL DEFAULT now()
 ) PARTITION BY HASH (tenant);
@@ -73,7 +75,9 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
         position: the number of changes since it was created.
         last_id: of the newest change, 16 random bytes.
         schema: of its ledger.
-        state: `active`, `frozen` (no writes) or `moved`.
+        state: `active`; `moving`, which takes no writes; `arriving`, which is not whole here yet;
+            `moved`.
+        moved_to: where it is, or is to be, once it is moving; without user and password.
         snapshot: the position that the snapshot holds.
         snapshot_digest: of the bytes of the snapshot.
         change_bytes: of the changes after the snapshot.
@@ -87,6 +91,50 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: int
     snapshot_digest: bytes
     change_bytes: int
+    moved_to: str | None = None
+
+    def check_readable(self, schema: int) -> None:
+        """Checks that a worker of this ledger schema may read it here.
+
+        Raises:
+            StoreLockedError: it is in another database, or of another schema.
+        """
+        name = f"tenant {self.name}"
+        if self.state == "moved":
+            raise StoreLockedError(
+                f"{name}: expected a tenant of this database, it has moved to {self.moved_to};"
+                " open it there",
+                shown=f"{name} has moved to another database: the server must be told of it",
+            )
+        if self.state == "arriving":
+            problem = (
+                f"{name}: expected all of it, it is still on its way from another database;"
+                " finish its move there, or remove what is here with `vestig tenant drop`"
+            )
+            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
+        if self.schema != schema:
+            advice = f"use the version of vestig that writes schema {self.schema}"
+            if self.schema < schema:
+                advice += f", or raise it with `vestig tenant migrate {self.name}`"
+            problem = (
+                f"{name}: expected a ledger of schema {schema}, which this worker writes, it has"
+                f" schema {self.schema}; {advice}"
+            )
+            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
+
+    def check_writable(self, schema: int) -> None:
+        """Checks that a worker of this ledger schema may write it here.
+
+        Raises:
+            StoreLockedError: as `check_readable`, or it is moving.
+        """
+        self.check_readable(schema)
+        if self.state != "active":
+            problem = (
+                f"tenant {self.name}: expected a tenant that takes writes, it is moving to another"
+                f" database; nothing was written, try again in {_MOVING_RETRY_S} s"
+            )
+            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +171,7 @@ SELECT position::text, id, head, digest, patch FROM (
 _BATCH_BYTES: Final = 8 << 20
 _COLUMNS: Final = (
     "tenant, position::text, last_id, ledger_schema::text, state, snapshot::text, snapshot_digest,"
-    " change_bytes::text"
+    " change_bytes::text, moved_to"
 )
 
 
@@ -223,7 +271,8 @@ class Database:
         """The error of a call that needs PostgreSQL when it does not answer."""
         return StoreLockedError(
             f"{self.address}: expected PostgreSQL to answer, got {error}; nothing was written,"
-            " try again"
+            " try again",
+            shown="the database of the store does not answer: nothing was written, ask again",
         )
 
     def ask(self, statement: str, values: Sequence[int | bytes | str | None] = ()) -> Answer:
@@ -308,7 +357,7 @@ class Database:
 
     @contextmanager
     def session(
-        self, tenant: str, deadline: float | None = None
+        self, tenant: str, deadline: float | None = None, *, isolation: str = "READ COMMITTED"
     ) -> Iterator[tuple[Connection, float]]:
         """A transaction that sees one tenant, undone on leaving unless it was committed.
 
@@ -317,7 +366,7 @@ class Database:
         """
         until = time.monotonic() + self.timeout_s if deadline is None else deadline
         with self._faults(), self.connection(until) as conn:
-            conn.run(f"BEGIN; {_seeing(tenant)}", until)
+            conn.run(f"BEGIN ISOLATION LEVEL {isolation}; {_seeing(tenant)}", until)
             yield conn, until
             if conn.is_open and not conn.at_rest:
                 conn.run("ROLLBACK", time.monotonic() + self.timeout_s)
@@ -362,19 +411,16 @@ class Database:
                 conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
             conn.run("COMMIT", deadline)
 
-    def positions(self, tenants: Sequence[str]) -> dict[str, tuple[int, bytes]]:
-        """The position and the id of the newest change of each; those that are gone are absent."""
+    def rows(self, tenants: Sequence[str]) -> dict[str, TenantRow]:
+        """Each tenant as it is now; those that are gone are absent."""
         deadline = time.monotonic() + self.timeout_s
         with self._faults(), self.connection(deadline) as conn:
             answers = conn.run(
-                f"BEGIN; {_seeing(*tenants)}; SELECT tenant, position, last_id"
+                f"BEGIN; {_seeing(*tenants)}; SELECT {_COLUMNS}"
                 f" FROM vestig.tenants WHERE tenant IN ({_list(tenants)}); COMMIT",
                 deadline,
             )
-        return {
-            _text(name): (int(position or 0), _unhex(last))
-            for name, position, last in answers[-2].rows
-        }
+        return {row.name: row for row in map(_plain_tenant_row, answers[-2].rows)}
 
     # --- changes -----------------------------------------------------------------------------
 
@@ -398,10 +444,7 @@ class Database:
         if not rows:
             conn.run("ROLLBACK", deadline + self.timeout_s)
             raise NotFoundError("Tenant", tenant, f"in {self.address}")
-        name, position, last, schema, state, snapshot, digest, size = rows[0]
-        return _tenant_row(
-            (name, position, _unhex(last), schema, state, snapshot, _unhex(digest), size)
-        )
+        return _plain_tenant_row(rows[0])
 
     def append(self, conn: Connection, before: TenantRow, change: Change, deadline: float) -> None:
         """Commits one change in the transaction that holds the tenant.
@@ -426,8 +469,8 @@ class Database:
         )
         if answers[0].affected != 1:
             raise ConflictError(
-                f"tenant {before.name}: expected position {before.position}, it was moved or"
-                " frozen meanwhile; try again"
+                f"tenant {before.name}: expected position {before.position}, it changed"
+                " meanwhile; nothing was written, try again"
             )
 
     def _insert_patch(self, conn: Connection, tenant: str, change: Change, digest: bytes) -> None:
@@ -448,20 +491,23 @@ class Database:
         rows = conn.run_with(sql, (tenant, change.position, change.id), deadline).rows
         return bool(rows)
 
-    def changes(self, tenant: str, after: int, last_id: bytes) -> Iterator[Change]:
-        """The changes after a position, in order. The one at that position must have the id, unless
-        the position is that of the snapshot or 0, where no change stands.
+    def changes(self, tenant: str, after: int, last_id: bytes, schema: int) -> Iterator[Change]:
+        """The changes after a position, in order, for a ledger of this schema. The one at that
+        position must have the id, unless the position is that of the snapshot or 0, where no change
+        stands.
 
         Raises:
+            StoreLockedError: the tenant has another schema, or is not here any more.
             StoreDamagedError: a row of a change is not what was written.
             LookupError: changes after the position are gone, or the id is another one.
         """
-        with self.session(tenant) as (conn, deadline):
+        with self.session(tenant, isolation="REPEATABLE READ") as (conn, deadline):
             sql = "SELECT id FROM vestig.changes WHERE tenant = $1 AND position = $2 LIMIT 1"
             at = conn.run_with(sql, (tenant, after), deadline).rows
             if at and at[0][0] != last_id:
                 raise LookupError("of another history")
             newest = self._row(conn, tenant, deadline)
+            newest.check_readable(schema)
             if newest.position < after:
                 raise LookupError("of another history")
             if not at and after < newest.snapshot:
@@ -520,7 +566,8 @@ class Database:
                 return False
             self._insert_parts(conn, tenant, position, parts)
             until = time.monotonic() + self.timeout_s
-            self._row(conn, tenant, until, "FOR UPDATE")
+            row = self._row(conn, tenant, until, "FOR UPDATE")
+            row.check_writable(row.schema)
             sql = "SELECT id FROM vestig.changes WHERE tenant = $1 AND position = $2 LIMIT 1"
             if conn.run_with(sql, (tenant, position), until).rows != [(last_id,)]:
                 return False
@@ -656,12 +703,21 @@ def _change_row(tenant: str, change: Change, digest: bytes) -> str:
 
 
 def _tenant_row(row: Sequence[bytes | None]) -> TenantRow:
-    name, position, last, schema, state, snapshot, digest, size = row
+    name, position, last, schema, state, snapshot, digest, size, moved_to = row
     return TenantRow(
         name=_text(name), position=int(position or 0), last_id=last or b"",
         schema=int(schema or 0), state=_text(state), snapshot=int(snapshot or 0),
         snapshot_digest=digest or b"", change_bytes=int(size or 0),
+        moved_to=None if moved_to is None else _text(moved_to),
     )  # fmt: skip
+
+
+def _plain_tenant_row(row: Sequence[bytes | None]) -> TenantRow:
+    """Of an answer whose bytes are written as text."""
+    name, position, last, schema, state, snapshot, digest, *rest = row
+    return _tenant_row(
+        (name, position, _unhex(last), schema, state, snapshot, _unhex(digest), *rest)
+    )
 
 
 def _text(raw: bytes | None) -> str:

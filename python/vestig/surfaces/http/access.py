@@ -108,13 +108,16 @@ def problem_of(
         return error.status, shown | {"status": error.status}, error.headers
     shown = wire.problem(error) | {"instance": request_id}
     if isinstance(error, VestigError) and error.code in _DETAILS:
-        shown["detail"] = _DETAILS[error.code]
+        told = error.shown if isinstance(error, StoreLockedError) else ""
+        shown["detail"] = told or _DETAILS[error.code]
         shown["errors"] = []
         if error.code != StoreLockedError.code:
             logger("vestig.http").error("request %s: %s", request_id, error)
     elif folder is not None:
         shown["detail"] = shown["detail"].replace(str(folder), "the store")
-    headers = {"Retry-After": "1"} if isinstance(error, StoreLockedError) else {}
+    headers = {}
+    if isinstance(error, StoreLockedError):
+        headers["Retry-After"] = str(error.retry_after_s)
     if isinstance(error, ConfigError) and error.code == ConfigError.code:
         # keys and profiles that the request itself named; those of the server were read before
         shown["status"] = wire.STATUS["validation"]
