@@ -70,7 +70,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "language/text_forms.py",
         "language/names/",
         "language/text_flags.py",
-        "firewall/secrets.py",
+        "firewall.py",
         "errors.py",
         "embedders/builtin.py",
         "embedders/piece_codes.py",

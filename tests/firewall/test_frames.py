@@ -8,7 +8,7 @@ import pytest
 
 import vestig
 from scripted import Opener
-from vestig.firewall.frames import may_hold_frames
+from vestig.firewall import may_hold_frames
 from vestig.recall.layouts import render
 from vestig.types import CommitOutcomeKind
 

@@ -8,7 +8,7 @@ import string
 import pytest
 
 from vestig.evaluation.secret_cases import Maker
-from vestig.firewall.secrets import RULES, SecretError, counted, masked_text, without_secrets
+from vestig.firewall import RULES, SecretError, counted, masked_text, without_secrets
 
 _ALNUM = string.ascii_letters + string.digits
 # of no vendor, put together here so that no scanner of repositories takes one for a key
@@ -74,7 +74,7 @@ HARMLESS = [
     "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "request 550e8400-e29b-41d4-a716-446655440000 took 3 s",
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
-    "see python/vestig/firewall/secrets.py and C:\\Users\\ada\\token3.db",
+    "see python/vestig/firewall.py and C:\\Users\\ada\\token3.db",
     'api_key = os.environ["HARBOR_API_KEY"]',
     "password: ${DB_PASSWORD}",
     "API_KEY=<your-key-here>",

@@ -12,7 +12,7 @@ import vestig
 from scripted import Opener
 from served import serving
 from vestig.evaluation.secret_cases import Maker
-from vestig.firewall.secrets import masked_text
+from vestig.firewall import masked_text
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcomeKind
 

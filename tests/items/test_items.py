@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import vestig
 from vestig.errors import ConflictError, StoreDamagedError, ValidationError
-from vestig.firewall.secrets import SecretError
+from vestig.firewall import SecretError
 from vestig.items.put import extend
 from vestig.testing import FrozenClock, HashingEmbedder
 

@@ -42,7 +42,7 @@ from vestig.commit.rows import (
 )
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
-from vestig.firewall.secrets import counted
+from vestig.firewall import counted
 from vestig.memories import states
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from vestig.commit.text import content_hash, normalise
-from vestig.firewall.frames import Memories, Stored, Unframed, may_hold_frames, unframed
+from vestig.firewall import Memories, Stored, Unframed, may_hold_frames, unframed
 from vestig.ids import id_text, is_full_id
 from vestig.language.text_forms import single_spaced
 from vestig.session.session import Session

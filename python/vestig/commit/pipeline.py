@@ -46,7 +46,7 @@ from vestig.commit.text import (
 )
 from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
-from vestig.firewall.secrets import counted
+from vestig.firewall import counted
 from vestig.language.text_forms import unusable_reason
 from vestig.session.embedding import (
     check_identity,

@@ -14,7 +14,7 @@ from vestig.commit import pipeline
 from vestig.commit.text import normalise
 from vestig.commit.update import successor_fields
 from vestig.errors import ConflictError, VestigError
-from vestig.firewall.secrets import counted, masked_text, without_secrets
+from vestig.firewall import counted, masked_text, without_secrets
 from vestig.memories import forget as forgetting
 from vestig.memories import states
 from vestig.memories.forget import RunJobs

@@ -9,7 +9,7 @@ from typing import Final
 from vestig.api.store import open_store
 from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 from vestig.evaluation.secret_cases import Case, Maker
-from vestig.firewall.secrets import SECRETS_VERSION, masked_text
+from vestig.firewall import SECRETS_VERSION, masked_text
 from vestig.recall.layouts import FORMATS, render
 from vestig.types import _Value
 

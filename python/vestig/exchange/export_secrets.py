@@ -6,7 +6,7 @@ from vestig.calls.upkeep import SecretsRequest
 from vestig.commit.enrich import enrich_inline
 from vestig.commit.stored_secrets import secrets
 from vestig.exchange.commit_fields import ImportFile
-from vestig.firewall.secrets import masked_text
+from vestig.firewall import masked_text
 from vestig.session.session import Session
 
 

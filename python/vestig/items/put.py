@@ -26,7 +26,7 @@ from vestig.commit.text import content_hash, text_forms
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ConflictError
 from vestig.exchange.chunks import chunk
-from vestig.firewall.secrets import counted
+from vestig.firewall import counted
 from vestig.language.text_forms import CONTROL_CHARACTERS
 from vestig.memories.states import deprecate_changes, joined
 from vestig.results import Item as StoredItem

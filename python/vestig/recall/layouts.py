@@ -12,13 +12,13 @@ from msgspec import UNSET
 
 from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
 from vestig.errors import ValidationError
+from vestig.firewall import LIST_CHARS
 from vestig.language.text_forms import one_line
 from vestig.times import age_words, to_us
 
 NO_RESULTS: Final = "No memories found."
 # Below this confidence the first line says so.
 _CONFIDENCE_MIN: Final = 0.1
-_LIST_CHARS: Final = 100
 _SEPARATOR: Final = "\n\n---\n\n"
 
 
@@ -219,7 +219,7 @@ def _compact(hit: RecallHit, style: Style) -> str:
 
 def _related(hit: RecallHit, style: Style) -> str:
     """One line for a memory beside the results; stored text stands behind what Vestig writes."""
-    line = one_line(hit.content, _LIST_CHARS)
+    line = one_line(hit.content, LIST_CHARS)
     reason, walk = hit.reason, ""
     if reason.signal_strength is not UNSET and reason.hops is not UNSET:
         walk = f"signal={reason.signal_strength:.4f}, hops={reason.hops}, "
@@ -227,7 +227,7 @@ def _related(hit: RecallHit, style: Style) -> str:
 
 
 def _list(hit: RecallHit, style: Style) -> str:
-    line = one_line(hit.content, _LIST_CHARS)
+    line = one_line(hit.content, LIST_CHARS)
     lines = [f"ID: {hit.id}", f"Score: {hit.score:.4f}", f"Date: {_day(hit, style)}"]
     if hit.memory.key is not None:
         lines.append(f"Key: {hit.memory.key}")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vestig.firewall.secrets import Cleaned, SecretError, counted, without_secrets
+from vestig.firewall import Cleaned, SecretError, counted, without_secrets
 from vestig.session.session import Session
 
 

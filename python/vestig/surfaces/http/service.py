@@ -27,7 +27,7 @@ from prometheus_client.registry import Collector
 from vestig.api.store import Vestig
 from vestig.config.service_sections import ServeSettings
 from vestig.errors import StoreDamagedError, VestigError
-from vestig.firewall.secrets import masked_text
+from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session
