@@ -179,6 +179,9 @@ class FleetSettings(Section, frozen=True, kw_only=True):
     max_offline_s: Annotated[
         Wait, doc("Seconds for which reads go on while PostgreSQL does not answer.")
     ] = 3_600.0
+    max_open: Annotated[
+        Count, doc("Tenants that one process keeps open; those in use stay open beyond it.")
+    ] = 100
     snapshot_bytes: Annotated[
         Count, doc("Bytes of changes after which a tenant's snapshot is made anew.")
     ] = 4_194_304

@@ -10,8 +10,7 @@ from pathlib import Path
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
-from vestig.config.files import is_address
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import ConflictError
 from vestig.results import Finding, FleetReport, TenantReport
 from vestig.session.opening import open_session
 from vestig.session.tenant import poller_of, tenant_name
@@ -19,7 +18,6 @@ from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.replication.cache import detach
-from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database, TenantRow
 from vestig.store.replication.snapshot import pack, unpack
 from vestig.store.sqlite import files
@@ -31,13 +29,7 @@ def database_of(config: Config) -> Database:
     Raises:
         ValidationError: it names a folder.
     """
-    path = config.settings.store.path
-    if not is_address(path):
-        raise ValidationError(
-            "store", path, "an address of PostgreSQL", "--store postgresql://user@host/database"
-        )
-    timeout_s = max(1.0, config.settings.store.lock_timeout_s)
-    return poller_of(Address(path), timeout_s).database
+    return poller_of(config.settings).database
 
 
 def init(database: Database) -> FleetReport:

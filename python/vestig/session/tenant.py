@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from vestig.config.files import without_tilde
+from vestig.config.files import is_address, without_tilde
 from vestig.config.folders import cache_directory
 from vestig.config.schema import Settings
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, ValidationError, VestigError
@@ -49,8 +49,20 @@ def tenant_name(tenant: object) -> str:
         raise ValidationError("tenant", tenant, str(error)) from None
 
 
-def poller_of(address: Address, timeout_s: float) -> PositionPoller:
-    """The one object of this process that asks a database for positions."""
+def poller_of(settings: Settings, path: str | None = None) -> PositionPoller:
+    """The one object of this process that asks a database for positions: the one that `store.path`
+    names, or another path in its place.
+
+    Raises:
+        ConfigError: the address cannot be read.
+        ValidationError: it names a folder.
+    """
+    named = settings.store.path if path is None else path
+    if not is_address(named):
+        raise ValidationError(
+            "store", named, "an address of PostgreSQL", "--store postgresql://user@host/database"
+        )
+    address, timeout_s = Address(named), max(1.0, settings.store.lock_timeout_s)
     with _lock:
         found = _pollers.get((address.dsn, timeout_s))
         if found is None:
@@ -81,7 +93,7 @@ class TenantCopy:
     ) -> None:
         fleet, self._lock_timeout_s = settings.fleet, settings.store.lock_timeout_s
         name = tenant_name(tenant)
-        self._poller = poller_of(Address(path), max(1.0, self._lock_timeout_s))
+        self._poller = poller_of(settings, path)
         self.folders = CacheFolders(_cache_folder(fleet.cache_dir), self._poller)
         rules = CopyRules(max_staleness_s=fleet.max_staleness_s, max_offline_s=fleet.max_offline_s)
         self.copy = Copy(self._poller, name, rules)

@@ -1,0 +1,166 @@
+"""Open tenants of one process, at most so many at rest."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vestig.api.store import Vestig
+from vestig.calls.opening import OpenRequest
+from vestig.config import Config
+from vestig.embedders.checked import checked_embedder
+from vestig.errors import ConflictError
+from vestig.ports import CommitHook, Embedder
+from vestig.registry import make_embedder, make_language_model, make_reranker
+from vestig.session.opening import open_session
+from vestig.session.tenant import poller_of, tenant_name
+
+
+class _Place:
+    """A tenant in the pool. Who holds `changing` sets `store`; the rest is the pool's lock's."""
+
+    def __init__(self) -> None:
+        self.changing = threading.Lock()
+        self.store: Vestig | None = None
+        # leases, those that wait for the tenant to be opened, and who closes it
+        self.users = 0
+        self.closing = False
+
+
+class TenantPool:
+    """Open tenants of the database that `store.path` names; thread-safe. All of them share one
+    embedder, one reranker and one language model.
+
+    At most `fleet.max_open` of them stay open, the ones that were used last; one that is leased is
+    never closed, so that more are open while more are in use. Their files stay.
+
+    Args:
+        config: its `store.tenant` is not looked at.
+        embedder: in the place of the configured one.
+        on_commit: see `vestig.open`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        embedder: Embedder | None = None,
+        on_commit: CommitHook | None = None,
+    ) -> None:
+        settings = config.settings
+        given = embedder
+        self._embedder = (
+            make_embedder(settings.embedding) if given is None else checked_embedder(given)
+        )
+        self._reranker = make_reranker(settings.reranker)
+        self._language_model = make_language_model(settings.llm)
+        self._config = config
+        # kept while no tenant is open, with its connections
+        self._poller = poller_of(settings)
+        self._on_commit = on_commit
+        self._max_open = settings.fleet.max_open
+        self._lock = threading.Lock()
+        # the one that was used last stands last
+        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._closed = False
+
+    def __enter__(self) -> TenantPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def open_tenants(self) -> tuple[str, ...]:
+        """The names of those that are open, the one that was used last at the end."""
+        with self._lock:
+            return tuple(name for name, place in self._places.items() if place.store is not None)
+
+    @contextmanager
+    def lease(self, tenant: object) -> Iterator[Vestig]:
+        """The open store of a tenant, which stays open inside the `with` block; several threads may
+        hold it at once. While one tenant is opened or closed, others are leased. The store belongs
+        to the pool: its user does not close it.
+
+        Raises:
+            ValidationError: no name of a tenant.
+            ConflictError: the pool is closed.
+            NotFoundError, StoreLockedError, StoreDamagedError: see `vestig.open`.
+        """
+        name = tenant_name(tenant)
+        place = self._take(name)
+        try:
+            with place.changing:
+                if place.store is None:
+                    self._make_room(but=1)
+                    place.store = self._open(name)
+                store = place.store
+            yield store
+        finally:
+            self._give_back(name, place)
+            self._make_room(but=0)
+
+    def close(self) -> None:
+        """Closes the tenants; one that is leased is closed when it is given back. Idempotent."""
+        with self._lock:
+            self._closed = True
+        self._make_room(but=0)
+
+    def _take(self, name: str) -> _Place:
+        with self._lock:
+            if self._closed:
+                raise ConflictError("this pool of tenants is closed: make another one")
+            place = self._places.setdefault(name, _Place())
+            self._places.move_to_end(name)
+            place.users += 1
+            return place
+
+    def _give_back(self, name: str, place: _Place) -> None:
+        with self._lock:
+            place.users -= 1
+            # what could not be opened, or was closed, is forgotten with its last user
+            if place.store is None and not place.users:
+                del self._places[name]
+
+    def _open(self, name: str) -> Vestig:
+        request = OpenRequest(
+            path=self._config.settings.store.path,
+            tenant=name,
+            config=self._config,
+            embedder=self._embedder,
+            reranker=self._reranker,
+            llm=self._language_model,
+            on_commit=self._on_commit,
+        )
+        return Vestig(open_session(request))
+
+    def _make_room(self, *, but: int) -> None:
+        """Closes tenants that nobody uses until room for `but` more is left."""
+        while (found := self._take_idle(but)) is not None:
+            name, place = found
+            try:
+                with place.changing:
+                    store, place.store, place.closing = place.store, None, False
+                    if store is not None:
+                        store.close()
+            finally:
+                self._give_back(name, place)
+
+    def _take_idle(self, but: int) -> tuple[str, _Place] | None:
+        """The tenant whose use lies back longest, if there are too many."""
+        most = 0 if self._closed else max(0, self._max_open - but)
+        with self._lock:
+            if len(self._places) <= most:
+                return None
+            open_ = [
+                (name, one)
+                for name, one in self._places.items()
+                if one.store is not None and not one.closing
+            ]
+            for name, place in open_ if len(open_) > most else ():
+                if not place.users:
+                    place.users, place.closing = 1, True
+                    return name, place
+        return None

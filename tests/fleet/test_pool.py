@@ -1,0 +1,177 @@
+"""Open tenants of one process, and the files that they leave on this machine."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from postgres_server import PostgresServer
+from vestig.config import load
+from vestig.fleet.pool import TenantPool
+from vestig.fleet.tenants import create
+from vestig.store.replication.postgres import Database
+from vestig.testing import HashingEmbedder
+
+_numbers = itertools.count(1)
+Pools = Callable[..., TenantPool]
+
+
+@pytest.fixture
+def pool(server: PostgresServer, tmp_path: Path) -> Iterator[Pools]:
+    """Makes pools of these configuration keys."""
+    made: list[TenantPool] = []
+
+    def make(**keys: Any) -> TenantPool:
+        fleet = {f"fleet.{name}": value for name, value in keys.items()}
+        places = {"store.path": server.address, "fleet.cache_dir": str(tmp_path / "cache")}
+        made.append(TenantPool(load(overrides=places | fleet), embedder=HashingEmbedder(64)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def tenants(database: Database) -> Callable[[int], list[str]]:
+    """Makes so many empty tenants."""
+
+    def make(count: int) -> list[str]:
+        names = [f"pooled-{os.getpid()}-{next(_numbers)}" for _ in range(count)]
+        for name in names:
+            create(database, name)
+        return names
+
+    return make
+
+
+def test_a_lease_gives_the_same_open_store_each_time(pool: Pools, tenants: Any) -> None:
+    one, [name] = pool(), tenants(1)
+    with one.lease(name) as store:
+        store.commit("The gate opens at seven in the morning")
+    with one.lease(name) as again:
+        assert again is store
+        assert again.recall("when does the gate open?")[0].content.startswith("The gate")
+    assert one.open_tenants == (name,)
+
+
+def test_the_tenant_that_was_used_longest_ago_is_closed_and_its_files_stay(
+    pool: Pools, tenants: Any
+) -> None:
+    one, names = pool(max_open=2), tenants(3)
+    stores = {}
+    for name in (names[0], names[1], names[0], names[2]):
+        with one.lease(name) as store:
+            stores[name] = store
+    assert one.open_tenants == (names[0], names[2])
+    with pytest.raises(vestig.ConflictError, match="closed"):
+        stores[names[1]].count()
+    folder = stores[names[1]]._session.directory
+    assert folder is not None
+    assert folder.is_dir()
+    with one.lease(names[1]) as store:
+        assert store.count() == 0
+    assert one.open_tenants == (names[2], names[1])
+
+
+def test_leased_tenants_are_never_closed(pool: Pools, tenants: Any) -> None:
+    one, names = pool(max_open=1), tenants(3)
+    with one.lease(names[0]) as first, one.lease(names[1]) as second, one.lease(names[2]):
+        assert len(one.open_tenants) == 3
+        assert first.count() == second.count() == 0
+        one.close()
+        assert first.count() == 0
+    assert one.open_tenants == ()
+    with pytest.raises(vestig.ConflictError, match="pool of tenants is closed"), one.lease("a"):
+        pass
+
+
+def test_what_cannot_be_opened_leaves_no_place(pool: Pools, tenants: Any) -> None:
+    one = pool()
+    for name, error in ((tenants(1)[0] + "x", vestig.NotFoundError), (7, vestig.ValidationError)):
+        with pytest.raises(error), one.lease(name):
+            pass
+    assert not one._places
+
+
+def test_an_error_inside_a_lease_gives_the_tenant_back(pool: Pools, tenants: Any) -> None:
+    one, [name] = pool(), tenants(1)
+    with pytest.raises(ZeroDivisionError), one.lease(name):
+        _ = 1 // 0
+    one.close()
+    assert one.open_tenants == ()
+
+
+def test_a_tenant_that_opens_slowly_holds_up_no_other(
+    pool: Pools, tenants: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, (slow, other) = pool(), tenants(2)
+    begun, go_on = threading.Event(), threading.Event()
+    open_ = one._open
+
+    def opening(name: str) -> vestig.Vestig:
+        if name == slow:
+            begun.set()
+            assert go_on.wait(30)
+        return open_(name)
+
+    monkeypatch.setattr(one, "_open", opening)
+    seen: list[vestig.Vestig] = []
+
+    def use() -> None:
+        with one.lease(slow) as store:
+            seen.append(store)
+
+    threads = [threading.Thread(target=use) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(30)
+    with one.lease(other) as store:
+        assert store.count() == 0
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 2
+    assert seen[0] is seen[1]
+
+
+def test_many_threads_on_more_tenants_than_stay_open(pool: Pools, tenants: Any) -> None:
+    one, names = pool(max_open=2), tenants(5)
+    errors: list[BaseException] = []
+    end = time.monotonic() + 60
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(8):
+                name = names[(number + turn * 3) % len(names)]
+                with one.lease(name) as store:
+                    store.commit(
+                        f"Worker {number} of {name} took turn {turn}", on_near_dup="insert"
+                    )
+                    assert time.monotonic() < end
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(one.open_tenants) == 2
+    total = 0
+    for name in names:
+        with one.lease(name) as store:
+            store.fresh()
+            found = store.recall("which turn was taken?", limit=50)
+            assert all(name in hit.content for hit in found)
+            total += store.count()
+    assert total == 32
