@@ -22,7 +22,7 @@ import vestig
 from vestig.commit.canonical_form import canonical_form, differences
 from vestig.language.names.rules import find_names
 from vestig.language.time.expressions import find_times
-from vestig.retrieve.query_words import facets
+from vestig.retrieve.queries import facets
 from vestig.testing import HashingEmbedder
 
 KILOBYTES: Final = (1, 4, 16, 64)

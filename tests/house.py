@@ -179,14 +179,9 @@ PURE = frozenset(
         "recall/reason.py",
         "recall/request.py",
         "retrieve/confidence.py",
-        "retrieve/fallback_queries.py",
-        "retrieve/message_search.py",
-        "retrieve/query_words.py",
+        "retrieve/queries.py",
         "retrieve/rank.py",
-        "retrieve/request.py",
-        "retrieve/result.py",
-        "retrieve/stop.py",
-        "retrieve/types.py",
+        "retrieve/values.py",
     )
 )
 WIRED = ("vestig.session", "vestig.store", "vestig._core")

@@ -10,9 +10,8 @@ from world import Act, World
 
 import vestig
 from vestig.config.recall_sections import RetrieveSettings
-from vestig.retrieve.fallback_queries import fallback_queries
-from vestig.retrieve.message_search import message_blacklist
-from vestig.retrieve.query_words import synonyms
+from vestig.retrieve.messages import message_blacklist
+from vestig.retrieve.queries import fallback_queries, synonyms
 from vestig.testing import HashingEmbedder, ScriptedModel
 
 __all__ = ["RETRIEVE"]
@@ -114,7 +113,7 @@ def weakly(observe: Callable[[World], Any]) -> Callable[[World], Any]:
     """Observes where no first round is strong, which ends a search before anything else does."""
 
     def observed(world: World) -> Any:
-        world.monkeypatch.setattr("vestig.retrieve.stop.HIGH", 1.0)
+        world.monkeypatch.setattr("vestig.retrieve.confidence.HIGH", 1.0)
         return observe(world)
 
     return observed

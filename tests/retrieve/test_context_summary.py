@@ -9,8 +9,8 @@ import pytest
 
 from vestig.config import built_in
 from vestig.errors import ModelCallError, ProviderTimeoutError
-from vestig.retrieve.model_steps import context_summary
-from vestig.retrieve.types import Message
+from vestig.retrieve.calls import context_summary
+from vestig.retrieve.values import Message
 from vestig.session.model_calls import ModelCalls
 from vestig.session.observer import Metrics
 from vestig.testing import ScriptedModel

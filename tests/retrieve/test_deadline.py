@@ -11,10 +11,9 @@ import pytest
 
 import vestig
 from vestig.config.recall_sections import RetrieveSettings
-from vestig.retrieve import fact_search, model_steps, plan, turns
-from vestig.retrieve.calls import Deadline
-from vestig.retrieve.model_steps import ModelSteps
-from vestig.retrieve.result import RetrieveResult
+from vestig.retrieve import calls, fact_search, messages, rounds
+from vestig.retrieve.calls import Deadline, ModelSteps
+from vestig.retrieve.values import RetrieveResult
 from vestig.testing import HashingEmbedder
 
 TURNS = (
@@ -76,7 +75,7 @@ def test_after_a_slow_analysis_nothing_is_begun(
     slow = clock.after(11, fact_search.FactSearch.analysed)
     monkeypatch.setattr(fact_search.FactSearch, "analysed", slow)
     for name in ("BoundQuery", "facets", "fallback_queries"):
-        monkeypatch.setattr(plan, name, _never)
+        monkeypatch.setattr(rounds, name, _never)
     found = _asked(store)
     assert found.metadata.stop_reason == "deadline"
     assert found.metadata.tool_calls == ()
@@ -86,7 +85,7 @@ def test_after_a_slow_analysis_nothing_is_begun(
 def test_after_a_slow_plan_nothing_is_searched(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "fallback_queries", clock.after(11, plan.fallback_queries))
+    monkeypatch.setattr(rounds, "fallback_queries", clock.after(11, rounds.fallback_queries))
     found = _asked(store)
     assert found.metadata.stop_reason == "deadline"
     assert found.metadata.tool_calls == ()
@@ -95,8 +94,8 @@ def test_after_a_slow_plan_nothing_is_searched(
 def test_after_slow_names_no_rarities_are_read(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "BoundQuery", clock.after(11, plan.BoundQuery))
-    monkeypatch.setattr(plan.Planner, "_idf", _never)
+    monkeypatch.setattr(rounds, "BoundQuery", clock.after(11, rounds.BoundQuery))
+    monkeypatch.setattr(rounds.Planner, "_idf", _never)
     assert _asked(store).metadata.stop_reason == "deadline"
 
 
@@ -133,7 +132,7 @@ def test_a_round_without_time_costs_no_fact_of_the_rounds_before(
     slow = clock.after(6, fact_search._State.crossing)
     monkeypatch.setattr(fact_search._State, "crossing", slow)
     monkeypatch.setattr(fact_search.FactSearch, "whole", _never)
-    monkeypatch.setattr(turns.TurnSearch, "best", _never)
+    monkeypatch.setattr(messages.TurnSearch, "best", _never)
     found = _asked(store)
     assert [one.success for one in found.metadata.tool_calls] == [True, False]
     assert found.metadata.stop_reason == "deadline"
@@ -156,7 +155,7 @@ def test_without_the_time_for_a_final_order_that_of_the_last_round_stands(
 ) -> None:
     slow = clock.after(11, fact_search.FactSearch.whole)
     monkeypatch.setattr(fact_search.FactSearch, "whole", slow)
-    monkeypatch.setattr(turns.TurnSearch, "best", _never)
+    monkeypatch.setattr(messages.TurnSearch, "best", _never)
     found = _asked(store)
     assert len(found.facts) == len(TURNS)
     assert found.metadata.stop_reason != "deadline"
@@ -182,7 +181,7 @@ def test_turns_that_are_found_too_late_are_not_read(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fact_search, "relevances", clock.after(11, fact_search.relevances))
-    monkeypatch.setattr(turns, "as_known", _never)
+    monkeypatch.setattr(messages, "as_known", _never)
     found = _asked(store)
     assert len(found.facts) == len(TURNS)
     assert found.metadata.tool_calls[-1].error == "TimeoutError"
@@ -192,7 +191,7 @@ def test_turns_that_are_found_too_late_are_not_read(
 def test_no_model_is_asked_for_a_summary_behind_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(model_steps, "context_summary", _never)
+    monkeypatch.setattr(calls, "context_summary", _never)
     session: Any = SimpleNamespace(has_model=True)
     steps = ModelSteps(session, RetrieveSettings(), [], Deadline(0.0))
     assert steps.summary(["a fact"], []) == ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vestig.retrieve.query_words import facet_forms, facets, facets_hit, synonyms
+from vestig.retrieve.queries import facet_forms, facets, facets_hit, synonyms
 
 
 def test_facets_are_names_and_words_rarest_first() -> None:

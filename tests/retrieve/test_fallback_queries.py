@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.errors import ValidationError
-from vestig.retrieve.fallback_queries import fallback_queries
-from vestig.retrieve.query_words import query_key, shipped_groups, synonyms, words_of
+from vestig.retrieve.queries import fallback_queries, query_key, shipped_groups, synonyms, words_of
 
 LONG = (
     "Which developer on the payments team said that the kubernetes deployment of the billing"

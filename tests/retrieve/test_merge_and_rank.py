@@ -10,7 +10,7 @@ import pytest
 from conversations import opened
 
 from vestig.retrieve.calls import Deadline
-from vestig.retrieve.query_words import FacetForms, facet_forms, synonyms
+from vestig.retrieve.queries import FacetForms, facet_forms, synonyms
 from vestig.retrieve.rank import (
     Coverage,
     FactPool,
@@ -24,7 +24,7 @@ from vestig.retrieve.rank import (
     relevances,
     streak_after,
 )
-from vestig.retrieve.types import Fact, FactKey
+from vestig.retrieve.values import Fact, FactKey
 from vestig.times import to_us
 from vestig.types import Evidence
 

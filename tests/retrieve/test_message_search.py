@@ -13,17 +13,17 @@ import pytest
 import vestig
 from vestig.answers import ScoreFormula
 from vestig.retrieve.fact_search import Focus, QueryResults
-from vestig.retrieve.message_search import (
+from vestig.retrieve.messages import (
     Blacklist,
     FoundMessage,
+    TurnSearch,
     best_messages,
     by_relevance,
     distinct_messages,
     message_blacklist,
     message_queries,
 )
-from vestig.retrieve.turns import TurnSearch
-from vestig.retrieve.types import Message
+from vestig.retrieve.values import Message
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import Memory
 

@@ -47,7 +47,7 @@ def test_the_rounds_are_used_up() -> None:
 
 
 def test_enough_facts_after_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vestig.retrieve.stop.HIGH", 1.0)
+    monkeypatch.setattr("vestig.retrieve.confidence.HIGH", 1.0)
     wanted = {"max_facts": 2, "messages": said("Does the billing service run on kubernetes?")}
     found = made({}, **wanted)
     assert found.stop_reason == "max_facts"
@@ -57,7 +57,7 @@ def test_enough_facts_after_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_strong_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vestig.retrieve.stop.HIGH", 0.4)
+    monkeypatch.setattr("vestig.retrieve.confidence.HIGH", 0.4)
     found = made({}, messages=said("Does the billing service run on kubernetes?"))
     assert (found.stop_reason, found.iterations_used) == ("strong_first_pass", 1)
     assert found.coverage_score >= 0.9

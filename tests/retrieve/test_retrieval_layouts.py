@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 import vestig
 from vestig.language.claim_text import claim_attributes, claim_embedded_text
 from vestig.recall.context.block import Measure
-from vestig.retrieve.result import (
+from vestig.retrieve.retrieve import within_budget
+from vestig.retrieve.values import (
+    MEMORY_FACT,
+    Fact,
     fact_line,
     fact_text,
+    memory_key,
     message_line,
     message_text,
 )
-from vestig.retrieve.retrieve import within_budget
-from vestig.retrieve.types import MEMORY_FACT, Fact, memory_key
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us
 from vestig.types import Claim, Evidence, Memory

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from vestig.config.recall_sections import RetrieveSettings
-from vestig.retrieve.stop import Progress, Verdict, stop_reason
+from vestig.retrieve.confidence import Progress, Verdict, stop_reason
 
 SETTINGS = RetrieveSettings()
 GOING_ON = Progress(

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         MemoryDetail,
         MemoryPage,
     )
-    from vestig.retrieve.result import RetrieveResult
+    from vestig.retrieve.values import RetrieveResult
     from vestig.types import CommitOutcome, Event, ItemError, Memory, SupersessionRecord
 
 

@@ -30,7 +30,7 @@ from vestig.retrieve.confidence import Label
 from vestig.session.opening import MEMORY_PATH, open_session
 
 if TYPE_CHECKING:
-    from vestig.retrieve.result import RetrieveResult
+    from vestig.retrieve.values import RetrieveResult
 
 
 CUTS: Final = (5, 10, 30)

@@ -30,9 +30,7 @@ from vestig.ids import is_full_id
 from vestig.json_text import read_json
 from vestig.ports import Embedder, Progress
 from vestig.retrieve.confidence import Label
-from vestig.retrieve.request import request_of, scoped
-from vestig.retrieve.result import FactDetail
-from vestig.retrieve.types import MEMORY_FACT
+from vestig.retrieve.values import MEMORY_FACT, FactDetail, request_of, scoped
 from vestig.session.opening import load_config, open_session
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView

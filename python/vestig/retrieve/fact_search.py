@@ -30,8 +30,7 @@ from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.request import query_argument
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.rank import FOCUS, OTHERS_WEIGHT, Levels, relevances
-from vestig.retrieve.request import Request
-from vestig.retrieve.types import Fact, PlannedQuery, claim_key, memory_key
+from vestig.retrieve.values import Fact, PlannedQuery, Request, claim_key, memory_key
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session

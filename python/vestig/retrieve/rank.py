@@ -9,9 +9,8 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from vestig.retrieve.query_words import FacetForms, facets_hit
-from vestig.retrieve.result import CompositeParts
-from vestig.retrieve.types import EVIDENCE_KEPT, Fact, FactKey, evidence_key
+from vestig.retrieve.queries import FacetForms, facets_hit
+from vestig.retrieve.values import EVIDENCE_KEPT, CompositeParts, Fact, FactKey, evidence_key
 from vestig.times import DAY_US, to_us
 from vestig.types import Evidence
 

@@ -18,28 +18,30 @@ from vestig.recall.context.block import Measure
 from vestig.recall.context.shares import fitting_text
 from vestig.recall.context.short_forms import measure
 from vestig.recall.request import QUERY_CHARS_MAX
-from vestig.retrieve.calls import Calls, Deadline
+from vestig.retrieve.calls import Calls, Deadline, ModelSteps, cleaned_queries
 from vestig.retrieve.confidence import (
+    Progress,
+    StopReason,
     compute_confidence,
     compute_confidence_score,
     confidence_breakdown,
+    stop_reason,
+    verdict_counts,
 )
 from vestig.retrieve.fact_search import FactSearch, QueryResults
-from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
-from vestig.retrieve.plan import FACTS_READ, MESSAGES_READ, Planner
-from vestig.retrieve.request import Request, request_of
-from vestig.retrieve.result import (
+from vestig.retrieve.messages import TurnSearch
+from vestig.retrieve.rounds import FACTS_READ, MESSAGES_READ, Planner, Rounds
+from vestig.retrieve.values import (
     FactDetail,
+    PlannedQuery,
+    Request,
     RetrieveMetadata,
     RetrieveResult,
     TraceStep,
     fact_text,
     message_text,
+    request_of,
 )
-from vestig.retrieve.rounds import Rounds
-from vestig.retrieve.stop import Progress, StopReason, stop_reason, verdict_counts
-from vestig.retrieve.turns import TurnSearch
-from vestig.retrieve.types import PlannedQuery
 from vestig.session.filter_ids import unknown_entities
 from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session

@@ -39,8 +39,8 @@ from vestig.recall.context.short_forms import measure, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
 from vestig.recall.reason import contribution
 from vestig.results import MemoryDetail
-from vestig.retrieve.result import RetrieveResult
 from vestig.retrieve.retrieve import retrieved
+from vestig.retrieve.values import RetrieveResult
 from vestig.session.session import Session
 from vestig.surfaces import wire
 from vestig.times import from_us, to_plain

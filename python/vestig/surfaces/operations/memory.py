@@ -19,7 +19,7 @@ from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
 from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
-    from vestig.retrieve.result import RetrieveResult
+    from vestig.retrieve.values import RetrieveResult
 
 
 def _forget(call: Call) -> Any:
