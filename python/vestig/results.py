@@ -480,6 +480,25 @@ class TenantReport(_Value, frozen=True, kw_only=True):
     moved_to: str | None = None
 
 
+class TokenReport(_Value, frozen=True, kw_only=True):
+    """Describes a token of a tenant.
+
+    `id`: names it to revoke it. `rights`: read, write (and read) or admin (all). `expires`: when it
+    ends; None: never. `token`: the token itself, told once, where it is made.
+    """
+
+    id: str
+    tenant: str
+    rights: str
+    label: str = ""
+    created: datetime
+    expires: datetime | None = None
+    token: str | None = None
+
+    def __repr__(self) -> str:
+        return f"TokenReport(id={self.id!r}, tenant={self.tenant!r}, rights={self.rights!r})"
+
+
 class FleetReport(_Value, frozen=True, kw_only=True):
     """Holds what was found in a database of tenants. `address` names no password."""
 

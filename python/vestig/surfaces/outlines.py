@@ -36,6 +36,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "housekeeping": "Maintenance, at a time of your choice.",
     "config": "Configured values, where each was set, and what it means.",
     "tenant": "Stores in PostgreSQL that any number of machines serve.",
+    "tenant token": "Tokens with which requests are let at a tenant (`vestig serve --fleet`).",
     "fleet": "The database of tenants.",
 }
 
@@ -232,6 +233,15 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "tenant drop": Outline(
         "tenant", "Remove a tenant for good. Prints what would be removed and asks first."
+    ),
+    "tenant token add": Outline(
+        "tenant", "Make a token of a tenant. It is printed once: only its hash is stored."
+    ),
+    "tenant token list": Outline(
+        "tenant", "The tokens of a tenant, without the tokens themselves."
+    ),
+    "tenant token revoke": Outline(
+        "tenant", "Remove a token of a tenant. Servers refuse it within a minute."
     ),
     "fleet init": Outline("tenant", "Make the tables and the role of workers in a database."),
     "fleet doctor": Outline(

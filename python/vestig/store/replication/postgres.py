@@ -22,6 +22,7 @@ from vestig.store.replication.connection import (
     ConnectionLostError,
     RefusedError,
 )
+from vestig.store.replication.tokens import TOKEN_TABLE
 
 # Of the tables below; another one is refused.
 VERSION: Final = 1
@@ -302,6 +303,11 @@ class Database:
                 f"{self.address}: expected the leading server, this one takes no writes"
                 f" ({error}); name the leader, or target_session_attrs=read-write"
             )
+        if error.state == "42501":
+            return StoreLockedError(
+                f"{self.address}: expected a user who may do this, got {error}; log in as the one"
+                " who owns the tables"
+            )
         if error.state[:2] == "53":
             return StoreLockedError(
                 f"{self.address}: expected room in PostgreSQL, got {error}; nothing was written"
@@ -325,7 +331,9 @@ class Database:
             if _has_tables(conn, deadline):
                 self._check_version(conn, deadline)
                 return False
-            conn.run(f"BEGIN; {_TABLES}; {_partitions()}; {_rights()}; COMMIT", deadline)
+            conn.run(
+                f"BEGIN; {_TABLES}; {_partitions()}; {_rights()}; {TOKEN_TABLE}; COMMIT", deadline
+            )
             return True
         except RefusedError as error:
             raise self.refused(error) from None

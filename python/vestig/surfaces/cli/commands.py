@@ -484,6 +484,19 @@ def _parameters(operation: Operation) -> list[click.Parameter]:
     return [*(_argument(param) for param in operation.params), *shared]
 
 
+def _group(path: str) -> _Group:
+    """The commands whose names begin with these words, and the groups among them."""
+    above = f"{path} "
+    within = {name: _group(name) for name in GROUPS if name.rpartition(" ")[0] == path}
+    names = {
+        name.removeprefix(above): name
+        for name in OUTLINES
+        if name.startswith(above) and name.rpartition(" ")[0] not in within
+    }
+    groups = {name.removeprefix(above): group for name, group in within.items()}
+    return _Group(path, names, groups, help=GROUPS[path], params=_global_options())
+
+
 def _build() -> _Group:
     def bare() -> int:
         context = click.get_current_context()
@@ -491,14 +504,7 @@ def _build() -> _Group:
             click.echo(f"vestig {_version()}\n\n{context.get_help()}")
         return 0
 
-    def names_of(group: str) -> dict[str, str]:
-        above = f"{group} "
-        return {name.removeprefix(above): name for name in OUTLINES if name.startswith(above)}
-
-    groups = {
-        group: _Group(group, names_of(group), help=text, params=_global_options())
-        for group, text in GROUPS.items()
-    }
+    groups = {group: _group(group) for group in GROUPS if " " not in group}
     print_version = click.Option(
         ["--version"],
         is_flag=True,

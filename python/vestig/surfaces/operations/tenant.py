@@ -6,14 +6,26 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.calls.argument import Argument, Text
+from vestig.calls.argument import Argument, Choice, Text, Time
 from vestig.surfaces.operation import YES, Call, Operation
 
 if TYPE_CHECKING:
-    from vestig.results import FleetReport, TenantReport
+    from vestig.results import FleetReport, TenantReport, TokenReport
 
 _NAME: Final = Text("Name of the tenant: a to z, 0 to 9, dot, hyphen, underscore.", name="name")
 _FOLDER: Final = Text("Directory of the store.", name="folder")
+_TOKEN_ID: Final = Text("Id of the token, as `vestig tenant token list` has it.", name="id")
+_TOKEN_OPTIONS: Final = (
+    Choice(
+        "What it may do: read; write, which reads too; admin, which may do all.",
+        "--rights",
+        name="rights",
+        words=("read", "write", "admin"),
+        default_text="read",
+    ),
+    Text("What it is for.", "--label", name="label"),
+    Time("When it ends.", "--expires", name="expires", default_text="never"),
+)
 
 
 def _tenants() -> Any:
@@ -85,6 +97,52 @@ def _doctor(call: Call) -> Any:
     return tenants.doctor(tenants.database_of(call.config))
 
 
+def _tokens() -> Any:
+    """The module of tokens, where the extra is installed."""
+    _tenants()
+    from vestig.fleet import tokens
+
+    return tokens
+
+
+def _token_add(call: Call) -> Any:
+    given = {name: value for name, value in call.args.items() if name != "name"}
+    return _tokens().add_token(_database(call), call.args["name"], **given)
+
+
+def _token_list(call: Call) -> Any:
+    return _tokens().list_tokens(_database(call), call.args["name"])
+
+
+def _token_revoke(call: Call) -> Any:
+    return _tokens().revoke_token(_database(call), call.args["name"], call.args["id"])
+
+
+def _database(call: Call) -> Any:
+    return _tenants().database_of(call.config)
+
+
+def _token_line(one: TokenReport) -> str:
+    from vestig.times import format_us, to_us
+
+    ends = "never ends" if one.expires is None else f"ends {format_us(to_us(one.expires))}"
+    made = format_us(to_us(one.created))
+    label = f" | {one.label}" if one.label else ""
+    return f"{one.id} | {one.tenant} | {one.rights} | made {made} | {ends}{label}"
+
+
+def _token_added(made: TokenReport, _: Mapping[str, Any]) -> str:
+    return f"{_token_line(made)}\n{made.token}\nKeep it now: it is not shown again."
+
+
+def _token_lines(found: Iterable[TokenReport], _: Mapping[str, Any]) -> str:
+    return "\n".join(map(_token_line, found)) or "no tokens"
+
+
+def _token_revoked(found: TokenReport, _: Mapping[str, Any]) -> str:
+    return f"{found.id} was revoked: servers refuse it within a minute"
+
+
 def _line(one: TenantReport) -> str:
     return (
         f"{one.tenant} | {one.state} | position {one.position} | snapshot at {one.snapshot},"
@@ -130,6 +188,23 @@ def _of_one(
     )
 
 
+def _of_tokens(
+    name: str,
+    run: Callable[[Call], Any],
+    text: Callable[[Any, Mapping[str, Any]], str],
+    *options: Argument,
+) -> Operation:
+    return Operation(
+        name=f"tenant token {name}",
+        options=(_NAME, *options),
+        run=run,
+        document="tokens" if name == "list" else "token",
+        text=text,
+        needs_store=False,
+        offered=False,
+    )
+
+
 def _of_all(name: str, run: Callable[[Call], Any], exit_code: Callable[[Any], int]) -> Operation:
     return Operation(
         name=name,
@@ -157,6 +232,9 @@ OPERATIONS: Final = (
     _of_one("tenant down", _down, _NAME, _FOLDER),
     _of_one("tenant snapshot", _snapshot, _NAME),
     _of_one("tenant drop", _drop, _NAME, YES, text=_dropped),
+    _of_tokens("add", _token_add, _token_added, *_TOKEN_OPTIONS),
+    _of_tokens("list", _token_list, _token_lines),
+    _of_tokens("revoke", _token_revoke, _token_revoked, _TOKEN_ID),
     _of_all("fleet init", _init, lambda _: 0),
     _of_all(
         "fleet doctor",
