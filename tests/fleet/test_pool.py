@@ -175,3 +175,108 @@ def test_many_threads_on_more_tenants_than_stay_open(pool: Pools, tenants: Any) 
             assert all(name in hit.content for hit in found)
             total += store.count()
     assert total == 32
+
+
+# --- how far tenants have come ------------------------------------------------------------------
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many tenants each question for their rows names, from now on."""
+    asked: list[int] = []
+    rows = Database.rows
+
+    def counting(self: Database, tenants: Any) -> Any:
+        asked.append(len(tenants))
+        return rows(self, tenants)
+
+    monkeypatch.setattr(Database, "rows", counting)
+    return asked
+
+
+def test_one_question_in_a_period_is_for_all_open_tenants(
+    pool: Pools, tenants: Any, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, names = pool(max_staleness_s=3), tenants(50)
+    for name in names:
+        with one.lease(name) as store:
+            store.count()
+    asked = counted(monkeypatch)
+    begin = time.monotonic()
+    gate = threading.Barrier(5)
+
+    def read(some: list[str]) -> None:
+        gate.wait()
+        while time.monotonic() < begin + 7:
+            for name in some:
+                with one.lease(name) as store:
+                    store.count()
+
+    threads = [threading.Thread(target=read, args=(names[at::5],)) for at in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 2 <= len(asked) <= 1 + (time.monotonic() - begin) / 3
+    assert set(asked) == {50}
+
+
+def test_a_fresh_read_asks_for_itself(
+    pool: Pools, tenants: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, [name, other] = pool(max_staleness_s=1_000), tenants(2)
+    with one.lease(name) as store, one.lease(other) as second:
+        store.count()
+        second.count()
+        asked = counted(monkeypatch)
+        store.fresh()
+        second.count()
+        assert asked == [2]
+        # one that was asked before cannot know what is asked for now
+        store._session.tenant.copy.read_as_of_now()  # type: ignore[union-attr]
+        store._session.tenant.copy.seen(time.monotonic() - 60, None)  # type: ignore[union-attr]
+        assert store.count() == 0
+        assert asked == [2, 2]
+
+
+def test_a_commit_is_as_good_as_an_answer(
+    pool: Pools, tenants: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, [name] = pool(max_staleness_s=1_000), tenants(1)
+    with one.lease(name) as store:
+        store.commit("The gate opens at seven in the morning")
+        asked = counted(monkeypatch)
+        assert store.count() == 1
+        assert asked == []
+
+
+def test_while_postgresql_is_away_one_tenant_asks_and_all_say_so(
+    pool: Pools, tenants: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, names = pool(max_staleness_s=0.5), tenants(3)
+    for name in names:
+        with one.lease(name) as store:
+            store.commit(f"The gate of {name} opens at seven in the morning")
+    asked: list[int] = []
+
+    def away(self: Database, tenants: Any) -> Any:
+        asked.append(len(tenants))
+        time.sleep(1)
+        raise vestig.StoreLockedError("expected PostgreSQL to answer, it slept")
+
+    monkeypatch.setattr(Database, "rows", away)
+    time.sleep(0.6)
+    codes: list[set[str]] = []
+
+    def read(name: str) -> None:
+        with one.lease(name) as store:
+            codes.append({one.code for one in store.recall("when does it open?").degraded})
+
+    threads = [threading.Thread(target=read, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    read(names[0])
+    assert asked == [3]
+    assert len(codes) == 4
+    assert all("upstream_away" in found for found in codes)

@@ -243,7 +243,7 @@ class Vestig:
         tenant = session.tenant
         if tenant is None:
             return None
-        tenant.copy.poll_at_next_refresh()
+        tenant.copy.read_as_of_now()
         session.follow_tenant(asked.min_position)
         return tenant.copy.position
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import threading
@@ -90,6 +91,9 @@ class PositionPoller:
         self.database = database
         self._lock = threading.Lock()
         self._copies: weakref.WeakSet[Copy] = weakref.WeakSet()
+        self._asking = threading.Lock()
+        self._failed_s = -math.inf
+        self._failure = ""
 
     def add(self, copy: Copy) -> None:
         """The copy is asked for from now on."""
@@ -101,18 +105,31 @@ class PositionPoller:
         with self._lock:
             self._copies.discard(copy)
 
-    def poll(self) -> None:
-        """Tells every copy the position of its tenant.
+    def poll(self, asking: Copy, since: float) -> None:
+        """Tells every copy the position of its tenant, unless the one that asks was told as of this
+        moment or later: threads that come meanwhile wait for the same answer.
 
         Raises:
             StoreLockedError: PostgreSQL does not answer.
         """
-        with self._lock:
-            copies = list(self._copies)
-        asked = time.monotonic()
-        found = self.database.rows(sorted({copy.tenant for copy in copies}))
-        for copy in copies:
-            copy.seen(asked, found.get(copy.tenant))
+        entered = time.monotonic()
+        with self._asking:
+            if asking.asked_s >= since:
+                return
+            if self._failed_s >= entered:
+                raise StoreLockedError(self._failure)
+            with self._lock:
+                copies = list(self._copies)
+            asked = time.monotonic()
+            try:
+                found = self.database.rows(sorted({copy.tenant for copy in copies}))
+            except StoreLockedError as error:
+                self._failed_s, self._failure = time.monotonic(), str(error)
+                for copy in copies:
+                    copy.unanswered(asked, self._failed_s, self._failure)
+                raise
+            for copy in copies:
+                copy.seen(asked, found.get(copy.tenant))
 
 
 class _OpenWrite:
@@ -146,7 +163,13 @@ class Copy:
         self.rebuild_reason = ""
         self._known = Place(position=0, last_id=b"")
         self._newest: Place | None = None
+        # the moments from which reads may be refused, of the newest answer and of the next question
         self._seen_s = self._next_poll_s = time.monotonic()
+        self.asked_s = -math.inf
+        # reads are at least as new as the tenant was at this moment
+        self._fresh_s = -math.inf
+        # why PostgreSQL did not answer when it was asked last; "" where it did
+        self._away = ""
         # as PostgreSQL had it when it was asked last; None: there is no such tenant
         self._row: TenantRow | None = None
         self._gone = False
@@ -191,14 +214,21 @@ class Copy:
 
     def seen(self, at: float, row: TenantRow | None) -> None:
         """Takes what PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
-        self._seen_s, self._next_poll_s = at, at + self._rules.max_staleness_s
-        self._row, self._gone = row, row is None
+        self.asked_s = self._seen_s = at
+        self._next_poll_s = at + self._rules.max_staleness_s
+        self._row, self._gone, self._away = row, row is None, ""
         if row is not None:
             self._newest = Place(position=row.position, last_id=row.last_id)
 
-    def poll_at_next_refresh(self) -> None:
-        """The next `refresh` asks PostgreSQL."""
-        self._next_poll_s = 0.0
+    def unanswered(self, asked: float, ended: float, failure: str) -> None:
+        """PostgreSQL was asked and did not answer: it is asked again after a while."""
+        self._away = failure
+        pause = max(self._rules.max_staleness_s, 4 * (ended - asked))
+        self._next_poll_s = ended + min(pause, _AWAY_PAUSE_S)
+
+    def read_as_of_now(self) -> None:
+        """The next `refresh` brings what PostgreSQL holds at this moment, at least."""
+        self._fresh_s = time.monotonic()
 
     def refresh(self, min_position: int | None = None) -> None:
         """Brings the copy to what PostgreSQL holds, unless it was asked a moment ago.
@@ -212,8 +242,15 @@ class Copy:
             NotFoundError: the tenant is gone.
         """
         wanted = 0 if min_position is None else min_position
-        if time.monotonic() >= self._next_poll_s or wanted > self._known.position:
-            self._poll()
+        now, since = time.monotonic(), self._fresh_s
+        if wanted > self._known.position:
+            self._poll(now)
+        elif self.asked_s < since:
+            self._poll(since)
+        elif now >= self._next_poll_s:
+            self._poll(now - self._rules.max_staleness_s)
+        elif self._away:
+            self._read_offline(self._away)
         if self._gone:
             raise NotFoundError("Tenant", self.tenant, f"in {self._database.address}")
         if self._row is not None:
@@ -227,24 +264,24 @@ class Copy:
                 f" {self._known.position}; the token is of another tenant, or what it names is lost"
             )
 
-    def _poll(self) -> None:
-        started = time.monotonic()
+    def _poll(self, since: float) -> None:
         try:
-            self._poller.poll()
+            self._poller.poll(self, since)
         except StoreLockedError as error:
-            now = time.monotonic()
-            away_s = now - self._seen_s
-            if away_s > self._rules.max_offline_s:
-                raise StoreLockedError(
-                    f"{error}. It has not answered for {away_s:.0f} s, longer than"
-                    f" fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
-                ) from None
-            pause = max(self._rules.max_staleness_s, 4 * (now - started))
-            self._next_poll_s = now + min(pause, _AWAY_PAUSE_S)
-            self.report(
-                "upstream_away",
-                f"PostgreSQL does not answer; this answer is as of {away_s:.0f} s ago",
-            )
+            self._fresh_s = -math.inf
+            self._read_offline(str(error))
+
+    def _read_offline(self, failure: str) -> None:
+        away_s = time.monotonic() - self._seen_s
+        if away_s > self._rules.max_offline_s:
+            raise StoreLockedError(
+                f"{failure}. It has not answered for {away_s:.0f} s, longer than"
+                f" fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
+            ) from None
+        self.report(
+            "upstream_away",
+            f"PostgreSQL does not answer; this answer is as of {away_s:.0f} s ago",
+        )
 
     def _catch_up(self) -> None:
         assert self._ledger is not None
@@ -358,7 +395,7 @@ class Copy:
             self.rebuild_reason = str(error)
         if read_place(conn) != wanted:
             self.rebuild_reason = self.rebuild_reason or "of another history"
-            self._next_poll_s = 0.0
+            self.read_as_of_now()
             raise StoreLockedError(
                 f"tenant {self.tenant}: the copy of this worker is {self.rebuild_reason}, and is"
                 " built anew; nothing was written, try again"
@@ -386,11 +423,15 @@ class Copy:
             head=head_of(conn),
             patch=patch,
         )
+        sent = time.monotonic()
         self._append(write, change)
         place = Place(position=change.position, last_id=change.id)
         settings.move_upstream(conn, place.position, place.last_id)
-        self._known = self._newest = place
-        self._seen_s = time.monotonic()
+        self._known = place
+        committed = msgspec.structs.replace(
+            write.row, position=place.position, last_id=place.last_id
+        )
+        self.seen(sent, committed)
         self.change_bytes = write.row.change_bytes + len(patch)
 
     def _append(self, write: _OpenWrite, change: Change) -> None:
