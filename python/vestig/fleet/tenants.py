@@ -18,7 +18,8 @@ from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.replication.cache import detach
-from vestig.store.replication.postgres import Database, TenantRow
+from vestig.store.replication.postgres import Database
+from vestig.store.replication.rows import TenantRow
 from vestig.store.replication.snapshot import pack, unpack
 from vestig.store.sqlite import files
 

@@ -20,7 +20,8 @@ from vestig.store.records.erase_patterns import unfinished
 from vestig.store.replication.cache import CacheFolders, cache_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.copy import Copy, CopyRules, PositionPoller
-from vestig.store.replication.postgres import Database, check_tenant
+from vestig.store.replication.postgres import Database
+from vestig.store.replication.rows import check_tenant
 from vestig.store.replication.snapshot import pack
 
 # Of this process, by address and time limit: one poll asks for all open tenants of a database.

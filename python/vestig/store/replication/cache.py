@@ -21,9 +21,9 @@ from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import settings
-from vestig.store.replication.capture import Place
 from vestig.store.replication.copy import Copy, PositionPoller, apply_changes
-from vestig.store.replication.postgres import ID_BYTES, Database
+from vestig.store.replication.postgres import Database
+from vestig.store.replication.rows import ID_BYTES, Place
 from vestig.store.replication.snapshot import unpack
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file

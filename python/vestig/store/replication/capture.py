@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 import apsw
-import msgspec
 
 from vestig.store.records import settings
+from vestig.store.replication.rows import Place
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import TABLES
@@ -22,13 +22,6 @@ from vestig.store.tables.store import UPSTREAM
 # They concern one copy: where it stands, and what it served.
 _LOCAL: Final = frozenset((UPSTREAM.name, "requests"))
 SHARED: Final = tuple(name for name in TABLES if name not in _LOCAL)
-
-
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a copy has come: the number of changes, and the id of the newest."""
-
-    position: int
-    last_id: bytes
 
 
 def read_place(conn: apsw.Connection) -> Place:

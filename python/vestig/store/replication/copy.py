@@ -27,20 +27,14 @@ from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records import settings
 from vestig.store.replication.capture import (
-    Place,
     apply_patch,
     begin_capture,
     head_of,
     read_place,
 )
 from vestig.store.replication.connection import Connection, ConnectionLostError, RefusedError
-from vestig.store.replication.postgres import (
-    ID_BYTES,
-    Change,
-    Database,
-    SnapshotIsNewerError,
-    TenantRow,
-)
+from vestig.store.replication.postgres import Database, SnapshotIsNewerError
+from vestig.store.replication.rows import ID_BYTES, Change, Place, TenantRow
 from vestig.store.replication.snapshot import difference, unpack
 
 # A change is one message of a database, held in memory on both sides.

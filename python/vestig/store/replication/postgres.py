@@ -11,10 +11,7 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import Final
 
-import msgspec
-
 from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, StoreLockedError
-from vestig.lazy_pattern import lazy_pattern
 from vestig.store.replication.connection import (
     Address,
     Answer,
@@ -22,21 +19,17 @@ from vestig.store.replication.connection import (
     ConnectionLostError,
     RefusedError,
 )
+from vestig.store.replication.rows import PART_BYTES, Change, TenantRow
 from vestig.store.replication.tokens import TOKEN_TABLE
 
 # Of the tables below; another one is refused.
 VERSION: Final = 1
-ID_BYTES: Final = 16
-PART_BYTES: Final = 1 << 20
 _PARTITIONS: Final = 16
 _IDLE_CONNECTIONS_MAX: Final = 8
 # A larger change travels as parameters, in parts: text of it would be twice its size.
 _INLINE_BYTES_MAX: Final = 64 << 10
 # A worker that is stopped while it holds a tenant loses it after this time.
 _HELD_S: Final = 8
-# While a tenant is moving, or workers are replaced by those of another version.
-_MOVING_RETRY_S: Final = 5
-_TENANT: Final = lazy_pattern(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
 
 _TABLES: Final = """
 CREATE SCHEMA vestig;
@@ -69,97 +62,6 @@ class SnapshotIsNewerError(LookupError):
     """The changes that a copy lacks are in the snapshot alone."""
 
 
-class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A tenant as PostgreSQL has it.
-
-    Attributes:
-        position: the number of changes since it was created.
-        last_id: of the newest change, 16 random bytes.
-        schema: of its ledger.
-        state: `active`; `moving`, which takes no writes; `arriving`, which is not whole here yet;
-            `moved`.
-        moved_to: where it is, or is to be, once it is moving; without user and password.
-        snapshot: the position that the snapshot holds.
-        snapshot_digest: of the bytes of the snapshot.
-        change_bytes: of the changes after the snapshot.
-    """
-
-    name: str
-    position: int
-    last_id: bytes
-    schema: int
-    state: str
-    snapshot: int
-    snapshot_digest: bytes
-    change_bytes: int
-    moved_to: str | None = None
-
-    def check_readable(self, schema: int) -> None:
-        """Checks that a worker of this ledger schema may read it here.
-
-        Raises:
-            StoreLockedError: it is in another database, or of another schema.
-        """
-        name = f"tenant {self.name}"
-        if self.state == "moved":
-            raise StoreLockedError(
-                f"{name}: expected a tenant of this database, it has moved to {self.moved_to};"
-                " open it there",
-                shown=f"{name} has moved to another database: the server must be told of it",
-            )
-        if self.state == "arriving":
-            problem = (
-                f"{name}: expected all of it, it is still on its way from another database;"
-                " finish its move there, or remove what is here with `vestig tenant drop`"
-            )
-            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
-        if self.schema != schema:
-            advice = f"use the version of vestig that writes schema {self.schema}"
-            if self.schema < schema:
-                advice += f", or raise it with `vestig tenant migrate {self.name}`"
-            problem = (
-                f"{name}: expected a ledger of schema {schema}, which this worker writes, it has"
-                f" schema {self.schema}; {advice}"
-            )
-            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
-
-    def check_writable(self, schema: int) -> None:
-        """Checks that a worker of this ledger schema may write it here.
-
-        Raises:
-            StoreLockedError: as `check_readable`, or it is moving.
-        """
-        self.check_readable(schema)
-        if self.state != "active":
-            problem = (
-                f"tenant {self.name}: expected a tenant that takes writes, it is moving to another"
-                f" database; nothing was written, try again in {_MOVING_RETRY_S} s"
-            )
-            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One transaction of a tenant's ledger.
-
-    Attributes:
-        position: its number, from 1.
-        id: 16 random bytes.
-        head: of the chain of the ledger after it.
-        patch: what it changed, as SQLite's session extension writes it.
-    """
-
-    position: int
-    id: bytes
-    head: bytes
-    patch: bytes
-
-    def digest(self, previous: bytes) -> bytes:
-        """Return 16 bytes over all of it and the id of the change before it."""
-        state = blake2b(previous + self.id, digest_size=ID_BYTES, person=b"vestig-change")
-        state.update(self.position.to_bytes(8, "little") + self.head + self.patch)
-        return state.digest()
-
-
 # All parts of a change stand together: they have one position, so one sum of what is before.
 _BATCH: Final = """
 SELECT position::text, id, head, digest, patch FROM (
@@ -174,17 +76,6 @@ _COLUMNS: Final = (
     "tenant, position::text, last_id, ledger_schema::text, state, snapshot::text, snapshot_digest,"
     " change_bytes::text, moved_to"
 )
-
-
-def check_tenant(name: object) -> str:
-    """The name of a tenant.
-
-    Raises:
-        ValueError: it is none; the message says what one is.
-    """
-    if isinstance(name, str) and _TENANT.fullmatch(name):
-        return name
-    raise ValueError("1 to 63 of a to z, 0 to 9, dot, hyphen and underscore")
 
 
 class Database:

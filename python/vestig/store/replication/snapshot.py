@@ -19,8 +19,8 @@ from vestig.private_folder import make_private_folder
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records import settings
 from vestig.store.records.settings import same_history
-from vestig.store.replication.capture import SHARED, Place, head_of
-from vestig.store.replication.postgres import ID_BYTES, PART_BYTES
+from vestig.store.replication.capture import SHARED, head_of
+from vestig.store.replication.rows import ID_BYTES, PART_BYTES, Place
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file
 from vestig.store.upkeep.backup import backup

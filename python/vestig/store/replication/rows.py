@@ -1,0 +1,126 @@
+"""A tenant and its changes as PostgreSQL has them, and what a worker may do with them."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from vestig.errors import StoreLockedError
+from vestig.lazy_pattern import lazy_pattern
+
+ID_BYTES: Final = 16
+PART_BYTES: Final = 1 << 20
+# While a tenant is moving, or workers are replaced by those of another version.
+_MOVING_RETRY_S: Final = 5
+_TENANT: Final = lazy_pattern(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
+
+
+def check_tenant(name: object) -> str:
+    """The name of a tenant.
+
+    Raises:
+        ValueError: it is none; the message says what one is.
+    """
+    if isinstance(name, str) and _TENANT.fullmatch(name):
+        return name
+    raise ValueError("1 to 63 of a to z, 0 to 9, dot, hyphen and underscore")
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a copy has come: the number of changes, and the id of the newest."""
+
+    position: int
+    last_id: bytes
+
+
+class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A tenant as PostgreSQL has it.
+
+    Attributes:
+        position: the number of changes since it was created.
+        last_id: of the newest change, 16 random bytes.
+        schema: of its ledger.
+        state: `active`; `moving`, which takes no writes; `arriving`, which is not whole here yet;
+            `moved`.
+        moved_to: where it is, or is to be, once it is moving; without user and password.
+        snapshot: the position that the snapshot holds.
+        snapshot_digest: of the bytes of the snapshot.
+        change_bytes: of the changes after the snapshot.
+    """
+
+    name: str
+    position: int
+    last_id: bytes
+    schema: int
+    state: str
+    snapshot: int
+    snapshot_digest: bytes
+    change_bytes: int
+    moved_to: str | None = None
+
+    def check_readable(self, schema: int) -> None:
+        """Checks that a worker of this ledger schema may read it here.
+
+        Raises:
+            StoreLockedError: it is in another database, or of another schema.
+        """
+        name = f"tenant {self.name}"
+        if self.state == "moved":
+            raise StoreLockedError(
+                f"{name}: expected a tenant of this database, it has moved to {self.moved_to};"
+                " open it there",
+                shown=f"{name} has moved to another database: the server must be told of it",
+            )
+        if self.state == "arriving":
+            problem = (
+                f"{name}: expected all of it, it is still on its way from another database;"
+                " finish its move there, or remove what is here with `vestig tenant drop`"
+            )
+            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
+        if self.schema != schema:
+            advice = f"use the version of vestig that writes schema {self.schema}"
+            if self.schema < schema:
+                advice += f", or raise it with `vestig tenant migrate {self.name}`"
+            problem = (
+                f"{name}: expected a ledger of schema {schema}, which this worker writes, it has"
+                f" schema {self.schema}; {advice}"
+            )
+            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
+
+    def check_writable(self, schema: int) -> None:
+        """Checks that a worker of this ledger schema may write it here.
+
+        Raises:
+            StoreLockedError: as `check_readable`, or it is moving.
+        """
+        self.check_readable(schema)
+        if self.state != "active":
+            problem = (
+                f"tenant {self.name}: expected a tenant that takes writes, it is moving to another"
+                f" database; nothing was written, try again in {_MOVING_RETRY_S} s"
+            )
+            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction of a tenant's ledger.
+
+    Attributes:
+        position: its number, from 1.
+        id: 16 random bytes.
+        head: of the chain of the ledger after it.
+        patch: what it changed, as SQLite's session extension writes it.
+    """
+
+    position: int
+    id: bytes
+    head: bytes
+    patch: bytes
+
+    def digest(self, previous: bytes) -> bytes:
+        """Return 16 bytes over all of it and the id of the change before it."""
+        state = blake2b(previous + self.id, digest_size=ID_BYTES, person=b"vestig-change")
+        state.update(self.position.to_bytes(8, "little") + self.head + self.patch)
+        return state.digest()
