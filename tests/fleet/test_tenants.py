@@ -15,10 +15,13 @@ import pytest
 
 import vestig
 from postgres_server import PostgresServer
+from vestig.fleet import tenants
 from vestig.fleet.tenants import create
+from vestig.store.replication import copy
 from vestig.store.replication.capture import SHARED, apply_patch, begin_capture, head_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
+from vestig.store.replication.snapshot import digest_of
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.testing import HashingEmbedder
 
@@ -362,6 +365,68 @@ def test_changes_before_the_snapshot_go_and_a_copy_behind_is_built_anew(
     fresh = machine("c")
     fresh.fresh()
     assert rows(late) == rows(fresh)
+
+
+def test_a_snapshot_that_is_made_while_another_one_is_read(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    writer = machine("a")
+    writer.commit("The vault holds nine crates of tea")
+    assert writer._session.tenant is not None
+    with database.snapshot(tenant) as (row, parts):
+        first = next(parts)
+        assert writer._session.tenant.snapshot(writer._session.ledger)
+        assert digest_of([first, *parts]) == row.snapshot_digest
+    with database.snapshot(tenant) as (newer, parts):
+        assert newer.snapshot > row.snapshot
+        assert digest_of(parts) == newer.snapshot_digest
+
+
+def test_a_snapshot_that_is_made_while_a_copy_takes_one(
+    machine: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, late = machine("a"), machine("b")
+    made = writer._session.tenant
+    assert made is not None
+    writer.commit("Crate 0 stands in row 4 of the vault")
+    writer.commit("Crate 1 stands in row 9 of the vault")
+    assert made.snapshot(writer._session.ledger)
+    writer.commit("Crate 2 stands in row 6 of the vault")
+    unpack, taken = copy.unpack, []
+
+    def unpack_and_go_on(*args: Any) -> None:
+        unpack(*args)
+        taken.append(made.snapshot(writer._session.ledger))
+
+    monkeypatch.setattr(copy, "unpack", unpack_and_go_on)
+    late.fresh()
+    assert taken == [True, False]
+    assert late.count() == 3
+    assert rows(late) == rows(writer)
+
+
+def test_a_store_that_is_copied_down_while_snapshots_are_made(
+    machine: Machines,
+    database: Database,
+    tenant: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    writer = machine("a")
+    writer.commit("The vault holds nine crates of tea")
+    detach, once = tenants.detach, iter([1])
+
+    def trim_and_detach(*args: Any) -> Any:
+        for _ in once:
+            writer.commit("The vault has a second door")
+            assert writer._session.tenant is not None
+            writer._session.tenant.snapshot(writer._session.ledger)
+        return detach(*args)
+
+    monkeypatch.setattr(tenants, "detach", trim_and_detach)
+    tenants.down(database, tenant, tmp_path / "plain")
+    with vestig.open(tmp_path / "plain", embedder=HashingEmbedder(64)) as plain:
+        assert plain.count() == 2
 
 
 # --- forgetting --------------------------------------------------------------------------------

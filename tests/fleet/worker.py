@@ -1,23 +1,63 @@
-"""A worker of a tenant: `worker.py ADDRESS TENANT FOLDER NAME COUNT [STEP NUMBER]`.
+"""Workers of a tenant, as processes that may be ended at any moment.
 
-It commits facts and prints `+ text` after each acknowledgement. With a step it kills itself at that
-step of its write with this number.
+    worker.py ADDRESS TENANT FOLDER NAME COUNT [STEP NUMBER]
+    worker.py --lives KILLS SEED ADDRESS TENANT FOLDER NAME
+
+The first commits facts and ends itself at a step of its work, the time it comes there with this
+number: by SIGKILL, or by SIGSTOP where the step is preceded by `stop:`. The second has children
+until so many of them have ended themselves at random steps. Lines on standard output:
+`+ TEXT` was acknowledged, `? TEXT` is perhaps stored, `~ TEXT` is being forgotten, `- TEXT` is
+forgotten, `! TEXT` was refused and is not stored, `x STEP` a child has ended itself there.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
+import random
+import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import vestig
-from vestig.store.replication.copy import Copy
-from vestig.store.replication.postgres import Database
+from vestig.errors import ConflictError, ForgetIncompleteError, OutcomeUnknownError
 from vestig.testing import HashingEmbedder
 
-STEPS = ("before the lock", "locked", "begun", "before the append", "appended", "committed here")
+_POSTGRES: Final = "vestig.store.replication.postgres:Database."
+_COPY: Final = "vestig.store.replication.copy:"
+_CACHE: Final = "vestig.store.replication.cache:"
+_TENANT: Final = "vestig.session.tenant:TenantCopy."
+# Name → function, and whether the process ends after it.
+STEPS: Final = {
+    "before the lock": (f"{_POSTGRES}lock", False),
+    "locked": (f"{_POSTGRES}lock", True),
+    "begun": (f"{_COPY}Copy.begin", True),
+    "before the append": (f"{_POSTGRES}append", False),
+    "appended": (f"{_POSTGRES}append", True),
+    "published": (f"{_COPY}Copy.publish", True),
+    "committed here": ("vestig:Vestig.commit", True),
+}
+UPKEEP: Final = {
+    "between changes of others": (f"{_COPY}apply_patch", False),
+    "changes of others applied": (f"{_COPY}apply_changes", True),
+    "snapshot packed": (f"{_TENANT}snapshot", False),
+    "before the switch": (f"{_POSTGRES}replace_snapshot", False),
+    "in the switch": (f"{_POSTGRES}_insert_parts", True),
+    "switched": (f"{_POSTGRES}replace_snapshot", True),
+    "unpacking": (f"{_CACHE}unpack", False),
+    "unpacked": (f"{_CACHE}unpack", True),
+    "marked": (f"{_CACHE}CacheFolders._mark", True),
+    "registered": (f"{_CACHE}CacheFolders.register", True),
+    "old copy away": (f"{_CACHE}CacheFolders._discard", True),
+    "built": (f"{_CACHE}CacheFolders._build", True),
+    "proof recorded": (f"{_TENANT}record_proof", True),
+    "history erased": (f"{_TENANT}erase_history", True),
+}
+_LIFE: Final = 12
 
 
 def text_of(name: str, number: int) -> str:
@@ -25,48 +65,118 @@ def text_of(name: str, number: int) -> str:
     return f"Worker {name} counted {number * 7919 % 100_003} parcels on shift {number}"
 
 
-def _kill_at(step: str, number: int) -> None:
-    """Ends the process like kill -9 at this step of its write with this number."""
+def _say(mark: str, text: str) -> None:
+    os.write(1, f"{mark} {text}\n".encode())
+
+
+def _end_at(step: str, number: int) -> None:
+    """Ends the process at this step when it comes there with this number."""
+    how = signal.SIGSTOP if step.startswith("stop:") else signal.SIGKILL
+    place, after = {**STEPS, **UPKEEP}[step.removeprefix("stop:")]
+    module, _, path = place.partition(":")
+    *owners, method = path.split(".")
+    owner: Any = importlib.import_module(module)
+    for one in owners:
+        owner = getattr(owner, one)
+    original: Callable[..., Any] = getattr(owner, method)
     seen = 0
 
-    def ends(owner: Any, method: str, *, after: bool) -> None:
-        original: Callable[..., Any] = getattr(owner, method)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        nonlocal seen
+        seen += 1
+        mine = seen == number
+        if mine and not after:
+            os.kill(os.getpid(), how)
+        result = original(*args, **options)
+        if mine and after:
+            os.kill(os.getpid(), how)
+        return result
 
-        def wrapped(*args: Any, **options: Any) -> Any:
-            nonlocal seen
-            seen += 1
-            if not after and seen == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-            result = original(*args, **options)
-            if after and seen == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
-
-        setattr(owner, method, wrapped)
-
-    place: dict[str, tuple[Any, str, bool]] = {
-        "before the lock": (Database, "lock", False),
-        "locked": (Database, "lock", True),
-        "begun": (Copy, "begin", True),
-        "before the append": (Database, "append", False),
-        "appended": (Database, "append", True),
-        "committed here": (vestig.Vestig, "commit", True),
-    }
-    owner, method, after = place[step]
-    ends(owner, method, after=after)
+    setattr(owner, method, wrapped)
 
 
-def main(address: str, tenant: str, folder: str, name: str, count: str, *kill: str) -> None:
+def _commit(store: vestig.Vestig, text: str) -> str:
+    """Commits until it is known, and gives the id: what was refused is not there, so that a repeat
+    must not find it."""
+    unknown = refused = False
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            outcome = store.commit(text, on_near_dup="insert")
+        except OutcomeUnknownError:
+            unknown = True
+            _say("?", text)
+        except (vestig.StoreLockedError, ConflictError):
+            if time.monotonic() > deadline:
+                raise
+            refused = True
+            _say("!", text)
+        else:
+            if outcome.outcome.value == "EXACT_DUPE" and refused and not unknown:
+                raise AssertionError(f"refused, and stored all the same: {text}")
+            _say("+", text)
+            return str(outcome.memory_id)
+        time.sleep(0.02)
+
+
+def _options(folder: str, **keys: object) -> dict[str, Any]:
+    config = {"fleet.cache_dir": folder, "store.lock_timeout_s": 60, **keys}
+    return {"config": config, "embedder": HashingEmbedder(64)}
+
+
+def main(address: str, tenant: str, folder: str, name: str, count: str, *end: str) -> None:
     """Writes, and acknowledges."""
-    config = {"fleet.cache_dir": folder, "store.lock_timeout_s": 60}
-    with vestig.open(address, tenant=tenant, config=config, embedder=HashingEmbedder(64)) as store:
-        if kill:
-            _kill_at(kill[0], int(kill[1]))
+    with vestig.open(address, tenant=tenant, **_options(folder)) as store:
+        if end:
+            _end_at(end[0], int(end[1]))
         for number in range(int(count)):
-            store.commit(text_of(name, number), on_near_dup="insert")
-            sys.stdout.write(f"+ {text_of(name, number)}\n")
-            sys.stdout.flush()
+            _commit(store, text_of(name, number))
+
+
+def lives(kills: str, seed: str, address: str, tenant: str, folder: str, name: str) -> None:
+    """Has children until so many of them were killed; one that ends by itself must end well."""
+    importlib.import_module("vestig.session.tenant")
+    chance, killed, number = random.Random(f"{seed} {name}"), 0, 0
+    while killed < int(kills):
+        step = chance.choice([*STEPS, *UPKEEP])
+        child = os.fork()
+        if child == 0:
+            _live(
+                step,
+                chance,
+                (address, tenant, folder),
+                [text_of(name, number + one) for one in range(_LIFE)],
+            )
+            os._exit(0)
+        number += _LIFE
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            killed += 1
+            _say("x", step)
+        elif status:
+            raise AssertionError(f"a worker that was not killed failed: {step}")
+
+
+def _live(step: str, chance: random.Random, where: tuple[str, str, str], texts: list[str]) -> None:
+    """One child: commits, forgets some of it, and sometimes begins without a copy."""
+    address, tenant, folder = where
+    if chance.random() < 0.3:
+        shutil.rmtree(folder, ignore_errors=True)
+    _end_at(step, chance.choice([1, 1, 2, 3, 6]))
+    options = _options(folder, **{"fleet.snapshot_bytes": 30_000})
+    with vestig.open(address, tenant=tenant, **options) as store:
+        for text in texts:
+            id = _commit(store, text)
+            if chance.random() < 0.15:
+                _say("~", text)
+                # where another machine's readers keep the log, the rows are gone all the same
+                with contextlib.suppress(ForgetIncompleteError):
+                    store.forget(id)
+                _say("-", text)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "--lives":
+        lives(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +19,8 @@ from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.replication.cache import detach
-from vestig.store.replication.postgres import Database
-from vestig.store.replication.rows import TenantRow
+from vestig.store.replication.postgres import Database, SnapshotIsNewerError
+from vestig.store.replication.rows import Place, TenantRow
 from vestig.store.replication.snapshot import pack, unpack
 from vestig.store.sqlite import files
 
@@ -137,12 +138,7 @@ def down(database: Database, tenant: object, folder: Path) -> TenantReport:
     files.make_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".vestig-", dir=target.parent) as scratch:
         fresh = Path(scratch) / "store"
-        files.make_folder(fresh)
-        row, parts = database.snapshot(name)
-        unpack(parts, row.snapshot_digest, fresh)
-        # The witness of the snapshot is older than the changes; the store makes its own.
-        (fresh / files.WITNESS_FILE).unlink(missing_ok=True)
-        place = detach(fresh / files.LEDGER_FILE, database, name)
+        place = _unpack_newest(database, name, fresh)
         with open_ledger(fresh, without_store="refuse") as ledger:
             found = ledger.verify_all()
         if found:
@@ -152,6 +148,20 @@ def down(database: Database, tenant: object, folder: Path) -> TenantReport:
         os.rename(fresh, target)
     files.sync_folder(target.parent)
     return _report(database.find(name), path=str(target), copied=place.position)
+
+
+def _unpack_newest(database: Database, tenant: str, fresh: Path) -> Place:
+    """Makes a plain store of all that the tenant holds; how far it had come."""
+    while True:
+        files.make_folder(fresh)
+        with database.snapshot(tenant) as (row, parts):
+            unpack(parts, row.snapshot_digest, fresh)
+        # The witness of the snapshot is older than the changes; the store makes its own.
+        (fresh / files.WITNESS_FILE).unlink(missing_ok=True)
+        try:
+            return detach(fresh / files.LEDGER_FILE, database, tenant)
+        except SnapshotIsNewerError:  # another one was made meanwhile
+            shutil.rmtree(fresh)
 
 
 def drop(

@@ -96,9 +96,9 @@ class CacheFolders:
         fresh = self.folder / f".{tenant}.new-{os.urandom(4).hex()}"
         make_private_folder(fresh)
         try:
-            row, parts = self._database.snapshot(tenant)
-            row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
-            unpack(parts, row.snapshot_digest, fresh)
+            with self._database.snapshot(tenant) as (row, parts):
+                row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
+                unpack(parts, row.snapshot_digest, fresh)
             cache = os.urandom(ID_BYTES)
             self._mark(fresh / files.LEDGER_FILE, tenant, cache)
             self.register(tenant, cache, row.snapshot)

@@ -279,46 +279,52 @@ class Copy:
 
     def _catch_up(self) -> None:
         assert self._ledger is not None
-        with self._ledger.writer(make=False, local=True) as conn:
-            try:
-                if self._apply_newer(conn):
-                    self._ledger.commit(conn)
-            except (LookupError, StoreDamagedError) as error:
-                self.rebuild_reason = str(error)
-                raise
+        newest, moved = self._newest, True
+        while moved:
+            with self._ledger.writer(make=False, local=True) as conn:
+                try:
+                    moved = self._apply_newer(conn)
+                    if moved:
+                        self._ledger.commit(conn)
+                except (LookupError, StoreDamagedError) as error:
+                    self.rebuild_reason = str(error)
+                    raise
+            if newest is not None and self._known.position >= newest.position:
+                return
 
     def _apply_newer(self, conn: apsw.Connection) -> bool:
-        """Writes the changes that this copy lacks; False where there are none.
+        """Writes the changes that this copy lacks, or those up to the snapshot where PostgreSQL has
+        no others; False where there are none. To be repeated after a commit until it is.
 
         Raises:
-            LookupError: it is of another history, or older than what PostgreSQL keeps.
+            LookupError: it is of another history.
             StoreDamagedError: a change does not fit, or was altered.
         """
         before, erasures = read_place(conn), settings.unproved_count(conn)
         try:
             self._known = apply_changes(conn, self._database, self.tenant)
         except SnapshotIsNewerError:
-            self._take_snapshot(conn)
-            self._known = apply_changes(conn, self._database, self.tenant)
+            self._known = self._take_snapshot(conn)
         if settings.unproved_count(conn) > erasures:
             self._forgotten = True
         return self._known != before
 
-    def _take_snapshot(self, conn: apsw.Connection) -> None:
+    def _take_snapshot(self, conn: apsw.Connection) -> Place:
         """Brings a copy that is older than the changes which PostgreSQL keeps to the snapshot."""
         assert self._ledger is not None
         assert self._ledger.path is not None
-        row, parts = self._database.snapshot(self.tenant)
-        row.check_readable(migrations.version_of(conn))
         around = self._ledger.path.parent.parent
         with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=around) as scratch:
-            unpack(parts, row.snapshot_digest, Path(scratch))
+            with self._database.snapshot(self.tenant) as (row, parts):
+                row.check_readable(migrations.version_of(conn))
+                unpack(parts, row.snapshot_digest, Path(scratch))
             newer = Path(scratch) / self._ledger.path.name
             patch, head, place = difference(self._ledger.path, newer)
         apply_patch(conn, patch, head, f"tenant {self.tenant}")
         settings.move_upstream(conn, place.position, place.last_id)
         # Its files may hold what was forgotten, and the snapshot has no marks to search for.
         self.rebuild_reason = "older than the snapshot"
+        return place
 
     def take_unproved(self) -> bool:
         """Return whether another machine has forgotten something since this was asked last."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from itertools import groupby
+from itertools import count, groupby
 from typing import Final
 
 from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, StoreLockedError
@@ -260,6 +260,9 @@ class Database:
     ) -> Iterator[tuple[Connection, float]]:
         """A transaction that sees one tenant, undone on leaving unless it was committed.
 
+        Args:
+            isolation: `REPEATABLE READ`: every statement reads what there was at the first one.
+
         Raises:
             StoreLockedError: PostgreSQL does not answer, or refuses a statement.
         """
@@ -486,21 +489,26 @@ class Database:
             conn.run("COMMIT", until)
             return True
 
-    def snapshot(self, tenant: str) -> tuple[TenantRow, Iterator[bytes]]:
-        """The tenant, and the parts of its snapshot in order."""
-        row = self.find(tenant)
-        return row, self._parts(tenant, row.snapshot)
+    @contextmanager
+    def snapshot(self, tenant: str) -> Iterator[tuple[TenantRow, Iterator[bytes]]]:
+        """The tenant, and the parts of its snapshot in order; another snapshot that takes its place
+        meanwhile changes nothing of them.
 
-    def _parts(self, tenant: str, position: int) -> Iterator[bytes]:
-        part = 0
+        Raises:
+            NotFoundError: there is no such tenant.
+        """
+        with self.session(tenant, isolation="REPEATABLE READ") as (conn, deadline):
+            row = self._row(conn, tenant, deadline)
+            yield row, self._parts(conn, tenant, row.snapshot)
+
+    def _parts(self, conn: Connection, tenant: str, position: int) -> Iterator[bytes]:
         sql = "SELECT data FROM vestig.snapshots WHERE tenant = $1 AND position = $2 AND part = $3"
-        while True:
-            with self.session(tenant) as (conn, deadline):
-                rows = conn.run_with(sql, (tenant, position, part), deadline).rows
+        for part in count():
+            until = time.monotonic() + self.timeout_s
+            rows = conn.run_with(sql, (tenant, position, part), until).rows
             if not rows:
                 return
             yield rows[0][0] or b""
-            part += 1
 
     # --- caches ------------------------------------------------------------------------------
 
