@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import vestig
 from vestig.commit.canonical_form import canonical_form, differences
-from vestig.language.names.rules import find_names
+from vestig.language.names import find_names
 from vestig.language.time.expressions import find_times
 from vestig.retrieve.queries import facets
 from vestig.testing import HashingEmbedder

@@ -66,10 +66,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "vestig._core": (
         "store/",
         "ids.py",
-        "language/words.py",
-        "language/text_forms.py",
-        "language/names/",
-        "language/text_flags.py",
+        "language/",
         "firewall.py",
         "errors.py",
         "embedders/builtin.py",
@@ -136,7 +133,6 @@ VENDOR_FAMILIES = [{"onnxruntime", "tokenizers"}]
 PURE = frozenset(
     (
         "commit/canonical_form.py",
-        "commit/canonical_quantities.py",
         "commit/entity_merge.py",
         "commit/item.py",
         "commit/names.py",

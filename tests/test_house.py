@@ -199,7 +199,7 @@ BAD: list[tuple[Check, str, str]] = [
     (house.table_names, "store/portable/a.py", "if table == 'claims': pass"),
     (house.table_names, "store/erasure/a.py", "sql = 'UPDATE \"edges\" SET x = 1'"),
     (house.exclusive_imports, "session/a.py", "import apsw.ext"),
-    (house.exclusive_imports, "language/time/cues.py", "from vestig import _core"),
+    (house.exclusive_imports, "calls/argument.py", "from vestig import _core"),
     (house.exclusive_imports, "recall/a.py", "from vestig._core import dot"),
     (house.exclusive_imports, "store/a.py", "def f():\n    import sqlite3"),
     (house.exclusive_imports, "embedders/openai.py", "import onnxruntime as o"),

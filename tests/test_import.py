@@ -163,7 +163,7 @@ NEVER_IN_A_RECALL = {
     "vestig.commit.pipeline",
     "vestig.commit.short_texts",
     "vestig.config.explain",
-    "vestig.language.quantities.numbers",
+    "vestig.language.quantities",
     "vestig.language.time.direction",
     "vestig.language.time.expression_scan",
     "vestig.prompts",

@@ -9,19 +9,13 @@ import pytest
 
 from vestig.calls.commit import CommitRequest, GivenEntity
 from vestig.calls.declaration import rows_of
-from vestig.commit.names import (
-    EntityMention,
-    embedded_name,
-    new_entity,
-    sure_enough,
-    with_known_types,
-)
+from vestig.commit.names import EntityMention, new_entity, sure_enough, with_known_types
 from vestig.commit.questions import is_allowed, questions_by_rule, usable_questions
 from vestig.commit.rows import Rows, add_mentions
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError
-from vestig.language.names.gazetteer import Mention, best_mentions
-from vestig.language.names.ontology import read_ontology
+from vestig.language.names import Mention, best_mentions, embedded_name
+from vestig.language.ontology import read_ontology
 from vestig.language.text_forms import evidence_text
 from vestig.types import EdgeType
 

@@ -10,8 +10,7 @@ import numpy as np
 from oracle_signals import BEST_OF_PAIR, Eligible, Query, Values
 
 from vestig._core import terms
-from vestig.language.names.forms import norm_name
-from vestig.language.names.rules import title_name
+from vestig.language.names import norm_name, title_name
 
 RESTART = 0.3
 THRESHOLD = 1e-4

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from vestig.language.names.rules import Name
+from vestig.language.names import Name
 from vestig.language.words import NAME_STOPWORDS
 from vestig.lazy_pattern import lazy_pattern
 

@@ -16,8 +16,7 @@ from oracle_name_lists import LISTS, is_given_name
 from oracle_name_patterns import UPPER, addresses, identifiers, name_at
 from oracle_unspaced_names import unspaced
 
-from vestig.language.names.forms import LEGAL_FORMS, TITLES
-from vestig.language.names.rules import Name
+from vestig.language.names import LEGAL_FORMS, TITLES, Name
 from vestig.language.text_forms import word_list
 from vestig.language.words import NAME_STOPWORDS
 from vestig.lazy_pattern import lazy_pattern

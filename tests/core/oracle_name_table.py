@@ -8,7 +8,7 @@ from typing import Final
 from oracle_name_forms import norm_name
 from oracle_name_words import WordForms
 
-from vestig.language.names.gazetteer import NameHit
+from vestig.language.names import NameHit
 
 __all__ = ["RUN_WORDS_MAX", "NameTable"]
 

@@ -13,8 +13,8 @@ from oracle_name_forms import trimmed, without_possessive
 from oracle_name_rules import candidates, starts_sentence, title_name
 from oracle_unspaced_names import unspaced
 
-from vestig.language.names.ontology import UNTYPED
-from vestig.language.names.rules import Name
+from vestig.language.names import Name
+from vestig.language.ontology import UNTYPED
 from vestig.language.text_forms import TextCache
 from vestig.language.words import NAME_STOPWORDS
 from vestig.lazy_pattern import lazy_pattern

@@ -14,9 +14,8 @@ from oracle_name_rules import without_first, without_overlaps
 from oracle_name_words import AnalysedText, first_word, may_be_opener
 
 from vestig._core import visible
-from vestig.language.names.gazetteer import KnownEntity, Mention, NameHit
-from vestig.language.names.ontology import UNTYPED
-from vestig.language.names.rules import Name
+from vestig.language.names import KnownEntity, Mention, Name, NameHit
+from vestig.language.ontology import UNTYPED
 
 __all__ = [
     "entity_named",

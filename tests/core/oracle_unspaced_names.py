@@ -9,7 +9,7 @@ from typing import Final
 from oracle_name_lists import LISTS, of
 from oracle_name_patterns import name_at
 
-from vestig.language.names.rules import Name
+from vestig.language.names import Name
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["unspaced"]

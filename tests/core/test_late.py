@@ -27,7 +27,7 @@ from rows import (
 )
 
 from vestig import _core
-from vestig.language.text_flags import text_flags
+from vestig.language.words import text_flags
 
 DIMENSIONS = 4
 SPECIAL = 2**32 - 1

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vestig
-from vestig.language.names.gazetteer import analyse, resolve_names
-from vestig.language.names.rules import find_names, starts_sentence, title_name
+from vestig.language.names import (
+    analyse,
+    find_names,
+    resolve_names,
+    starts_sentence,
+    title_name,
+)
 from vestig.language.words import NAME_STOPWORDS
 from vestig.testing import HashingEmbedder
 

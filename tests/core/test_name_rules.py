@@ -7,7 +7,7 @@ import oracle_name_rules
 import pytest
 
 import vestig
-from vestig.language.names.rules import find_names
+from vestig.language.names import find_names
 from vestig.testing import HashingEmbedder
 
 NAMED = {

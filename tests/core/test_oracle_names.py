@@ -25,16 +25,19 @@ from oracle_name_table import NameTable as SlowTable
 from vestig import _core
 from vestig._core import testing
 from vestig.errors import ValidationError
-from vestig.language.names.forms import cased_name, norm_name
-from vestig.language.names.gazetteer import (
+from vestig.language.names import (
     KnownEntity,
     NameTable,
     analyse,
+    cased_name,
     entity_named,
+    find_names,
+    is_specific,
     named_by_whole_text,
+    norm_name,
     resolve_names,
+    title_name,
 )
-from vestig.language.names.rules import find_names, is_specific, title_name
 
 # Lower case in one of Unicode 14 and 17 alone.
 CHANGED = {0x295, 0x10FC, 0xA7F2, 0xA7F3, 0xA7F4, 0xAB69}

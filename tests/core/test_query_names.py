@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vestig
-from vestig.language.names.gazetteer import EntityRows, analyse
+from vestig.language.names import EntityRows, analyse
 from vestig.session import entity_names
 from vestig.session.entity_names import (
     LATEST_US,

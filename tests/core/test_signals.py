@@ -19,8 +19,7 @@ from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, se
 from worlds import edge, unit_vector
 
 from vestig import _core
-from vestig.language.text_flags import text_flags
-from vestig.language.words import content_terms
+from vestig.language.words import content_terms, text_flags
 from vestig.ports import TokenStates
 from vestig.recall.topic import TopicPieces, topic_pieces
 

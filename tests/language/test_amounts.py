@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.quantities.numbers import (
+from vestig.language.quantities import (
     ORDINALS,
     cardinal,
     currency_of,

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.names.forms import aliases_of, cased_name, norm_name
-from vestig.language.names.gazetteer import (
+from vestig.language.names import (
     KnownEntity,
     Mention,
     NameTable,
+    aliases_of,
     analyse,
     best_mentions,
+    cased_name,
+    norm_name,
     resolve_names,
 )
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.errors import ValidationError
-from vestig.language.names.forms import norm_key
-from vestig.language.names.rules import find_names
+from vestig.language.names import find_names, norm_key
 
 
 def names(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vestig.errors import ConfigError
-from vestig.language.names.ontology import UNTYPED, read_ontology
+from vestig.language.ontology import UNTYPED, read_ontology
 
 TIERS = {
     "PERSON": 1,

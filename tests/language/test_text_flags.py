@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.names.forms import norm_name
-from vestig.language.names.rules import find_names
-from vestig.language.text_flags import text_flags, title_key
+from vestig.language.names import find_names, norm_name, title_key
+from vestig.language.words import text_flags
 
 
 def parts(text: str) -> tuple[int, bool, int]:

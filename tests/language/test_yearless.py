@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vestig.language.time.expressions import find_windows
-from vestig.language.time.patterns import is_yearless
+from vestig.language.time.expressions import find_windows, is_yearless
 
 NOW_US = 1_773_835_200_000_000
 

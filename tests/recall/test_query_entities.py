@@ -10,7 +10,7 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.ids import id_bytes
-from vestig.language.names.gazetteer import analyse
+from vestig.language.names import analyse
 from vestig.recall.query_entities import best_matches, name_vectors, query_entities
 from vestig.session.entity_names import LATEST_US, query_names
 from vestig.store.records.reads import LedgerView

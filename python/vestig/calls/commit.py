@@ -46,7 +46,7 @@ from vestig.calls.declaration import (
 )
 from vestig.errors import ValidationError
 from vestig.ids import is_full_id
-from vestig.language.names.ontology import UNTYPED
+from vestig.language.ontology import UNTYPED
 from vestig.language.text_forms import single_spaced
 from vestig.times import from_us
 from vestig.types import (

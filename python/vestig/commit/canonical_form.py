@@ -13,10 +13,9 @@ from typing import Final
 
 import msgspec
 
-from vestig.commit.canonical_quantities import QUANTITY_WORDS, with_quantities
-from vestig.language.contractions import APOSTROPHES, JOINED_NEGATIONS, expanded
-from vestig.language.quantities.numbers import ORDINALS, cardinal
+from vestig.language.quantities import ORDINALS, QUANTITY_WORDS, cardinal, with_quantities
 from vestig.language.text_forms import normal_form, word_list
+from vestig.language.words import APOSTROPHES, JOINED_NEGATIONS, expanded
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import Difference
 

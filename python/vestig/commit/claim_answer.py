@@ -18,8 +18,8 @@ from vestig.commit.model_answer import KeptEntity, is_name, is_type
 from vestig.commit.model_updates import stands_in
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError
-from vestig.language.names.forms import cased_name, norm_name
-from vestig.language.names.ontology import Ontology
+from vestig.language.names import cased_name, norm_name
+from vestig.language.ontology import Ontology
 from vestig.language.text_forms import CONTROL_CHARACTERS, evidence_text, single_spaced
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us, to_us

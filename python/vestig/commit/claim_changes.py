@@ -44,7 +44,7 @@ from vestig.commit.vectors_ahead import embedded_as
 from vestig.errors import ValidationError
 from vestig.ids import new_id
 from vestig.language.claim_text import claim_text
-from vestig.language.names.forms import aliases_of
+from vestig.language.names import aliases_of
 from vestig.ports import Pieces
 from vestig.session import nodes
 from vestig.session.embedding import embed_memories, remember_identity

@@ -9,7 +9,7 @@ import msgspec
 from vestig.changes import ChangeSet, EntityPatch, NewEdge
 from vestig.errors import ConflictError
 from vestig.ids import new_id
-from vestig.language.names.forms import norm_name
+from vestig.language.names import norm_name
 from vestig.times import format_us, to_us
 from vestig.types import Edge, Entity
 

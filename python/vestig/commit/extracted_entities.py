@@ -11,10 +11,10 @@ import msgspec
 from vestig.changes import ChangeSet, EntityPatch, NewEdge, NewEntity
 from vestig.commit.entity_merge import merge_changes
 from vestig.commit.model_answer import KeptEntity
-from vestig.commit.names import EntityMention, embedded_name, new_entity
+from vestig.commit.names import EntityMention, new_entity
 from vestig.commit.rows import mention_edge
-from vestig.language.names.forms import norm_name
-from vestig.language.names.ontology import UNTYPED
+from vestig.language.names import embedded_name, norm_name
+from vestig.language.ontology import UNTYPED
 from vestig.session import nodes
 from vestig.session.entity_names import LATEST_US, ids_with_name
 from vestig.session.session import Session

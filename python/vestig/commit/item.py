@@ -14,7 +14,7 @@ from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
 from vestig.config.schema import Settings
 from vestig.language import words
-from vestig.language.names.gazetteer import AnalysedText
+from vestig.language.names import AnalysedText
 from vestig.language.time import expressions
 from vestig.ports import Pieces
 from vestig.types import (

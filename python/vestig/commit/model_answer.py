@@ -15,9 +15,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.config.recall_sections import EntitySettings
-from vestig.language.names.forms import cased_name, norm_key
-from vestig.language.names.ontology import Ontology
-from vestig.language.names.rules import is_specific
+from vestig.language.names import cased_name, is_specific, norm_key
+from vestig.language.ontology import Ontology
 from vestig.language.text_forms import CONTROL_CHARACTERS, evidence_text
 from vestig.language.time.expressions import find_windows
 from vestig.types import Memory, Stability
@@ -156,7 +155,7 @@ def kept_entities(
     text.
 
     Example:
-        >>> from vestig.language.names.ontology import read_ontology
+        >>> from vestig.language.ontology import read_ontology
         >>> found = [ExtractedEntity(name="Ada", type="human", confidence=1.7),
         ...          ExtractedEntity(name="7", type="PERSON", confidence=0.9)]
         >>> kept = kept_entities(found, "Ada came.", EntitySettings(), read_ontology(None))

@@ -16,19 +16,22 @@ import msgspec
 from vestig.calls.commit import GivenEntity
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
-from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
-from vestig.language.names.forms import aliases_of, cased_name, norm_key
-from vestig.language.names.gazetteer import (
+from vestig.commit.names import EntityMention, new_entity, sure_enough
+from vestig.language.names import (
     AnalysedText,
     KnownEntity,
     Mention,
     NameHit,
     NameTable,
+    aliases_of,
     analyse,
     analyse_all,
     best_mentions,
+    cased_name,
+    embedded_name,
     entity_named,
     named_by_whole_text,
+    norm_key,
     resolve_names,
 )
 from vestig.language.text_forms import TextCache

@@ -12,9 +12,8 @@ from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id
-from vestig.language.names.forms import aliases_of, norm_key
-from vestig.language.names.gazetteer import Mention
-from vestig.language.names.ontology import UNTYPED, Ontology
+from vestig.language.names import Mention, aliases_of, norm_key
+from vestig.language.ontology import UNTYPED, Ontology
 
 
 def with_known_types(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, ...]:
@@ -59,17 +58,6 @@ class EntityMention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     confidence: float
     evidence: str
     new: NewEntity | None = None
-
-
-def embedded_name(name: str, description: str = "") -> str:
-    """The text that is embedded of an entity.
-
-    Example:
-        >>> embedded_name("Ada Lovelace", "wrote notes")
-        'ada lovelace wrote notes'
-    """
-    low = name.lower()
-    return f"{low} {description}" if description else low
 
 
 def new_entity(

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.calls.commit import CommitRequest
-from vestig.language.names.forms import norm_name
+from vestig.language.names import norm_name
 from vestig.times import format_us, to_us
 from vestig.types import Memory, RetentionPolicy, Stability
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from vestig.language.contractions import APOSTROPHES, expanded
-from vestig.language.names.rules import quotations, starts_sentence
+from vestig.language.names import quotations, starts_sentence
 from vestig.language.text_forms import word_list
-from vestig.language.words import STOPWORDS
+from vestig.language.words import APOSTROPHES, STOPWORDS, expanded
 from vestig.lazy_pattern import lazy_pattern
 
 # Han, Hiragana, Katakana, Hangul and Thai: such a character says about as much as three letters.

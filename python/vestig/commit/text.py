@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 from vestig.arguments import check_unicode
 from vestig.config.schema import HygieneSettings
 from vestig.language.text_forms import normal_form, trimmed, unusable_reason
-from vestig.language.time.expressions import TemporalExpression, lowered
-from vestig.language.time.patterns import PRESENT_CUE
+from vestig.language.time.expressions import PRESENT_CUE, TemporalExpression, lowered
 from vestig.times import DAY_US
 from vestig.types import Stability
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vestig.changes import ChangeSet, NewEdge, NewEntity
-from vestig.commit.names import embedded_name, new_entity
+from vestig.commit.names import new_entity
 from vestig.exchange.formats.drafts import Link
 from vestig.ids import new_id
-from vestig.language.names.forms import norm_key
+from vestig.language.names import embedded_name, norm_key
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up

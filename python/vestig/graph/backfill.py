@@ -13,16 +13,18 @@ import msgspec
 
 from vestig.calls.graph import EntityBackfillRequest, ExtractEntitiesRequest
 from vestig.changes import ChangeSet, NewEdge
-from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
+from vestig.commit.names import EntityMention, new_entity, sure_enough
 from vestig.commit.rows import mention_edge
 from vestig.errors import NotFoundError, StoreLockedError
-from vestig.language.names.forms import aliases_of, norm_key
-from vestig.language.names.gazetteer import (
+from vestig.language.names import (
     KnownEntity,
     Mention,
     NameTable,
+    aliases_of,
     analyse_all,
     best_mentions,
+    embedded_name,
+    norm_key,
     resolve_names,
 )
 from vestig.ports import Progress

@@ -20,7 +20,7 @@ from vestig.embedders.piece_codes import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.time import expressions
-from vestig.language.time.patterns import is_yearless
+from vestig.language.time.expressions import is_yearless
 from vestig.language.words import ContentTerm, content_terms
 from vestig.ports import (
     STATE_DIMENSIONS,

@@ -8,11 +8,10 @@ from typing import Final
 import msgspec
 
 from vestig.answers import QueryEntity, QueryName
-from vestig.commit.names import embedded_name
 from vestig.config import Config
 from vestig.ids import id_text
-from vestig.language.names.gazetteer import analyse
-from vestig.language.names.ontology import UNTYPED
+from vestig.language.names import analyse, embedded_name, find_names
+from vestig.language.ontology import UNTYPED
 from vestig.session.embedding import check_identity
 from vestig.session.entity_names import LATEST_US, known_names, query_names, types_of_rules
 from vestig.session.session import Session
@@ -218,7 +217,5 @@ def names_to_embed(
     """
     if config.settings.recall.entity_similarity_threshold is None:
         return []
-    from vestig.language.names.rules import find_names
-
     seen = find_names(query) if given is None else given
     return list(dict.fromkeys(embedded_name(name.name) for name in seen))

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from vestig.arguments import count_argument
-from vestig.language.names.rules import find_names
+from vestig.language.names import find_names
 from vestig.language.text_forms import word_list
 from vestig.language.words import STOPWORDS, terms, terms_among, tokens
 from vestig.lazy_pattern import lazy_pattern

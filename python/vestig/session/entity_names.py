@@ -11,9 +11,8 @@ import msgspec
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import ID_PREFIXES, id_bytes, id_text, split_ids
-from vestig.language.names.forms import norm_name
-from vestig.language.names.gazetteer import AnalysedText, EntityRows, KnownEntity, NameHit
-from vestig.language.names.ontology import UNTYPED, Ontology, read_ontology
+from vestig.language.names import AnalysedText, EntityRows, KnownEntity, NameHit, norm_name
+from vestig.language.ontology import UNTYPED, Ontology, read_ontology
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session import nodes
 from vestig.session.session import Session

@@ -22,7 +22,7 @@ from vestig.errors import (
     ProviderError,
     ProviderTimeoutError,
 )
-from vestig.language.names.ontology import Ontology, read_ontology
+from vestig.language.ontology import Ontology, read_ontology
 from vestig.ports import (
     ANSWER_BYTES_MAX,
     BatchAnswer,

@@ -11,8 +11,7 @@ import msgspec
 
 from vestig.language.time.cues import Place
 from vestig.language.time.direction import Direction, Directions
-from vestig.language.time.expressions import FoundTimes, TemporalExpression
-from vestig.language.time.patterns import (
+from vestig.language.time.expressions import (
     AMBIGUOUS_MONTHS,
     CUE,
     EXPRESSION,
@@ -20,6 +19,8 @@ from vestig.language.time.patterns import (
     GLUE,
     LIST_GAP,
     WEEKDAYS,
+    FoundTimes,
+    TemporalExpression,
 )
 from vestig.language.time.windows import DAY, FAMILY_WINDOWS, ReferenceTime, Window, months_later
 from vestig.lazy_pattern import lazy_pattern

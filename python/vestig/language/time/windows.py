@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.language.time.patterns import CLOCK, COUNTS, ISO, MONTHS, PARTS, WEEKDAYS
+from vestig.language.time.expressions import CLOCK, COUNTS, ISO, MONTHS, PARTS, WEEKDAYS
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us
 

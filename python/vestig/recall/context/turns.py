@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from vestig.ids import id_bytes, id_text, split_ids
-from vestig.language.text_flags import asks
+from vestig.language.words import asks
 from vestig.recall.context.neighbours import Sessions
 from vestig.recall.query import BoundQuery
 from vestig.types import Memory

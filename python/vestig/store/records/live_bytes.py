@@ -8,7 +8,7 @@ from typing import Final
 import apsw
 
 from vestig._core import terms, unit
-from vestig.language.text_flags import title_key
+from vestig.language.names import title_key
 from vestig.store.records.token_rows import sections_of
 from vestig.store.sqlite.lookups import each, fetch
 from vestig.store.tables.memories import NO_QUESTION

@@ -12,7 +12,8 @@ import msgspec
 
 from vestig.changes import StoredWindow
 from vestig.ids import id_bytes
-from vestig.language.text_flags import text_flags, title_key
+from vestig.language.names import title_key
+from vestig.language.words import text_flags
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import DigestCheck
@@ -191,7 +192,7 @@ def _names(norm: str, name: str, aliases: str) -> list[tuple[str, str]]:
     """(norm name, stored name): the canonical one first, each norm name once."""
     found = {norm: name}
     if aliases != "[]":
-        from vestig.language.names.forms import norm_name
+        from vestig.language.names import norm_name
 
         for alias in aliases_of(aliases):
             found.setdefault(norm_name(alias.name), alias.name)

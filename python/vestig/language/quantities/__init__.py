@@ -1,1 +1,0 @@
-"""Numbers, units and quantities of a text."""
