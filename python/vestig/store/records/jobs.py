@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 import msgspec
@@ -12,10 +12,12 @@ from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import NotFoundError
 from vestig.ids import id_text
 from vestig.store.records.memory_versions import write_processing
-from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import Job, JobResult
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 from vestig.store.tables.schema import NODE_TABLES
+
+if TYPE_CHECKING:
+    from vestig.store.records.reads import LedgerView
 
 _ERROR_CHARS_MAX: Final = 500
 _SECOND_US: Final = 1_000_000

@@ -4,14 +4,16 @@ and all that it replaced."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.ids import id_text
-from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import MEMORY_SELECT, memory_of
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import each, fetch, select_in
 from vestig.types import Memory
+
+if TYPE_CHECKING:
+    from vestig.store.records.reads import LedgerView
 
 _OF_KEY: Final = ' WHERE m."key" = ? AND m.namespace = ? AND m.scope IS ?'
 _BY_ROW: Final = f'{MEMORY_SELECT} WHERE m."row" = ?'

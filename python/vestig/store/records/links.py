@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.ids import id_text
 from vestig.store.records.graph_rows import edge_of, edge_sql, stored_codes
-from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import known_ids, select_in
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.types import Edge
+
+if TYPE_CHECKING:
+    from vestig.store.records.reads import LedgerView
 
 _UNEXPIRED: Final = "e.expired_seq = 0"
 _KNOWN_THEN: Final = "e.t_created_us <= ? AND IFNULL(e.t_expired_us > ?, 1)"

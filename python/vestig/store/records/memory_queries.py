@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import apsw
 
 from vestig.ids import id_text
-from vestig.store.records.projection_rows import STORING_EVENTS
-from vestig.store.records.reads import LedgerView
+from vestig.store.records.rows import STORING_EVENTS
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 from vestig.types import RetentionPolicy, Status
+
+if TYPE_CHECKING:
+    from vestig.store.records.reads import LedgerView
 
 
 def beginnings(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str, tuple[int, str]]:

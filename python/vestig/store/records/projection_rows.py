@@ -18,7 +18,7 @@ from vestig.ports import Pieces, ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import DigestCheck
 from vestig.store.records.graph_rows import aliases_of
-from vestig.store.records.rows import from_json, origin_of
+from vestig.store.records.rows import STORING_EVENTS, from_json, origin_of
 from vestig.store.records.token_rows import compared_pieces
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, fetch, select_in
@@ -250,10 +250,6 @@ _QUESTIONS: Final = f"SELECT {columns_sql('questions')} FROM questions WHERE mem
 
 _keywords: Final = msgspec.json.Decoder(list[str]).decode
 _windows: Final = msgspec.json.Decoder(list[StoredWindow]).decode
-
-# Events that store a text. The filters `sources` and `actors` compare the source and the actor of
-# these: who withdrew or pinned a memory did not store it.
-STORING_EVENTS: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
 
 
 def projection_rows(

@@ -46,6 +46,9 @@ _STABILITY: Final = {m.value: m for m in Stability}
 _STATUS: Final = {m.value: m for m in Status}
 _RETENTION: Final = {m.value: m for m in RetentionPolicy}
 _EVENT: Final = {m.value: m for m in EventType}
+# Events that store a text. The filters `sources` and `actors` compare the source and the actor of
+# these: who withdrew or pinned a memory did not store it.
+STORING_EVENTS: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
 
 # In the order of `_words_of`.
 _WORDS: Final[tuple[Mapping[Any, object], ...]] = (

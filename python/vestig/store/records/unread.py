@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import apsw
 
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.records.jobs import JobRules
 from vestig.store.records.memory_versions import write_processing
-from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import Job
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 from vestig.store.tables.graph import EDGE_CODES
+
+if TYPE_CHECKING:
+    from vestig.store.records.reads import LedgerView
 
 CLAIMS: Final = "claims"
 SUMMARY: Final = "summary"
