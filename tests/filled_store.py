@@ -19,7 +19,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import export
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.records.values import RequestRecord, StoredAnswer
+from vestig.store.records.rows import RequestRecord, StoredAnswer
 from vestig.types import EdgeType
 
 IDENTITY = EmbeddingIdentity(

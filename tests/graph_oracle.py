@@ -10,7 +10,7 @@ from typing import Any
 import vestig
 from vestig import _core
 from vestig.ids import id_bytes, id_text
-from vestig.store.records.values import EntityListing, Listing
+from vestig.store.records.rows import EntityListing, Listing
 from vestig.times import to_us
 from vestig.types import EventType, Kind, Memory
 

@@ -23,7 +23,7 @@ from vestig.ids import id_bytes
 from vestig.ports import SPECIAL_PIECE, Pieces, TokenStates
 from vestig.session.embedding import query_vectors, wants_codes
 from vestig.store.records.erase_patterns import FRAGMENT_BYTES as FRAGMENT
-from vestig.store.records.token_rows import sections_of
+from vestig.store.records.projection_rows import sections_of
 from vestig.testing import (
     FailingEmbedder,
     FrozenClock,

@@ -13,7 +13,7 @@ from vestig.changes import EdgePatch, EntityPatch, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes, new_id
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records.values import EntityListing, Mentioned
+from vestig.store.records.rows import EntityListing, Mentioned
 from vestig.times import from_us
 from vestig.types import EdgeType, Kind
 

@@ -13,7 +13,7 @@ from vestig.changes import AccessTouch, EntityPatch
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes, new_id
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records.values import EntityListing
+from vestig.store.records.rows import EntityListing
 from vestig.times import from_us
 from vestig.types import Edge, EdgeType
 

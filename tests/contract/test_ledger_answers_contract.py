@@ -18,7 +18,7 @@ from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records.jobs import JobRules
-from vestig.store.records.values import JobResult, Listing
+from vestig.store.records.rows import JobResult, Listing
 from vestig.times import format_us, from_us
 from vestig.types import EventType, Kind, Status
 

@@ -10,7 +10,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes, new_id
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records.values import Listing, UniquenessCollision
+from vestig.store.records.rows import Listing, UniquenessCollision
 from vestig.times import from_us
 from vestig.types import EdgeType, Kind, Status
 

@@ -14,7 +14,7 @@ from vestig.changes import ChangeSet
 from vestig.errors import ConflictError
 from vestig.ids import new_id
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records.values import Job, JobResult, RequestRecord, StoredAnswer
+from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
 from vestig.types import EventType
 
 NOW = made.NOW

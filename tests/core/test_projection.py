@@ -33,7 +33,7 @@ from rows import (
 
 from vestig import _core
 from vestig.ports import SPECIAL_PIECE, ProjectionRow
-from vestig.store.records.token_rows import sections_of
+from vestig.store.records.projection_rows import sections_of
 from vestig.types import EventType
 
 # of similar(): near, related, known

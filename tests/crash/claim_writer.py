@@ -19,7 +19,7 @@ from writer import open_store, say, text_of
 
 from vestig.changes import ChangeSet, NewJob
 from vestig.ids import new_id
-from vestig.store.records.values import JobResult, StoredAnswer
+from vestig.store.records.rows import JobResult, StoredAnswer
 
 ROUNDS = 3
 

@@ -26,7 +26,7 @@ from vestig.results import DoctorReport
 from vestig.store.checks import doctor
 from vestig.store.integrity import digest_check
 from vestig.store.records import rows
-from vestig.store.records.values import EntityListing, Listing
+from vestig.store.records.rows import EntityListing, Listing
 
 ALL = Listing(limit=None, statuses=None)
 SAME, REFUSED, TOLD = "same", "refused", "told by doctor"

@@ -13,7 +13,7 @@ import vestig
 from exports import Line, of, parsed, records, sealed
 from vestig.changes import ChangeSet, NewJob
 from vestig.ids import new_id
-from vestig.store.records.values import RequestRecord, StoredAnswer
+from vestig.store.records.rows import RequestRecord, StoredAnswer
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import Claim
 

@@ -14,7 +14,7 @@ from calls import committing, selecting
 from traces import holding
 from vestig.ids import id_bytes
 from vestig.store.records.erase_patterns import FRAGMENT_BYTES as FRAGMENT
-from vestig.store.records.token_rows import sections_of
+from vestig.store.records.projection_rows import sections_of
 from vestig.testing import FrozenClock, TokenHashingEmbedder
 
 WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron", "willow")

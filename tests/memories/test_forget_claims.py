@@ -12,7 +12,7 @@ from scripted import Opener
 from traces import holding
 from vestig.changes import ChangeSet
 from vestig.ids import new_id
-from vestig.store.records.values import RequestRecord, StoredAnswer
+from vestig.store.records.rows import RequestRecord, StoredAnswer
 
 SNIPPET = "kept by Ximena Quartz in a drawer at home"
 CLAIM = {

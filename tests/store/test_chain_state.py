@@ -16,7 +16,7 @@ from vestig.ids import id_bytes
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import item_rows
-from vestig.store.records.values import UniquenessCollision
+from vestig.store.records.rows import UniquenessCollision
 from vestig.types import EventType, Status
 
 NOW = made.NOW

@@ -15,7 +15,7 @@ from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records.values import Listing
+from vestig.store.records.rows import Listing
 from vestig.store.tables.schema import COLUMNS
 
 NOW = made.NOW

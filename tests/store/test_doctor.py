@@ -24,7 +24,7 @@ from filled_store import (
 from vestig.ports import ProjectionRow
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records.values import JobResult
+from vestig.store.records.rows import JobResult
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.testing import HashingEmbedder
 

@@ -17,7 +17,7 @@ from vestig.store.erasure import erase
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import erase_patterns
-from vestig.store.records.values import EntityListing
+from vestig.store.records.rows import EntityListing
 from vestig.types import EdgeType
 
 NOW = made.NOW

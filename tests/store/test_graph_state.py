@@ -18,7 +18,7 @@ from vestig.store.checks.comparison import compare_projection
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.restore import restore
-from vestig.store.records.values import EntityListing
+from vestig.store.records.rows import EntityListing
 from vestig.types import EdgeType
 
 NAMES = st.sampled_from(["Ada", "Bob", "Cleo"])

@@ -25,7 +25,7 @@ from vestig.errors import (
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.migrations import MIGRATIONS, Migration, newest_version
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records.values import Listing
+from vestig.store.records.rows import Listing
 from vestig.store.sqlite import connections, files
 
 NOW = made.NOW

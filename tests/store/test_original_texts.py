@@ -15,7 +15,7 @@ from vestig.ports import EmbeddingIdentity
 from vestig.store.erasure import erase
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records.values import Listing
+from vestig.store.records.rows import Listing
 
 GIVEN = "| valve | open |\n|-------|------|\n| north |  yes |"
 NORMAL = " ".join(GIVEN.split())

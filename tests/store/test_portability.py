@@ -28,7 +28,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import export
 from vestig.store.portable.restore import restore
-from vestig.store.records.values import EntityListing, Listing
+from vestig.store.records.rows import EntityListing, Listing
 
 
 @pytest.fixture

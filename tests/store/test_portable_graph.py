@@ -18,7 +18,7 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.restore import restore
-from vestig.store.records.values import EntityListing
+from vestig.store.records.rows import EntityListing
 from vestig.testing import HashingEmbedder
 from vestig.types import EdgeType
 

@@ -21,7 +21,7 @@ import vestig
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records.values import Listing, UniquenessCollision
+from vestig.store.records.rows import Listing, UniquenessCollision
 from vestig.store.sqlite import files
 from vestig.testing import HashingEmbedder
 from vestig.types import EdgeType
@@ -53,7 +53,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import ledger_rows as made
 from pathlib import Path
-from vestig.store.records.values import UniquenessCollision
+from vestig.store.records.rows import UniquenessCollision
 from vestig.store.ledger.opening import open_ledger
 
 ledger = open_ledger(Path(sys.argv[2]), lock_timeout_s=60)

@@ -14,8 +14,8 @@ from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.records.rows import EntityListing, Listing
 from vestig.store.records.settings import same_model
-from vestig.store.records.values import EntityListing, Listing
 from vestig.store.upkeep.reembed import reembed
 from vestig.testing import HashingEmbedder
 

@@ -16,7 +16,7 @@ from vestig.errors import StoreDamagedError
 from vestig.store.integrity import witness
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import accept_ledger, open_ledger
-from vestig.store.records.values import Listing
+from vestig.store.records.rows import Listing
 
 NOW = made.NOW
 TESTS = Path(__file__).resolve().parent.parent

@@ -48,7 +48,7 @@ from vestig.session.session import Session
 from vestig.store.records import keyed_memories
 from vestig.store.records.memory_queries import beginnings
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import UniquenessCollision
+from vestig.store.records.rows import UniquenessCollision
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
     CommitOutcome,

@@ -51,10 +51,10 @@ from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.entity_names import LATEST_US, ids_with_name, only_entity, types_of
 from vestig.session.model_calls import ParsedAnswer
 from vestig.session.session import Session
-from vestig.store.records.claim_rows import active_claims
+from vestig.store.records.graph_rows import active_claims
+from vestig.store.records.graph_writes import label_of
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.relations import label_of
-from vestig.store.records.values import Job, JobResult, UniquenessCollision
+from vestig.store.records.rows import Job, JobResult, UniquenessCollision
 from vestig.times import to_us
 from vestig.types import (
     Claim,

@@ -22,7 +22,7 @@ from vestig.errors import ConfigError, ModelBudgetError, ModelCallError, Provide
 from vestig.ports import BatchAnswer, ModelRequest
 from vestig.session.model_calls import ParsedAnswer
 from vestig.store.records.jobs import JobRules
-from vestig.store.records.values import Job
+from vestig.store.records.rows import Job
 
 # Memories of one batch; providers take more.
 _MEMORIES_MAX: Final = 5_000

@@ -27,7 +27,7 @@ from vestig.session.embedding import remember_identity
 from vestig.session.entity_names import types_of
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import Job, JobResult, UniquenessCollision
+from vestig.store.records.rows import Job, JobResult, UniquenessCollision
 from vestig.time_limit import within
 from vestig.times import to_us
 from vestig.types import EventType, Memory, Stability, Status

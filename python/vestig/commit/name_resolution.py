@@ -39,7 +39,7 @@ from vestig.language.words import lower_words, terms
 from vestig.session.entity_names import known_words, types_of_rules
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import UniquenessCollision
+from vestig.store.records.rows import UniquenessCollision
 
 _GIVEN_START: Final = -2
 # Entities of this group are younger than all of the store.

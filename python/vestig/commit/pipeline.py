@@ -58,7 +58,7 @@ from vestig.session.secrets import cleaned
 from vestig.session.secrets import count as count_secrets
 from vestig.session.session import Session
 from vestig.session.transaction import clock_notice, keep_answer
-from vestig.store.records.values import UniquenessCollision
+from vestig.store.records.rows import UniquenessCollision
 from vestig.telemetry.spans import span
 from vestig.times import from_us
 from vestig.types import (

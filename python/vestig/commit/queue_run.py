@@ -39,7 +39,7 @@ from vestig.session.embedding import embed_memories, embedded_texts, remember_id
 from vestig.session.model_calls import ParsedAnswer, degradation_of
 from vestig.session.session import Session
 from vestig.store.records.jobs import JobRules
-from vestig.store.records.values import Job, JobResult
+from vestig.store.records.rows import Job, JobResult
 from vestig.time_limit import within
 from vestig.times import DAY_US
 from vestig.types import Degradation, Memory

@@ -26,7 +26,7 @@ from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.model_calls import ParsedAnswer
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import Job, JobResult
+from vestig.store.records.rows import Job, JobResult
 from vestig.times import from_us, to_us
 from vestig.types import EdgeType, EventType, Kind, Memory, Status
 

@@ -33,7 +33,7 @@ from vestig.session.entity_names import known_words, types_of_rules
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import Listing
+from vestig.store.records.rows import Listing
 from vestig.types import Degradation, Memory, Status, _Value
 
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)

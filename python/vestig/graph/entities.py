@@ -22,7 +22,7 @@ from vestig.session.entity_names import entity_id, types_of
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import EntityListing
+from vestig.store.records.rows import EntityListing
 from vestig.types import Degradation, Edge, Entity, Memory, _Value
 
 

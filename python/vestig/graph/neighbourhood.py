@@ -15,7 +15,7 @@ from vestig.session.nodes import node_labels
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
-from vestig.store.records import links
+from vestig.store.records import graph_rows
 from vestig.store.records.reads import LedgerView
 from vestig.types import Degradation, Edge, _Value
 
@@ -148,7 +148,7 @@ class _Read:
 
         def weights(ids: Sequence[str]) -> _Weights:
             walked = [id for id in ids if id not in hubs]
-            return links.weights_around(view, self.space, walked, self.known_at_us)
+            return graph_rows.weights_around(view, self.space, walked, self.known_at_us)
 
         starts = [id for id, (_, depth) in reached.items() if depth == 0]
         chosen = nearest(starts, reached, weights, asked.limit)
@@ -160,7 +160,7 @@ class _Read:
                 )
                 for id in chosen
             ),
-            edges=tuple(links.edges_between(view, self.space, chosen, self.known_at_us)),
+            edges=tuple(graph_rows.edges_between(view, self.space, chosen, self.known_at_us)),
             left_out=len(reached) - len(chosen),
             namespace=self.space,
             seq=view.seq,

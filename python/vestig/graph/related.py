@@ -16,7 +16,7 @@ from vestig.ports import Progress
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import Listing
+from vestig.store.records.rows import Listing
 from vestig.times import to_us
 from vestig.types import Degradation, Edge, EdgeType
 

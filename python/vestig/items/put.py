@@ -37,7 +37,7 @@ from vestig.session.transaction import clock_notice, keep_answer
 from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import UniquenessCollision
+from vestig.store.records.rows import UniquenessCollision
 from vestig.times import to_us
 from vestig.types import Degradation, Memory, RetentionPolicy
 

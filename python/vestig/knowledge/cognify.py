@@ -38,9 +38,9 @@ from vestig.session.filter_ids import resolved
 from vestig.session.model_calls import ParsedAnswer, degradation_of, without_model
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
-from vestig.store.records import unread
+from vestig.store.records import jobs
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import Job, JobResult
+from vestig.store.records.rows import Job, JobResult
 from vestig.types import Degradation, ItemError, Memory, Status
 
 _COUNTS: Final = tuple(name for name in WrittenAnswer.__struct_fields__ if name != "unknown_types")
@@ -59,7 +59,7 @@ def cognify(session: Session, asked: CognifyRequest) -> CognifyReport:
     with session.operation("cognify"):
         if asked.retry_failed and not asked.dry_run and session.ledger.missing is None:
             session.ledger.retry_failed(
-                session.namespace, (unread.CLAIMS, unread.SUMMARY), session.now_us()
+                session.namespace, (jobs.CLAIMS, jobs.SUMMARY), session.now_us()
             )
         plans = session.keeper.run(lambda view, core: _plans(session, view, core, asked))
         run = _Run(session, asked)
@@ -77,7 +77,7 @@ def _plans(
 ) -> list[WindowPlan]:
     """The windows that are to be read."""
     chosen = _chosen(session, view, core, asked)
-    readable = unread.readable(view, session.namespace)
+    readable = jobs.readable(view, session.namespace)
     return planned_windows(readable, chosen, session.config.settings.cognify)
 
 
@@ -89,7 +89,7 @@ def _documents(session: Session, asked: CognifyRequest) -> list[Document]:
 
     def read(view: LedgerView, core: Any) -> list[Document]:
         chosen = _chosen(session, view, core, asked)
-        return [*documents_due(view, space, unread.readable(view, space), chosen, settings)]
+        return [*documents_due(view, space, jobs.readable(view, space), chosen, settings)]
 
     return session.keeper.run(read)
 
@@ -208,17 +208,17 @@ class _Run:
         """The next window that nobody else reads; None = there is none."""
         for number, plan in waiting:
             session = self._session
-            jobs = unread.take(session.ledger, session.namespace, plan.ids, session.now_us())
-            if not jobs:
+            taken = jobs.take_or_make(session.ledger, session.namespace, plan.ids, session.now_us())
+            if not taken:
                 continue
             with session.ledger.read() as view:
-                window = self._window(view, plan, [job.memory_id for job in jobs])
+                window = self._window(view, plan, [job.memory_id for job in taken])
             known = {one.id for one in window.memories.values()}
             if not known:
-                self._release(jobs)
+                self._release(taken)
                 continue
-            own = [job for job in jobs if job.memory_id in known]
-            self._release([job for job in jobs if job.memory_id not in known])
+            own = [job for job in taken if job.memory_id in known]
+            self._release([job for job in taken if job.memory_id not in known])
             return _Taken(number=number, window=window, jobs=own)
         return None
 
@@ -294,16 +294,16 @@ class _Run:
             if self._paused is not None:
                 return
             passages, title = self._passages(document)
-            jobs = unread.take(
+            taken = jobs.take_or_make(
                 session.ledger,
                 session.namespace,
                 document.ids[:1],
                 session.now_us(),
-                unread.SUMMARY,
+                jobs.SUMMARY,
             )
-            if not jobs:
+            if not taken:
                 continue
-            with self._attempt(number, jobs):
+            with self._attempt(number, taken):
                 asked = session.models.ask(
                     SUMMARY_PROMPT,
                     prompt_values(title, passages),
@@ -311,7 +311,7 @@ class _Run:
                     costs=self._meter,
                 )
                 writing = SummaryWriting(
-                    session, shown_passages(passages), document.source, document.older, jobs[0]
+                    session, shown_passages(passages), document.source, document.older, taken[0]
                 )
                 self._counts["items_dropped"] += writing.write(asked, title)
                 self._summaries += writing.is_written

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from vestig.config.schema import SummarySettings
 from vestig.ids import id_text
-from vestig.store.records import unread
+from vestig.store.records import jobs
+from vestig.store.records.jobs import Readable
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.unread import Readable
 from vestig.types import Memory
 
 _CHARS_MAX: Final = 24_000
@@ -46,7 +46,7 @@ def documents_due(
         if chosen is not None and not any(id in chosen for id in ids):
             continue
         source = id_text("source", bytes.fromhex(part_of))
-        known = unread.summaries(view, namespace, scope, source)
+        known = jobs.summaries(view, namespace, scope, source)
         if not any(one.is_current for one in known):
             yield Document(source, ids, tuple(one.id for one in known))
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from vestig.config.schema import CognifySettings
-from vestig.store.records.unread import Readable
+from vestig.store.records.jobs import Readable
 from vestig.types import Memory
 
 # Turns before a window that are shown with it.

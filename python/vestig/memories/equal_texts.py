@@ -12,7 +12,7 @@ from vestig.answers import Repeat
 from vestig.ids import id_bytes, split_ids
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import RecalledMemory
+from vestig.store.records.rows import RecalledMemory
 from vestig.times import from_us
 
 # Repeats that a result names; the others are counted.

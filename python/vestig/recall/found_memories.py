@@ -15,7 +15,7 @@ from vestig.ports import ScanRow
 from vestig.recall.associated import associated_rows
 from vestig.recall.query import BoundQuery, Ranked, explainer_of
 from vestig.recall.reason import Explainer
-from vestig.store.records.values import RecalledMemory
+from vestig.store.records.rows import RecalledMemory
 from vestig.types import Memory
 
 

@@ -39,7 +39,7 @@ from vestig.store.projection.scan_objects import Projection, logistic
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import RecalledMemory
+from vestig.store.records.rows import RecalledMemory
 from vestig.times import to_us
 from vestig.types import Claim, Degradation, Event, EventType, Evidence, Memory
 

@@ -17,7 +17,7 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.session import nodes
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import NamedEntity
+from vestig.store.records.rows import NamedEntity
 from vestig.types import Entity
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from vestig.ids import id_bytes, is_full_id
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import EntityListing, Listing
+from vestig.store.records.rows import EntityListing, Listing
 from vestig.types import Status
 
 _IDS_MAX: Final = 1_000

@@ -22,9 +22,9 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import erase_patterns, jobs
+from vestig.store.records.projection_rows import comparable_codes, wrong_codes
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.statistics import embedded_counts, other_keys
-from vestig.store.records.token_rows import comparable_codes, wrong_codes
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE

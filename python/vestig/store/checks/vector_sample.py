@@ -12,7 +12,7 @@ from typing import Final
 from vestig.errors import ProviderError
 from vestig.ids import id_text
 from vestig.language.claim_text import claim_text
-from vestig.store.records.claim_rows import claims_at
+from vestig.store.records.graph_rows import claims_at
 from vestig.store.records.memory_queries import embedded_rows, embedded_texts
 from vestig.store.records.reads import LedgerView
 

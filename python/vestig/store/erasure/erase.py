@@ -27,10 +27,10 @@ from vestig.store.records.erase_patterns import (
     Erasure,
     PlainRun,
     drop_patterns,
+    live_bytes,
     unfinished,
     unproved,
 )
-from vestig.store.records.live_bytes import live_bytes
 from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE, own_files

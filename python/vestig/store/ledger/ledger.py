@@ -24,7 +24,7 @@ from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger, Upstream
 from vestig.store.records import jobs, request_rows, settings
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.values import Job, JobResult, RequestRecord, StoredAnswer
+from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
 from vestig.store.sqlite import files, forks, reserve
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults

@@ -37,8 +37,8 @@ from vestig.store.portable.lines import (
     writer_of,
 )
 from vestig.store.portable.values import Oddity, oddity_of
+from vestig.store.records.graph_writes import COMPUTED, label_of
 from vestig.store.records.memory_versions import original_sql
-from vestig.store.records.relations import COMPUTED, label_of
 from vestig.store.records.settings import ORIGIN, read_setting
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults

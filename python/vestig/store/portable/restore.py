@@ -36,9 +36,9 @@ from vestig.store.portable.lines import (
 )
 from vestig.store.portable.links import Links
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
-from vestig.store.records import item_rows, relations
+from vestig.store.records import graph_writes, item_rows
 from vestig.store.records.graph_writes import touched_node
-from vestig.store.records.key_versions import Moment, order_versions
+from vestig.store.records.keyed_memories import Moment, order_versions
 from vestig.store.records.removal import (
     Removal,
     TombstoneFields,
@@ -460,10 +460,10 @@ class _Restoration:
         if not self._merge or self._links.keeps_seqs:
             return
         seq = self._links.next_seq
-        rows = relations.stating_at(self._conn, seq)
+        rows = graph_writes.stating_at(self._conn, seq)
         if rows:
-            moment = relations.Moment(self._links.link(seq), seq, self._txn.recorded_us)
-            relations.settle(self._conn, relations.relations_at(self._conn, rows), moment)
+            moment = graph_writes.Moment(self._links.link(seq), seq, self._txn.recorded_us)
+            graph_writes.settle(self._conn, graph_writes.relations_at(self._conn, rows), moment)
 
     def _write_edge(self, values: list[Any]) -> bool:
         """Writes an edge. One between nodes that the store had stays as it is there; its memories

@@ -50,9 +50,9 @@ from vestig.store.portable.lines import (
 )
 from vestig.store.portable.values import Oddity, oddity_of
 from vestig.store.records.memory_versions import insert_original, write_new_tags
+from vestig.store.records.projection_rows import AXES
 from vestig.store.records.removal import Removal, TombstoneFields, leave_out
 from vestig.store.records.rows import from_json
-from vestig.store.records.token_rows import AXES
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch, known_ids, rows_of

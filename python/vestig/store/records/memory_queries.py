@@ -1,16 +1,28 @@
-"""When memories began to hold, and their texts: what a list of them shows."""
+"""Queries about memories: those of one text, when they began to hold, which are due to be pruned,
+what other tables hold of them, and the pages of a listing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
+from vestig.changes import TurnPosition
+from vestig.errors import ValidationError
 from vestig.ids import id_text
-from vestig.store.records.rows import STORING_EVENTS
+from vestig.store.records.rows import (
+    MEMORY_SELECT,
+    STORING_EVENTS,
+    EqualText,
+    Listing,
+    Mentioned,
+    to_json,
+)
 from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import fetch, known_ids, select_in
+from vestig.store.sqlite.lookups import each, fetch, known_ids, select_in
+from vestig.store.tables.graph import EDGE_CODES
+from vestig.store.tables.memories import NO_QUESTION
 from vestig.types import RetentionPolicy, Status
 
 if TYPE_CHECKING:
@@ -118,3 +130,321 @@ def embedded_texts(
         ' JOIN vectors v ON v.memory = m."row" WHERE m."row" IN (?*)'
     )
     return sorted(select_in(conn, sql, rows))
+
+
+# The expressions of the index of texts, so that a text that many turns repeat is found in it.
+_SAME_TEXT: Final = (
+    "m.content_hash = ? AND m.namespace = ? AND (m.scope IS NULL) = ? AND IFNULL(m.scope, '') = ?"
+    " AND (m.author IS NULL) = ? AND IFNULL(m.author, '') = ?"
+)
+_UNEXPIRED: Final = (
+    '(CASE WHEN m.t_expired_us IS NULL AND m."key" IS NULL THEN 0 ELSE m."row" END) = 0'
+)
+_AT_POSITION: Final = (
+    "(m.session_id IS NULL) = 0 AND IFNULL(m.session_id, '') = ?"
+    " AND (m.session_id IS NULL OR m.sequence IS NULL) = ?"
+    " AND (CASE WHEN m.session_id IS NULL THEN 0 ELSE IFNULL(m.sequence, 0) END) = ?"
+)
+_NOTE_OR_EXPIRED: Final = "(m.session_id IS NULL OR m.t_expired_us IS NOT NULL)"
+_EQUAL: Final = (
+    "SELECT h.id, m.id, m.session_id, m.sequence, m.t_valid_us FROM memories h"
+    " JOIN memories m ON m.content_hash = h.content_hash AND m.namespace = h.namespace"
+    ' AND m.scope IS h.scope AND m.author IS h.author AND m."row" <> h."row"'
+    " AND IFNULL(m.t_expired_us <= ?1, 0) = IFNULL(h.t_expired_us <= ?1, 0)"
+    ' WHERE +h.namespace = ?2 AND h.id IN (?*) ORDER BY m.t_valid_us, m."row"'
+)
+
+# namespace, scope, author, content hash in hexadecimal
+TextKey = tuple[str, str | None, str | None, str]
+
+
+def _values(key: TextKey) -> tuple[Any, ...]:
+    """Values of `_SAME_TEXT`."""
+    namespace, scope, author, content_hash = key
+    digest = bytes.fromhex(content_hash)
+    return digest, namespace, scope is None, scope or "", author is None, author or ""
+
+
+def at_position(key: TextKey, position: TurnPosition | None) -> tuple[str, tuple[Any, ...]]:
+    """Return what follows a SELECT of memories `m` to find those with a text at a position that
+    have no key, and its values; without a position notes, and expired turns."""
+    place, values = _NOTE_OR_EXPIRED, _values(key)
+    if position is not None:
+        session, sequence = position
+        place, values = _AT_POSITION, (*values, session, sequence is None, sequence or 0)
+    order = 'ORDER BY m.t_expired_us IS NOT NULL, m.seq DESC, m."row" DESC'
+    return f' WHERE {_SAME_TEXT} AND m."key" IS NULL AND {place} {order}', values
+
+
+def first_unexpired(key: TextKey) -> tuple[str, tuple[Any, ...]]:
+    """Return what `at_position` returns, for the oldest unexpired memory with a text and no key."""
+    first = f'SELECT MIN(m."row") FROM memories m WHERE {_SAME_TEXT} AND {_UNEXPIRED}'
+    return f' WHERE m."row" = ({first})', _values(key)
+
+
+def ids_with_text(conn: apsw.Connection, key: TextKey) -> list[bytes]:
+    """Ids of the unexpired memories with a text."""
+    sql = f"SELECT m.id FROM memories m WHERE {_SAME_TEXT} AND m.t_expired_us IS NULL"
+    return [id for (id,) in fetch(conn, sql, _values(key))]
+
+
+def repeated_texts(conn: apsw.Connection, namespace: str) -> list[list[bytes]]:
+    """Ids of the memories of each text that more than one has, expired ones too."""
+    repeated = (
+        "SELECT content_hash FROM memories WHERE namespace = ?1"
+        " GROUP BY content_hash HAVING COUNT(*) > 1"
+    )
+    sql = (
+        "SELECT content_hash, scope, author, id FROM memories"
+        f' WHERE namespace = ?1 AND content_hash IN ({repeated}) ORDER BY "row"'
+    )
+    found: dict[tuple[Any, ...], list[bytes]] = {}
+    for *key, id in each(conn, sql, (namespace,)):
+        found.setdefault(tuple(key), []).append(id)
+    return [ids for ids in found.values() if len(ids) > 1]
+
+
+def equal_texts(
+    conn: apsw.Connection, namespace: str, ids: Sequence[str], known_at_us: int
+) -> dict[str, list[EqualText]]:
+    """id → the other memories of its text, expired or unexpired at this time as it is; oldest
+    first."""
+    keys = known_ids(ids, "mem")
+    found: dict[str, list[EqualText]] = {}
+    for id, other, session_id, sequence, t_valid_us in select_in(
+        conn, _EQUAL, tuple(keys), (known_at_us, namespace)
+    ):
+        equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
+        found.setdefault(keys[id], []).append(equal)
+    return found
+
+
+MENTIONS: Final = EDGE_CODES["MENTIONS"]
+_SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
+# An unexpired memory: active or archived.
+LIVE: Final = "m.t_expired_us IS NULL"
+
+
+def mentions(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
+    """Return what `LedgerView.mentions` returns."""
+    found: dict[str, list[Mentioned]] = {}
+    for memory, entity, confidence in _by_memory(
+        conn,
+        memory_ids,
+        "SELECT m.id, n.id, e.confidence FROM memories m"
+        f' JOIN edges e ON e.from_row = m."row" AND e.edge_type = {MENTIONS}'
+        ' AND e.expired_seq = 0 JOIN entities n ON n."row" = e.to_row'
+        " WHERE +m.namespace = ? AND n.expired_us IS NULL AND m.id IN (?*)"
+        " ORDER BY e.confidence IS NOT NULL, e.confidence DESC, n.id",
+        namespace,
+    ):
+        found.setdefault(memory, []).append(
+            Mentioned(memory_id=memory, entity_id=id_text("ent", entity), confidence=confidence)
+        )
+    return [one for id in dict.fromkeys(memory_ids) for one in found.get(id, ())]
+
+
+def mentioned_names(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[str]]:
+    """Return what `LedgerView.mentioned_names` returns."""
+    sql = (
+        'SELECT e.from_row, n.canonical_name FROM edges e JOIN entities n ON n."row" = e.to_row'
+        f" WHERE e.edge_type = {MENTIONS} AND e.expired_seq = 0 AND n.expired_us IS NULL"
+        " AND e.from_row IN (?*)"
+    )
+    found: dict[int, list[str]] = {}
+    for row, name in select_in(conn, sql, rows):
+        found.setdefault(row, []).append(name)
+    return found
+
+
+def mentioning(
+    conn: apsw.Connection, namespace: str, entity_ids: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return what `LedgerView.mentioning` returns."""
+    keys = known_ids(entity_ids, "ent")
+    sql = (
+        "SELECT n.id, m.id FROM entities n"
+        f' JOIN edges e ON e.to_row = n."row" AND e.edge_type = {MENTIONS}'
+        f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {LIVE}'
+        " WHERE +n.namespace = ? AND n.id IN (?*) ORDER BY m.seq DESC, m.id DESC"
+    )
+    found: dict[str, list[str]] = {id: [] for id in keys.values()}
+    for entity, memory in select_in(conn, sql, tuple(keys), (namespace,)):
+        found[keys[entity]].append(id_text("mem", memory))
+    return {id: memories for id, memories in found.items() if memories}
+
+
+def summaries_of(
+    conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return what `LedgerView.summaries_of` returns."""
+    found: dict[str, list[str]] = {}
+    for memory, summary in _by_memory(
+        conn,
+        memory_ids,
+        "SELECT o.id, m.id FROM memories o"
+        f' JOIN edges e ON e.to_row = o."row" AND e.edge_type = {_SUMMARIZES}'
+        f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {LIVE}'
+        " WHERE +o.namespace = ? AND o.id IN (?*) ORDER BY m.seq DESC, m.id DESC",
+        namespace,
+    ):
+        found.setdefault(memory, []).append(id_text("mem", summary))
+    return found
+
+
+def questions(
+    conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return what `LedgerView.questions` returns."""
+    found: dict[str, list[str]] = {}
+    for memory, position, text in _by_memory(
+        conn,
+        memory_ids,
+        "SELECT m.id, q.position, q.text FROM memories m JOIN questions q ON q.memory ="
+        ' m."row" WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY q.memory, q.position',
+        namespace,
+    ):
+        texts = found.setdefault(memory, [])
+        if position != NO_QUESTION:
+            texts.append(text)
+    return found
+
+
+def _by_memory(
+    conn: apsw.Connection, ids: Sequence[str], sql: str, namespace: str
+) -> list[tuple[Any, ...]]:
+    """Rows whose first column, the id of one of these memories, becomes its text."""
+    keys = known_ids(ids, "mem")
+    return [(keys[row[0]], *row[1:]) for row in select_in(conn, sql, tuple(keys), (namespace,))]
+
+
+# Row of a memory → its end as known at an earlier moment, where it was written after it.
+KnownEnds = dict[int, int | None]
+
+_ORDER: Final[dict[str, tuple[str, ...]]] = {
+    "created_at": ("m.t_created_us",),
+    "last_seen_at": ("m.last_seen_us",),
+    "access_count": ("IFNULL(a.access_count, 0)",),
+    "last_accessed_at": ("a.last_accessed_us",),
+    "t_valid": ("m.t_valid_us",),
+    "session": ("m.session_id", "m.sequence", "m.t_valid_us"),
+}
+# In whichever direction, notes outside any conversation and turns without a position come last.
+_LAST: Final = ("m.session_id", "m.sequence")
+_FEW: Final = 1_000
+_ACCESS: Final = ("access_count", "last_accessed_at")
+# `known_ends` has the end as known at the earlier moment, for memories whose end was written after
+# it.
+_ENDS: Final = "(SELECT CAST(key AS INTEGER) AS memory, value AS t FROM json_each(?)) AS known_ends"
+
+
+class _Where:
+    """Conditions and their values, in step."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.values: list[Any] = []
+
+    def add(self, condition: str, *values: Any) -> None:
+        self.parts.append(condition)
+        self.values.extend(values)
+
+
+def page_sql(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, list[Any]]:
+    """Statement and values of one page.
+
+    Raises:
+        ValidationError: an unknown order.
+    """
+    if listing.order_by not in _ORDER:
+        raise ValidationError("order_by", listing.order_by, f"one of {', '.join(_ORDER)}")
+    joins, where = _conditions(namespace, listing, ends)
+    direction = "DESC" if listing.descending else "ASC"
+    limit = -1 if listing.limit is None else listing.limit
+    keys = [
+        f"{column} {direction}{' NULLS LAST' if column in _LAST else ''}"
+        for column in _ORDER[listing.order_by]
+    ]
+    order = f" ORDER BY {', '.join(keys)}, m.id"
+    if listing.order_by in _ACCESS:
+        joins = f' LEFT JOIN access a ON a.memory = m."row"{joins}'
+    # Sorting row numbers is cheaper than sorting whole memories.
+    page = (
+        f'SELECT m."row" FROM memories m{joins} WHERE {" AND ".join(where.parts)}{order}'
+        " LIMIT ? OFFSET ?"
+    )
+    sql = f'{MEMORY_SELECT} WHERE m."row" IN ({page}){order}'
+    return sql, [*where.values, limit, listing.offset]
+
+
+def ids_sql(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, list[Any]]:
+    """Statement and values of the ids of a full listing, ascending."""
+    joins, where = _conditions(namespace, listing, ends)
+    sql = f"SELECT m.id FROM memories m{joins} WHERE {' AND '.join(where.parts)} ORDER BY m.id"
+    return sql, where.values
+
+
+def count_sql(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, list[Any]]:
+    """Statement and values of the number of a full listing."""
+    joins, where = _conditions(namespace, listing, ends)
+    sql = f"SELECT COUNT(*) FROM memories m{joins} WHERE {' AND '.join(where.parts)}"
+    return sql, where.values
+
+
+def _conditions(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, _Where]:
+    where = _Where()
+    joins = ""
+    t_invalid = "m.t_invalid_us"
+    if ends:
+        joins = f' LEFT JOIN {_ENDS} ON known_ends.memory = m."row"'
+        where.values.append(to_json({str(row): end for row, end in ends.items()}))
+        t_invalid = (
+            "(CASE WHEN known_ends.memory IS NULL THEN m.t_invalid_us ELSE known_ends.t END)"
+        )
+    # A few ids are looked up one by one; for many the namespace is read in its order.
+    few = listing.ids is not None and len(listing.ids) <= _FEW
+    where.add("+m.namespace = ?" if few else "m.namespace = ?", namespace)
+    if listing.kinds is not None:
+        kinds = [kind.value for kind in listing.kinds]
+        where.add(f"m.kind IN ({_placeholders(len(kinds))})", *kinds)
+    if listing.retention_policies is not None:
+        policies = [policy.value for policy in listing.retention_policies]
+        where.add(f"m.retention_policy IN ({_placeholders(len(policies))})", *policies)
+    if listing.ids is not None:
+        if listing.ids:
+            where.add("m.id IN (SELECT value FROM carray(?))", apsw.carray(listing.ids))
+        else:
+            where.add("0")
+    if listing.pinned is not None:
+        where.add("m.pinned = ?", int(listing.pinned))
+    _add_time(where, listing, t_invalid)
+    return joins, where
+
+
+def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
+    known, valid = listing.known_at_us, listing.valid_at_us
+    if known is not None:
+        where.add("m.t_created_us <= ?", known)
+    if valid is not None:
+        where.add(f"m.t_valid_us <= ? AND ({t_invalid} IS NULL OR {t_invalid} > ?)", valid, valid)
+    if listing.statuses is None:
+        return
+    words = [status.value for status in listing.statuses]
+    wanted = f"IN ({_placeholders(len(words))})"
+    if known is None:
+        status, values = f"m.status {wanted}", list[Any](words)
+    else:
+        # The status at the earlier moment: whatever expired later was still active or archived.
+        status = (
+            "(CASE WHEN m.t_expired_us IS NULL OR m.t_expired_us <= ? THEN m.status"
+            f" ELSE 'active' END) {wanted}"
+        )
+        values = [known, *words]
+    if valid is not None and Status.ACTIVE in listing.statuses:
+        # An expired fact with an end stays true history.
+        status += f" OR (m.t_expired_us IS NOT NULL AND {t_invalid} IS NOT NULL)"
+    where.add(f"({status})", *values)
+
+
+def _placeholders(count: int) -> str:
+    return ",".join("?" * count)

@@ -13,8 +13,7 @@ import apsw
 from vestig.changes import MemoryPatch, NewOriginalText
 from vestig.store.integrity import chain
 from vestig.store.records.graph_rows import NodeRows
-from vestig.store.records.rows import to_json
-from vestig.store.records.values import UniquenessCollision
+from vestig.store.records.rows import UniquenessCollision, to_json
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 

@@ -13,7 +13,7 @@ from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
-from vestig.store.records import claim_rows, graph_rows, memory_sql, statistics
+from vestig.store.records import graph_rows, memory_queries, statistics
 from vestig.store.records.graph_rows import (
     ENTITY_SELECT,
     edge_of,
@@ -26,6 +26,12 @@ from vestig.store.records.rows import (
     MEMORY_SELECT,
     RECALL_SELECT,
     RECALL_SELECT_BY_ROW,
+    EntityListing,
+    EqualText,
+    Listing,
+    Mentioned,
+    NamedEntity,
+    RecalledMemory,
     check_text,
     event_of,
     from_json,
@@ -34,14 +40,6 @@ from vestig.store.records.rows import (
     recalled_of,
     source_of,
     to_json,
-)
-from vestig.store.records.values import (
-    EntityListing,
-    EqualText,
-    Listing,
-    Mentioned,
-    NamedEntity,
-    RecalledMemory,
 )
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import (
@@ -59,8 +57,8 @@ from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, S
 
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
-    f' WHERE c.to_row = e."row" AND c.edge_type = {memory_sql.MENTIONS} AND c.expired_seq = 0'
-    f" AND {memory_sql.LIVE}"
+    f' WHERE c.to_row = e."row" AND c.edge_type = {memory_queries.MENTIONS} AND c.expired_seq = 0'
+    f" AND {memory_queries.LIVE}"
 )
 _LAST: Final = "SELECT seq, h, recorded_us FROM chain ORDER BY seq DESC LIMIT 1"
 # Both at once: there is one of them around every read.
@@ -218,7 +216,7 @@ class LedgerView:
         """Memories with this text and no key at a position of a session; None = notes, and expired
         turns. Unexpired (active, archived) first, then by newest seq."""
         key = (namespace, scope, author, content_hash)
-        return self._select(*memory_sql.at_position(key, position))
+        return self._select(*memory_queries.at_position(key, position))
 
     def first_with_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
@@ -226,7 +224,7 @@ class LedgerView:
         """The oldest unexpired memory with this text and no key, at whatever position; None when
         there is none."""
         key = (namespace, scope, author, content_hash)
-        found = self._select(*memory_sql.first_unexpired(key))
+        found = self._select(*memory_queries.first_unexpired(key))
         return found[0] if found else None
 
     def text_rows(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
@@ -256,7 +254,7 @@ class LedgerView:
         at this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that
         have any."""
         with store_faults(self._where):
-            return memory_sql.equal_texts(self._conn, namespace, ids, known_at_us)
+            return memory_queries.equal_texts(self._conn, namespace, ids, known_at_us)
 
     def ids_with_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
@@ -264,13 +262,13 @@ class LedgerView:
         """Ids (16 bytes) of the unexpired memories with this text."""
         with store_faults(self._where):
             key = (namespace, scope, author, content_hash)
-            return memory_sql.ids_with_text(self._conn, key)
+            return memory_queries.ids_with_text(self._conn, key)
 
     def repeated_texts(self, namespace: str) -> list[list[bytes]]:
         """Ids (16 bytes) of the memories of each text of a scope and author that more than one has,
         expired ones too. Reads the hashes of all memories."""
         with store_faults(self._where):
-            return memory_sql.repeated_texts(self._conn, namespace)
+            return memory_queries.repeated_texts(self._conn, namespace)
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
@@ -381,7 +379,7 @@ class LedgerView:
             StoreDamagedError: a memory was never written so.
         """
         with store_faults(self._where):
-            sql, values = memory_sql.page_sql(
+            sql, values = memory_queries.page_sql(
                 namespace, listing, self._known_ends(namespace, listing)
             )
             rows = fetch(self._conn, sql, values)
@@ -391,7 +389,7 @@ class LedgerView:
     def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
-            sql, values = memory_sql.count_sql(
+            sql, values = memory_queries.count_sql(
                 namespace, listing, self._known_ends(namespace, listing)
             )
             ((count,),) = fetch(self._conn, sql, values)
@@ -400,7 +398,7 @@ class LedgerView:
     def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
         """Ids of a full listing, ascending; offset, limit and order are ignored."""
         with store_faults(self._where):
-            sql, values = memory_sql.ids_sql(
+            sql, values = memory_queries.ids_sql(
                 namespace, listing, self._known_ends(namespace, listing)
             )
             return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
@@ -618,30 +616,30 @@ class LedgerView:
         """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
         given, then by confidence descending (null first), then entity id."""
         with store_faults(self._where):
-            return memory_sql.mentions(self._conn, namespace, memory_ids)
+            return memory_queries.mentions(self._conn, namespace, memory_ids)
 
     def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
         """Row number of a memory → canonical names of the entities that it mentions, as `mentions`
         has them, in no order; rows that mention none are left out."""
         with store_faults(self._where):
-            return memory_sql.mentioned_names(self._conn, rows)
+            return memory_queries.mentioned_names(self._conn, rows)
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
         """entity id → ids of unexpired (active or archived) memories that mention it, newest
         first (seq, then id descending); one batched read."""
         with store_faults(self._where):
-            return memory_sql.mentioning(self._conn, namespace, entity_ids)
+            return memory_queries.mentioning(self._conn, namespace, entity_ids)
 
     def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
         first."""
         with store_faults(self._where):
-            return memory_sql.summaries_of(self._conn, namespace, memory_ids)
+            return memory_queries.summaries_of(self._conn, namespace, memory_ids)
 
     def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → its hypothetical questions in order; absent = not generated (null)."""
         with store_faults(self._where):
-            return memory_sql.questions(self._conn, namespace, memory_ids)
+            return memory_queries.questions(self._conn, namespace, memory_ids)
 
     def holds(self, namespace: str, id: str) -> bool:
         """Return whether the namespace holds the memory, entity or source with this full id."""
@@ -651,12 +649,12 @@ class LedgerView:
         """memory id → its claim with all evidence, in the order in which it was given; only those
         that carry one."""
         with store_faults(self._where):
-            return claim_rows.claims_of(self._conn, namespace, memory_ids)
+            return graph_rows.claims_of(self._conn, namespace, memory_ids)
 
     def claims_at(self, rows: Sequence[int]) -> dict[int, Claim]:
         """Return what `claims` returns, by the row numbers of memories."""
         with store_faults(self._where):
-            return claim_rows.claims_at(self._conn, rows)
+            return graph_rows.claims_at(self._conn, rows)
 
     def evidence_at(self, rows: Sequence[int]) -> dict[int, list[Evidence]]:
         """Row number of a memory → where its text was stated, oldest first: one item for each event
@@ -664,7 +662,7 @@ class LedgerView:
         else the file that it came from, else None; `snippet` the text, or the variant of it that
         was given then."""
         with store_faults(self._where):
-            return claim_rows.statements_at(self._conn, rows)
+            return graph_rows.statements_at(self._conn, rows)
 
     # --- edges -------------------------------------------------------------------------------
 

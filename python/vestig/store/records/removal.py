@@ -17,8 +17,12 @@ from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.integrity import chain
 from vestig.store.records import erase_patterns, item_rows, jobs
-from vestig.store.records.graph_writes import delete_edges, touched_node
-from vestig.store.records.relations import relations_of, remove_unstated
+from vestig.store.records.graph_writes import (
+    delete_edges,
+    relations_of,
+    remove_unstated,
+    touched_node,
+)
 from vestig.store.records.rows import from_json, to_json
 from vestig.store.sqlite.lookups import each, fetch, has_table, known_ids, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS

@@ -12,8 +12,7 @@ import msgspec
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
 from vestig.lazy_pattern import lazy_pattern
-from vestig.store.records.rows import to_json
-from vestig.store.records.values import RequestRecord, StoredAnswer
+from vestig.store.records.rows import RequestRecord, StoredAnswer, to_json
 from vestig.store.sqlite.lookups import fetch, select_in
 
 _MEMORY_ID: Final = lazy_pattern(

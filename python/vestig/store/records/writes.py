@@ -24,22 +24,19 @@ from vestig.ports import ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
 from vestig.store.records import (
+    graph_writes,
     item_rows,
     memory_versions,
-    relations,
     removal,
     request_rows,
     settings,
 )
-from vestig.store.records.claim_rows import ClaimWriter, named_nodes
-from vestig.store.records.graph_rows import NodeRows
+from vestig.store.records.graph_rows import ClaimWriter, NodeRows, named_nodes
 from vestig.store.records.graph_writes import GraphWriter
 from vestig.store.records.memory_versions import write_originals
-from vestig.store.records.projection_rows import new_rows
+from vestig.store.records.projection_rows import AXES, new_rows
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.rows import from_json, memory_row, to_json
-from vestig.store.records.token_rows import AXES
-from vestig.store.records.values import StoredAnswer
+from vestig.store.records.rows import StoredAnswer, from_json, memory_row, to_json
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
@@ -418,8 +415,8 @@ class WriteTransaction(LedgerView):
         ids.update(patch.memory_id for patch in changed)
         if ids:
             rows = sorted(self._nodes.row(id) for id in ids)
-            moment = relations.Moment(link, self._new_seq, self.recorded_us)
-            relations.settle(self._conn, relations.relations_at(self._conn, rows), moment)
+            moment = graph_writes.Moment(link, self._new_seq, self.recorded_us)
+            graph_writes.settle(self._conn, graph_writes.relations_at(self._conn, rows), moment)
 
     def _supersessions(self, link: chain.Link, pairs: Iterable[NewSupersession]) -> None:
         for new in pairs:

@@ -21,9 +21,9 @@ from vestig.language.claim_text import claim_text
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records.claim_rows import claims_at
+from vestig.store.records.graph_rows import claims_at
+from vestig.store.records.projection_rows import drop_codes
 from vestig.store.records.settings import IDENTITY
-from vestig.store.records.token_rows import drop_codes
 from vestig.store.records.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, has_table

@@ -18,9 +18,9 @@ from vestig.language.claim_text import claim_text
 from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records.claim_rows import claims_at
+from vestig.store.records.graph_rows import claims_at
 from vestig.store.records.memory_versions import put_rows
-from vestig.store.records.token_rows import AXES
+from vestig.store.records.projection_rows import AXES
 from vestig.store.records.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in

@@ -17,7 +17,7 @@ from vestig.errors import ConflictError, HygieneError, ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session
 from vestig.session.transaction import answers_kept_by
-from vestig.store.records.values import StoredAnswer
+from vestig.store.records.rows import StoredAnswer
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import Refusal
 from vestig.surfaces.http.routes import Route

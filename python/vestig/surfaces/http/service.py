@@ -31,7 +31,7 @@ from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session
-from vestig.store.records.values import RequestRecord
+from vestig.store.records.rows import RequestRecord
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     Bodies,
