@@ -21,7 +21,7 @@ import vestig
 from calls import committing
 from conftest import NO_PASSES, World, note_line, scripted
 from generator import records, vectors
-from vestig.store.projection.merge import lower_priority
+from vestig.store.projection.background import lower_priority
 from vestig.testing import FrozenClock
 
 RECALL_BAR = 1.5

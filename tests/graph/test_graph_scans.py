@@ -14,7 +14,7 @@ from graph_rows import entity, mention, summary, write
 from scripted import Opener
 from vestig.changes import EntityPatch
 from vestig.embedders.checked import unit_bytes
-from vestig.store.projection.graph_scan import NodeScan
+from vestig.store.projection.scan_objects import NodeScan
 from vestig.testing import FrozenClock, HashingEmbedder
 
 WORDS = [

@@ -163,7 +163,7 @@ def test_an_entity_with_very_many_neighbours_is_not_expanded(
     town: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, _ = town
-    monkeypatch.setattr("vestig.store.projection.graph_scan.DEGREE_MAX", 2)
+    monkeypatch.setattr("vestig.store.projection.scan_objects.DEGREE_MAX", 2)
     monkeypatch.setattr(module, "DEGREE_MAX", 2)
     found = store.graph.neighbourhood("Ada Lovelace")
     assert [node.depth for node in found] == [0]

@@ -142,9 +142,9 @@ def test_unknown_and_hidden_seeds_are_skipped(chain: dict[str, Any]) -> None:
 def test_wide_entities_are_returned_and_not_expanded(
     world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vestig.store.projection import graph_scan
+    from vestig.store.projection import scan_objects
 
-    monkeypatch.setattr(graph_scan, "DEGREE_MAX", 2)
+    monkeypatch.setattr(scan_objects, "DEGREE_MAX", 2)
     store, ada = world["store"], world["Ada"]
     mention(store, world[PUMP], ada)
     mention(store, world[GASKET], ada)

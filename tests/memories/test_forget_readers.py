@@ -16,7 +16,7 @@ from forget_checks import OTHER, QUICK, SECRET, clean, commit, folder_of
 from scripted import Opener
 from traces import holding
 from vestig.errors import ForgetIncompleteError, NotFoundError, StoreDamagedError
-from vestig.store.projection import idle_refresh
+from vestig.store.projection import background
 
 CHILD = """
 import sys, vestig
@@ -117,12 +117,12 @@ def test_a_store_that_is_read_often_is_not_looked_at_besides(opener: Opener) -> 
     keeper = store._session.keeper
     seen = Refreshes(keeper.core)
     keeper.core = cast("Any", seen)
-    reads, until = 0, time.monotonic() + 3 * idle_refresh.IDLE_S
+    reads, until = 0, time.monotonic() + 3 * background.IDLE_S
     while time.monotonic() < until:
         with store._session.ledger.read() as view:
             keeper.align(view)
         reads += 1
-        time.sleep(idle_refresh.IDLE_S / 10)
+        time.sleep(background.IDLE_S / 10)
     assert seen.count == reads
     assert seen.idle.wait(2.0)
     keeper.core = seen.core
@@ -157,7 +157,7 @@ def test_a_closed_store_holds_no_segment_again(opener: Opener) -> None:
     other.close()
     commit(store, "Kofi owns the search cluster this month")
     store._session.keeper.compact()
-    time.sleep(3 * idle_refresh.IDLE_S)
+    time.sleep(3 * background.IDLE_S)
     assert store.forget(id).residues == 0
 
 
@@ -265,10 +265,10 @@ def test_a_store_opened_right_after_the_last_one_closed_is_looked_after() -> Non
             self.refreshed.set()
 
     first, second = Counted(), Counted()
-    idle_refresh.watch(first)
-    idle_refresh.unwatch(first)
-    idle_refresh.watch(second)
+    background.watch_idle(first)
+    background.unwatch_idle(first)
+    background.watch_idle(second)
     try:
         assert second.refreshed.wait(30)
     finally:
-        idle_refresh.unwatch(second)
+        background.unwatch_idle(second)

@@ -12,7 +12,8 @@ import pytest
 STARTS = {
     "vestig-idle": "import vestig; vestig.open({path!r}).commit('Bread is sold out.')",
     "vestig-merge": (
-        "from vestig.store.projection.merge import Merger; Merger(lambda: NO_CORE, print).wake()"
+        "from vestig.store.projection.background import Merger;"
+        " Merger(lambda: NO_CORE, print).wake()"
     ),
 }
 INTERRUPTED = """

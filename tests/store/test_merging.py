@@ -15,7 +15,7 @@ import pytest
 
 import vestig
 from vestig.store.projection import keeper as keeping
-from vestig.store.projection.merge import NICENESS, SEGMENTS_MAX, Merger
+from vestig.store.projection.background import NICENESS, SEGMENTS_MAX, Merger
 from vestig.testing import FrozenClock, HashingEmbedder
 
 QUERIES = ("river port", "which server deploys at night", "coffee in berlin", "token cache")

@@ -15,7 +15,7 @@ from vestig.session.embedding import probed_identity, remember_identity, wants_c
 from vestig.session.opening import keeper_for
 from vestig.session.session import Session
 from vestig.store.checks.doctor import checks
-from vestig.store.projection.discard import discard_projection
+from vestig.store.projection.keeper import discard_projection
 from vestig.store.upkeep.backup import backup as copy_store
 from vestig.store.upkeep.reembed import reembed
 from vestig.store.upkeep.token_codes import fill_codes

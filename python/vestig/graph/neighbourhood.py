@@ -14,7 +14,7 @@ from vestig.session.filter_ids import resolved
 from vestig.session.nodes import node_labels
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
+from vestig.store.projection.scan_objects import DEGREE_MAX, NodeScan
 from vestig.store.records import graph_rows
 from vestig.store.records.reads import LedgerView
 from vestig.types import Degradation, Edge, _Value

@@ -26,8 +26,7 @@ from vestig.session.filter_ids import resolved, unknown_entities
 from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.store.projection.core_math import ln, power
-from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
+from vestig.store.projection.scan_objects import DEGREE_MAX, NodeScan, ln, power
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry.spans import current_trace, span
 from vestig.types import Entity, Memory

@@ -22,7 +22,7 @@ from vestig.session.session import Session, system_clock
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.sqlite import reserve
+from vestig.store.sqlite import files
 from vestig.telemetry.trace_file import TraceFile
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _follow(
             raise mismatch
         if directory is not None:
             keeper.move_to(directory / "projection")
-            reserve.keep(directory)
+            files.keep_reserve(directory)
         if ledger.replaced:
             keeper.report("store_replaced", f"{ledger.replaced}; this is a new store")
 

@@ -41,7 +41,7 @@ from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite import reserve
+from vestig.store.sqlite import files
 from vestig.telemetry.spans import Traced, current_trace, span
 from vestig.telemetry.trace_file import TraceFile
 from vestig.times import DAY_US, format_us, to_us
@@ -281,14 +281,14 @@ class Session:
         """Around a call that frees space: on a full disk it is lent what the store keeps in
         reserve."""
         folder = None if self.read_only else self.directory
-        if folder is not None and reserve.is_short(folder):
-            reserve.release(folder)
+        if folder is not None and files.is_short_of_space(folder):
+            files.release_reserve(folder)
             self.ledger.reopen_readers()
         try:
             yield
         finally:
             if folder is not None and self.ledger.missing is None:
-                reserve.keep(folder)
+                files.keep_reserve(folder)
 
     def in_namespace(self, namespace: object) -> str:
         """The call's namespace, else the store's."""

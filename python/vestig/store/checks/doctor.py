@@ -26,9 +26,8 @@ from vestig.store.records.projection_rows import comparable_codes, wrong_codes
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.statistics import embedded_counts, other_keys
 from vestig.store.sqlite import files
-from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.statements import fetch, store_faults
 from vestig.store.tables.schema import ALL
 from vestig.store.tables.table import Erase
 from vestig.store.upkeep.reembed import unfinished_vectors

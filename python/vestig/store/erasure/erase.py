@@ -32,9 +32,8 @@ from vestig.store.records.erase_patterns import (
     unproved,
 )
 from vestig.store.sqlite import forks
-from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE, own_files
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.statements import fetch, store_faults
 
 # Fragments that this process has just forgotten, by the seq that removed them.
 RunsBySeq = Mapping[int, Mapping[bytes, PlainRun]]

@@ -16,8 +16,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from vestig.store.sqlite.faults import damaged
-from vestig.store.sqlite.lookups import each, fetch
+from vestig.store.sqlite.statements import damaged, each, fetch
 from vestig.store.tables.schema import CHAINED, TABLE_CODES
 
 DIGEST_BYTES: Final = 16

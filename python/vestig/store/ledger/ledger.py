@@ -25,10 +25,9 @@ from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedge
 from vestig.store.records import jobs, request_rows, settings
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
-from vestig.store.sqlite import files, forks, reserve
+from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
-from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.statements import damaged, fetch, store_faults
 from vestig.store.sqlite.write_queue import WriteQueue
 from vestig.telemetry.spans import span
 
@@ -494,7 +493,7 @@ class Ledger:
                 try:
                     conn = self._begin_in_turn(deadline)
                 except apsw.ReadOnlyError as error:
-                    if self._path is None or not reserve.is_short(self._path.parent):
+                    if self._path is None or not files.is_short_of_space(self._path.parent):
                         raise
                     raise files.full(self._path) from error
                 except apsw.BusyError as error:

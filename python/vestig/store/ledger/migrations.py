@@ -16,7 +16,7 @@ from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store.integrity import chain
 from vestig.store.records import settings
 from vestig.store.sqlite import files
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.statements import fetch
 from vestig.store.tables.schema import CHAINED, CREATE_TABLES
 
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header

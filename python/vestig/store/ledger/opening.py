@@ -35,7 +35,7 @@ from vestig.store.sqlite.connections import (
     plan_reading,
     require_sqlite,
 )
-from vestig.store.sqlite.faults import damaged, store_faults
+from vestig.store.sqlite.statements import damaged, store_faults
 
 
 def open_ledger(

@@ -41,8 +41,7 @@ from vestig.store.records.graph_writes import COMPUTED, label_of
 from vestig.store.records.memory_versions import original_sql
 from vestig.store.records.settings import ORIGIN, read_setting
 from vestig.store.sqlite import files
-from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import known_ids, select_in
+from vestig.store.sqlite.statements import known_ids, select_in, store_faults
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import EdgeType

@@ -49,7 +49,7 @@ from vestig.store.records.removal import (
 from vestig.store.records.settings import IDENTITY, ORIGIN, read_setting, same_model, write_setting
 from vestig.store.records.stored_nodes import same_memory, stored_item, stored_node
 from vestig.store.records.writes import NO_CLOCK, WriteTransaction
-from vestig.store.sqlite.lookups import each, fetch, known_ids, next_row, rows_of, select_in
+from vestig.store.sqlite.statements import each, fetch, known_ids, next_row, rows_of, select_in
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
 from vestig.store.tables.table import Table

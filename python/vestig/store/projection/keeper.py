@@ -1,13 +1,15 @@
-"""Keeps the projection at the seq of the ledger: catch-up, rebuild, publishing.
+"""Keeps the projection at the seq of the ledger: catch-up, rebuild, publishing, and the removal of
+its files.
 
-Invariant: a callback given to `run` sees a ledger view and a projection of one and the same
-`seq`. The projection only ever moves forward inside one process, under `_lock`.
+Invariant: a callback given to `run` sees a ledger view and a projection of one and the same `seq`.
+The projection only ever moves forward inside one process, under `_lock`.
 """
 
 from __future__ import annotations
 
 import errno
 import itertools
+import shutil
 import threading
 import time
 from collections import deque
@@ -20,15 +22,16 @@ from vestig import _core
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Progress, ProjectionRow, ScanRequest
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.projection import idle_refresh
-from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
+from vestig.store.projection import background
+from vestig.store.projection.background import SEGMENTS_MAX, Merger, error_text
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite import files, forks, reserve
+from vestig.store.sqlite import files, forks
 from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
 if TYPE_CHECKING:
     from vestig.store.records.writes import WriteTransaction
+
 
 T = TypeVar("T")
 
@@ -81,7 +84,7 @@ class ProjectionKeeper:
         elif self.core.generation == 0 and directory is not None:
             self._first_manifest()
         if directory is not None:
-            idle_refresh.watch(self)
+            background.watch_idle(self)
 
     def _open_core(self, directory: Path | None, *, read_only: bool) -> _core.Projection:
         """A folder that cannot be made, on a full disk, is one without files."""
@@ -194,7 +197,7 @@ class ProjectionKeeper:
     def refresh_if_idle(self) -> None:
         """Takes over a newer manifest and lets go of the segments that it replaced, unless this
         store was read just now or is in use by another thread: a read does the same."""
-        if time.monotonic() - self._last_read_s < idle_refresh.IDLE_S:
+        if time.monotonic() - self._last_read_s < background.IDLE_S:
             return
         if not self._lock.acquire(blocking=False):
             return
@@ -404,7 +407,7 @@ class ProjectionKeeper:
         """Publishes what this process wrote, unless it is little; reading processes change
         nothing. Many small segments are merged. Closes all files, so that nobody waits for this
         process."""
-        idle_refresh.unwatch(self)
+        background.unwatch_idle(self)
         self.merger.stop()
         if self._wrote and not self._read_only:
             if self.core.tail_rows >= CLOSING_ROWS_MIN:
@@ -418,7 +421,7 @@ class ProjectionKeeper:
                 )
         self.core.close()
         if self._wrote and not self._read_only and self._directory is not None:
-            reserve.keep(self._directory.parent)
+            files.keep_reserve(self._directory.parent)
 
     # --- scans -----------------------------------------------------------------------------
 
@@ -482,3 +485,20 @@ def _other_history(seq: int) -> StoreDamagedError:
         " ledger was put in its place; run `vestig doctor`, or take this one with"
         " `vestig rebuild --accept-ledger`"
     )
+
+
+def discard_projection(directory: Path) -> None:
+    """Removes all files of a projection. Processes that have them mapped keep what they see.
+
+    Raises:
+        VestigError: the disk refused; the ledger is untouched.
+    """
+    if not directory.exists():
+        return
+    try:
+        shutil.rmtree(directory)
+    except OSError as error:
+        raise VestigError(
+            f"{directory}: expected a projection that can be removed, got {error.strerror};"
+            " mend the permissions and run `vestig rebuild` again"
+        ) from error

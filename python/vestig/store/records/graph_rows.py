@@ -17,8 +17,7 @@ from vestig.ids import id_bytes, id_text
 from vestig.language.text_forms import single_spaced
 from vestig.store.integrity import chain
 from vestig.store.records.rows import EntityListing, from_json, to_json
-from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import (
+from vestig.store.sqlite.statements import (
     each,
     fetch,
     known_ids,
@@ -26,6 +25,7 @@ from vestig.store.sqlite.lookups import (
     node_keys,
     rows_of,
     select_in,
+    store_faults,
 )
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.schema import INDEX, INSERT, NODE_TABLES, columns_sql

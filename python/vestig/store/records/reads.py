@@ -41,8 +41,8 @@ from vestig.store.records.rows import (
     source_of,
     to_json,
 )
-from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.sqlite.lookups import (
+from vestig.store.sqlite.statements import (
+    damaged,
     each,
     fetch,
     id_range,
@@ -50,6 +50,7 @@ from vestig.store.sqlite.lookups import (
     select_by_row,
     select_in,
     starting,
+    store_faults,
 )
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import NODE_TABLES

@@ -13,7 +13,7 @@ from vestig.errors import ConflictError
 from vestig.ids import id_bytes
 from vestig.lazy_pattern import lazy_pattern
 from vestig.store.records.rows import RequestRecord, StoredAnswer, to_json
-from vestig.store.sqlite.lookups import fetch, select_in
+from vestig.store.sqlite.statements import fetch, select_in
 
 _MEMORY_ID: Final = lazy_pattern(
     r"mem_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

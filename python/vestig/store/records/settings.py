@@ -14,7 +14,7 @@ import msgspec
 
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
-from vestig.store.sqlite.lookups import fetch, has_table
+from vestig.store.sqlite.statements import fetch, has_table
 from vestig.store.tables.schema import columns_sql
 from vestig.store.tables.store import NEW_VECTORS, UPSTREAM
 

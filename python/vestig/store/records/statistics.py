@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 
 from vestig.store.records.graph_rows import stored_codes
-from vestig.store.sqlite.lookups import each, fetch
+from vestig.store.sqlite.statements import each, fetch
 from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.times import from_us

@@ -37,9 +37,8 @@ from vestig.store.records.memory_versions import write_originals
 from vestig.store.records.projection_rows import AXES, new_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import StoredAnswer, from_json, memory_row, to_json
-from vestig.store.sqlite import lookups
-from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite import statements
+from vestig.store.sqlite.statements import fetch, store_faults
 from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, columns_sql
 
 # A time before all others: the transaction keeps the last one that the ledger recorded.
@@ -160,15 +159,15 @@ class WriteTransaction(LedgerView):
         """
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
-            keys = lookups.node_keys(ids, "mem_")
-            rows = lookups.rows_of(self._conn, "memories", namespace, keys)
+            keys = statements.node_keys(ids, "mem_")
+            rows = statements.rows_of(self._conn, "memories", namespace, keys)
             for id in ids:
                 if id not in rows:
                     raise NotFoundError("Memory", id)
             link = self.new_link()
             fields = self._tombstone_fields(namespace, actor)
-            sources = lookups.rows_of(
-                self._conn, "sources", namespace, lookups.node_keys(documents, "source_")
+            sources = statements.rows_of(
+                self._conn, "sources", namespace, statements.node_keys(documents, "source_")
             )
             removed = removal.remove(
                 self._conn,
@@ -272,7 +271,7 @@ class WriteTransaction(LedgerView):
         self._nodes.load(wanted)
 
     def _next_row(self, table: str) -> int:
-        return lookups.next_row(self._conn, table)
+        return statements.next_row(self._conn, table)
 
     # --- tables ------------------------------------------------------------------------------
 

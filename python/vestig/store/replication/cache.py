@@ -27,7 +27,7 @@ from vestig.store.replication.rows import ID_BYTES, Place
 from vestig.store.replication.snapshot import unpack
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file
-from vestig.store.sqlite.faults import damaged
+from vestig.store.sqlite.statements import damaged
 
 _SERVER_BYTES: Final = 8
 

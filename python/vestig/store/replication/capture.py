@@ -14,8 +14,7 @@ import apsw
 
 from vestig.store.records import settings
 from vestig.store.replication.rows import Place
-from vestig.store.sqlite.faults import damaged
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.statements import damaged, fetch
 from vestig.store.tables.schema import TABLES
 from vestig.store.tables.store import UPSTREAM
 

@@ -16,8 +16,8 @@ from urllib.parse import quote
 import apsw
 
 from vestig.errors import ConflictError, VestigError
-from vestig.store.sqlite.faults import damaged, no_shared_file, store_faults
 from vestig.store.sqlite.files import Place, make_private, place_of
+from vestig.store.sqlite.statements import damaged, no_shared_file, store_faults
 
 _SQLITE_MIN: Final = (3, 51, 3)  # older ones can corrupt a WAL with several writing processes
 _WRITE_CACHE_KIB: Final = 65_536

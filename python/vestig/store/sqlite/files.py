@@ -1,13 +1,15 @@
-"""The folder of a store: its names, links, permissions and disk, and who holds its lock."""
+"""The folder of a store: its names, links, permissions and disk, who holds its lock, and the space
+that it keeps for a full disk, because forgetting has to write before it can free anything."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -372,3 +374,37 @@ def lock_holder(ledger: Path) -> str:
             pid = int(fields[4])
             return "this process" if pid == os.getpid() else f"process {pid}"
     return ""
+
+
+_BYTES: Final = 512 * 1024
+_BLOCK: Final = bytes(64 * 1024)
+
+
+def is_short_of_space(folder: Path) -> bool:
+    """Return whether less is free than the reserve holds."""
+    try:
+        return shutil.disk_usage(folder).free < _BYTES
+    except OSError:
+        return False
+
+
+def keep_reserve(folder: Path) -> None:
+    """Makes the reserve where there is none, unless room is short already."""
+    path = folder / RESERVE_FILE
+    try:
+        if os.path.lexists(path) or shutil.disk_usage(folder).free < 2 * _BYTES:
+            return
+        make_private(path)
+        with path.open("r+b") as out:
+            for _ in range(_BYTES // len(_BLOCK)):
+                out.write(_BLOCK)
+    except OSError:
+        # The store is as good without it, until the disk is full.
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def release_reserve(folder: Path) -> None:
+    """Gives the space back to the disk."""
+    with suppress(OSError):
+        (folder / RESERVE_FILE).unlink(missing_ok=True)

@@ -14,9 +14,8 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.records import settings
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file, open_reader
-from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.files import LEDGER_FILE
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.statements import damaged, fetch
 
 _MANIFEST = "manifest"
 _PROJECTION = "projection"

@@ -25,8 +25,7 @@ from vestig.store.records.graph_rows import claims_at
 from vestig.store.records.projection_rows import drop_codes
 from vestig.store.records.settings import IDENTITY
 from vestig.store.records.writes import NO_CLOCK
-from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.sqlite.lookups import fetch, has_table
+from vestig.store.sqlite.statements import damaged, fetch, has_table, store_faults
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.store.tables.store import IDENTITY_KEY, NEW_VECTORS

@@ -22,8 +22,7 @@ from vestig.store.records.graph_rows import claims_at
 from vestig.store.records.memory_versions import put_rows
 from vestig.store.records.projection_rows import AXES
 from vestig.store.records.writes import NO_CLOCK
-from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.sqlite.lookups import fetch, select_in
+from vestig.store.sqlite.statements import damaged, fetch, select_in, store_faults
 
 EmbedCodes = Callable[[list[str]], list[tuple[bytes, Pieces]]]
 
