@@ -14,7 +14,7 @@ from vestig.changes import AccessTouch, ChangeSet, EntityPatch, NewClaim, NewEvi
 from vestig.ids import new_id
 from vestig.ports import EmbeddingIdentity
 from vestig.results import Finding
-from vestig.store.checks.doctor import checks
+from vestig.store.doctor import checks
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import export

@@ -184,7 +184,7 @@ ROOMS_NEVER_IN_A_RECALL = (
     "vestig.graph",
     "vestig.llms",
     "vestig.retrieve",
-    "vestig.store.checks",
+    "vestig.store.doctor",
     "vestig.store.erasure",
     "vestig.store.portable",
     "vestig.store.upkeep",

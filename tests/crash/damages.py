@@ -23,7 +23,7 @@ from vestig.changes import ChangeSet
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.results import DoctorReport
-from vestig.store.checks import doctor
+from vestig.store import doctor
 from vestig.store.integrity import digest_check
 from vestig.store.records import rows
 from vestig.store.records.rows import EntityListing, Listing

@@ -11,7 +11,7 @@ from promise import acknowledged, broken_promises, run_writers
 from trials import power, power_cut_disk
 from writer import open_store, text_of
 
-from vestig.store.integrity.witness import read_witness
+from vestig.store.integrity.chain import read_witness
 
 
 @pytest.fixture

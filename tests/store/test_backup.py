@@ -12,7 +12,7 @@ import ledger_rows as made
 from filled_store import doctor, exported, filled, keeper_of, levels
 from vestig.errors import ConflictError, VestigError
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.upkeep.backup import backup
+from vestig.store.upkeep.whole_store import backup
 
 
 def test_the_copy_equals_the_store_and_passes_doctor(tmp_path: Path) -> None:

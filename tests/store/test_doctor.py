@@ -68,7 +68,7 @@ def test_a_store_in_memory_has_no_files_to_check() -> None:
     ledger = filled(None, jobs=False)
     keeper = keeper_of(ledger)
     keeper.rebuild()
-    from vestig.store.checks.doctor import checks
+    from vestig.store.doctor import checks
 
     found = {finding.check: finding for finding in checks(ledger, keeper, now_us=LATER)}
     assert set(CHECKS) - set(found) == {"disk_space", "permissions"}

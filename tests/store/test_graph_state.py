@@ -14,7 +14,7 @@ import ledger_rows as made
 from filled_store import IDENTITY, exported, keeper_of
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.ids import id_bytes
-from vestig.store.checks.comparison import compare_projection
+from vestig.store.doctor import compare_projection
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.restore import restore

@@ -17,8 +17,7 @@ from vestig.ports import EmbeddingIdentity, Pieces
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.restore import restore
-from vestig.store.upkeep.reembed import reembed
-from vestig.store.upkeep.token_codes import fill_codes, without_codes
+from vestig.store.upkeep.reembed import fill_codes, reembed, without_codes
 from vestig.testing import TokenHashingEmbedder
 from vestig.types import OriginType
 
@@ -217,7 +216,7 @@ def test_codes_along_other_axes_count_as_none(
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with monkeypatch.context() as patched:
-            patched.setattr("vestig.store.upkeep.token_codes.AXES", bytes(64))
+            patched.setattr("vestig.store.upkeep.reembed.AXES", bytes(64))
             fill_codes(ledger, Model())
         with ledger.read() as view:
             assert [row.pieces for row in view.projection_rows(0)] == [None] * 5

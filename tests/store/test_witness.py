@@ -13,7 +13,7 @@ import pytest
 
 import ledger_rows as made
 from vestig.errors import StoreDamagedError
-from vestig.store.integrity import witness
+from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import accept_ledger, open_ledger
 from vestig.store.records.rows import Listing
@@ -104,9 +104,9 @@ def test_another_history_of_the_same_length(store: Path) -> None:
         add(ledger, "and on")
     with open_ledger(store) as ledger:
         add(ledger, "more")
-    wrong = witness.decode((store / "witness").read_bytes())
+    wrong = chain.decode_witness((store / "witness").read_bytes())
     assert wrong is not None
-    (store / "witness").write_bytes(witness.encode(wrong._replace(head=bytes(32))))
+    (store / "witness").write_bytes(chain.encode_witness(wrong._replace(head=bytes(32))))
     with pytest.raises(StoreDamagedError, match="another ledger was put here"):
         open_ledger(store)
     (store / "witness").write_bytes(seen)
@@ -120,7 +120,7 @@ def test_a_torn_witness_counts_as_absent(store: Path, size: int) -> None:
     (store / "witness").write_bytes((whole + bytes(20))[:size])
     with open_ledger(store) as ledger:
         add(ledger, "later")
-    assert witness.decode((store / "witness").read_bytes()) is not None
+    assert chain.decode_witness((store / "witness").read_bytes()) is not None
 
 
 def slots(store: Path) -> list[int]:
@@ -128,8 +128,8 @@ def slots(store: Path) -> list[int]:
     raw = (store / "witness").read_bytes()
     assert len(raw) == 1024
     halves = (
-        witness.decode(raw[:512].ljust(1024, b"\0")),
-        witness.decode(raw[512:].ljust(1024, b"\0")),
+        chain.decode_witness(raw[:512].ljust(1024, b"\0")),
+        chain.decode_witness(raw[512:].ljust(1024, b"\0")),
     )
     return [-1 if slot is None else slot.rows for slot in halves]
 
@@ -167,11 +167,11 @@ def test_a_torn_slot_leaves_the_other(store: Path, torn: int, cut: int) -> None:
 def test_a_witness_of_one_slot_is_read_and_rewritten(store: Path) -> None:
     """As stores had it before there were two slots."""
     fill(store)
-    newest = witness.read_witness(store / "witness")
+    newest = chain.read_witness(store / "witness")
     assert newest is not None
     body = struct.pack("<8sQ32s", b"VSTGWIT1", newest.rows, newest.head)
     (store / "witness").write_bytes(body + struct.pack("<I", zlib.crc32(body)))
-    assert witness.read_witness(store / "witness") == (newest.rows, newest.head, 0)
+    assert chain.read_witness(store / "witness") == (newest.rows, newest.head, 0)
     with open_ledger(store) as ledger:
         add(ledger, "later")
     assert slots(store) == [newest.rows + 1, -1]

@@ -12,7 +12,7 @@ from vestig.results import DestroyReport, DoctorReport, Finding
 from vestig.session.opening import state_folder, store_directory
 from vestig.store.ledger.absent_store import all_records, drop_record, find_record
 from vestig.store.sqlite import files
-from vestig.store.upkeep.destroy import StoreFiles, destroy, survey
+from vestig.store.upkeep.whole_store import StoreFiles, destroy, survey
 
 # Files of others that a report names.
 _LEFT_SHOWN: Final = 20

@@ -14,11 +14,10 @@ from vestig.results import DoctorReport, Finding
 from vestig.session.embedding import probed_identity, remember_identity, wants_codes
 from vestig.session.opening import keeper_for
 from vestig.session.session import Session
-from vestig.store.checks.doctor import checks
+from vestig.store.doctor import checks
 from vestig.store.projection.keeper import discard_projection
-from vestig.store.upkeep.backup import backup as copy_store
-from vestig.store.upkeep.reembed import reembed
-from vestig.store.upkeep.token_codes import fill_codes
+from vestig.store.upkeep.reembed import fill_codes, reembed
+from vestig.store.upkeep.whole_store import backup as copy_store
 from vestig.times import DAY_US
 from vestig.types import JobState, Status
 

@@ -12,7 +12,7 @@ import msgspec
 
 from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, VestigError
 from vestig.private_folder import make_private_folder
-from vestig.store.integrity.witness import Witness, read_witness, witness_files
+from vestig.store.integrity.chain import Witness, read_witness, witness_files
 from vestig.store.sqlite import files
 from vestig.times import format_us
 

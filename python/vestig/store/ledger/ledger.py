@@ -17,8 +17,8 @@ from vestig.changes import AccessTouch
 from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
+from vestig.store.integrity.chain import Witness, WitnessFiles
 from vestig.store.integrity.digest_check import CheckedMemories
-from vestig.store.integrity.witness import Witness, WitnessFiles
 from vestig.store.ledger import migrations
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger, Upstream

@@ -12,7 +12,7 @@ import msgspec
 
 from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store.integrity import chain
-from vestig.store.integrity.witness import Witness, WitnessFiles, check_witness, witness_files
+from vestig.store.integrity.chain import Witness, WitnessFiles, check_witness, witness_files
 from vestig.store.ledger import migrations
 from vestig.store.ledger.absent_store import (
     AbsentStore,

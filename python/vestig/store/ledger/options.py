@@ -9,7 +9,7 @@ from typing import Protocol
 import apsw
 import msgspec
 
-from vestig.store.integrity.witness import WitnessFiles
+from vestig.store.integrity.chain import WitnessFiles
 from vestig.store.ledger.absent_store import AbsentStore
 from vestig.store.records.jobs import JobRules
 from vestig.store.sqlite import files

@@ -78,12 +78,12 @@ def same_model(stored: EmbeddingIdentity, given: EmbeddingIdentity) -> bool:
     if not stored.probes or not given.probes:
         return True
     return len(stored.probes) == len(given.probes) and all(
-        _cosine(mine, other) >= PROBE_COSINE_MIN
+        cosine(mine, other) >= PROBE_COSINE_MIN
         for mine, other in zip(stored.probes, given.probes, strict=True)
     )
 
 
-def _cosine(left: bytes, right: bytes) -> float:
+def cosine(left: bytes, right: bytes) -> float:
     """Cosine in float64; 1 for equal bytes, 0 where a zero vector meets another."""
     if left == right:
         return 1.0

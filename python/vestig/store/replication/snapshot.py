@@ -23,7 +23,7 @@ from vestig.store.replication.capture import SHARED, head_of
 from vestig.store.replication.rows import ID_BYTES, PART_BYTES, Place
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file
-from vestig.store.upkeep.backup import backup
+from vestig.store.upkeep.whole_store import backup
 
 _LEVEL: Final = 1
 

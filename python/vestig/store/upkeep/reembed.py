@@ -1,15 +1,17 @@
-"""Re-embedding: every text of a store is embedded by another model, then one switch.
+"""Re-embedding: every text of a store is embedded by another model, then one switch; and codes of
+word pieces for memories that have none to compare, along other axes or of another configuration.
 
-New vectors collect in a table of their own, batch by batch, each batch durable. Until the
-switch nothing else is touched: the old vectors answer, and a run that was killed goes on where
-it stopped. The switch is one transaction: all vectors and the identity, or nothing.
+New vectors collect in a table of their own, batch by batch, each batch durable. Until the switch
+nothing else is touched: the old vectors answer. The switch is one transaction: all vectors and the
+identity, or nothing. Each batch of codes is one transaction. So a run of either that was killed
+goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -18,18 +20,19 @@ import msgspec
 
 from vestig.errors import ProviderError
 from vestig.language.claim_text import claim_text
-from vestig.ports import Embedder, EmbeddingIdentity, Progress
+from vestig.ports import Embedder, EmbeddingIdentity, Pieces, Progress, are_pieces
 from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records.graph_rows import claims_at
-from vestig.store.records.projection_rows import drop_codes
+from vestig.store.records.memory_versions import put_rows
+from vestig.store.records.projection_rows import AXES, drop_codes
+from vestig.store.records.rows import check_text
 from vestig.store.records.settings import IDENTITY
 from vestig.store.records.writes import NO_CLOCK
-from vestig.store.sqlite.statements import damaged, fetch, has_table, store_faults
+from vestig.store.sqlite.statements import damaged, fetch, has_table, select_in, store_faults
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.store.tables.store import IDENTITY_KEY, NEW_VECTORS
-from vestig.store.upkeep.token_codes import check_text
 
 
 class _TextKind(NamedTuple):
@@ -180,7 +183,7 @@ def _text(kind: _TextKind, row: Sequence[Any], where: str) -> str:
     """The text as commit embeds it."""
     number, id, content_hash, beside, text = row
     if number is not None:
-        check_text(where, id, content_hash, text)
+        check_text(text, content_hash, id, where)
     if kind.vectors == "entity_vectors":
         return f"{text.lower()} {beside}" if beside else text.lower()
     return text if beside is None else f"{beside}: {text}"
@@ -308,3 +311,104 @@ def _set_identity(conn: apsw.Connection, link: chain.Link, raw: bytes, seq: int)
         link.replaced("meta", old[0], new)
     else:
         link.wrote("meta", new)
+
+
+EmbedCodes = Callable[[list[str]], list[tuple[bytes, Pieces]]]
+
+# A memory that waits for its vector gets both from its job.
+_WITHOUT: Final = (
+    'FROM memories m JOIN vectors v ON v.memory = m."row"'
+    ' WHERE NOT EXISTS (SELECT 1 FROM token_codes t WHERE t.memory = m."row" AND t.axes = ?)'
+)
+_NEXT: Final = (
+    'SELECT m."row", m.id, m.content_hash, m.author, m.content, v.model'
+    f' {_WITHOUT} AND +m."row" > ? ORDER BY m."row" LIMIT ?'
+)
+_STILL: Final = (
+    'SELECT m."row" FROM memories m JOIN vectors v ON v.memory = m."row"'
+    " WHERE +v.model = ? AND m.wseq <= ? AND NOT EXISTS"
+    ' (SELECT 1 FROM token_codes t WHERE t.memory = m."row" AND t.axes = ?)'
+    ' AND m."row" IN (?*)'
+)
+
+
+def without_codes(conn: apsw.Connection) -> int:
+    """How many memories have a vector and no codes of word pieces that can be compared."""
+    rows = fetch(conn, f"SELECT COUNT(*) {_WITHOUT}", (AXES,))
+    return int(rows[0][0])
+
+
+def fill_codes(
+    ledger: Ledger,
+    embed: EmbedCodes,
+    *,
+    batch: int = 64,
+    progress: Progress | None = None,
+) -> int:
+    """Makes codes for the memories that have none to compare; how many.
+
+    Args:
+        embed: the model of the store's vectors.
+        batch: texts given to it at once; each batch is durable on its own.
+        progress: called with memories done and how many there are to do.
+
+    Raises:
+        ProviderError: the embedder failed; what is done stays done.
+        StoreDamagedError: a text is not the one that was stored.
+        StoreLockedError: no write lock, or a read-only store.
+    """
+    where = ledger.where
+    with ledger.read() as view, store_faults(where):
+        total = without_codes(view.connection)
+    done = last = 0
+    while True:
+        with ledger.read() as view, store_faults(where):
+            todo = fetch(view.connection, _NEXT, (AXES, last, batch))
+            read_at = view.seq
+            claims = claims_at(view.connection, [row[0] for row in todo])
+        if not todo:
+            return done
+        texts = [_text_with_author(row, where) for row in todo]
+        made = embed(
+            [
+                claim_text(claims[row[0]]) if row[0] in claims else text
+                for row, text in zip(todo, texts, strict=True)
+            ]
+        )
+        if len(made) != len(todo) or not all(are_pieces(pieces) for _vector, pieces in made):
+            raise ProviderError(
+                f"expected codes of word pieces of {len(todo)} texts, got something else; nothing"
+                " of this batch was stored, check the embedder and run `vestig rebuild --tokens`"
+                " again"
+            )
+        model = todo[0][5]
+        found = {row[0]: pieces for row, (_vector, pieces) in zip(todo, made, strict=True)}
+        done += _keep_codes(ledger, found, model, read_at)
+        last = todo[-1][0]
+        if progress is not None:
+            progress(done, max(done, total))
+
+
+def _text_with_author(row: Sequence[Any], where: str) -> str:
+    """The text as commit embeds it."""
+    _row, id, content_hash, author, text, _model = row
+    check_text(text, content_hash, id, where)
+    return text if author is None else f"{author}: {text}"
+
+
+def _keep_codes(ledger: Ledger, found: dict[int, Pieces], model: str, read_at: int) -> int:
+    """Writes them, but for what was forgotten, embedded by another model or written since the texts
+    were read: a claim may have lost evidence. Those that are left out get theirs in a later run."""
+    with ledger.write(NO_CLOCK) as txn, store_faults(ledger.where):
+        conn = txn.connection
+        rows = sorted(
+            row for (row,) in select_in(conn, _STILL, tuple(found), (model, read_at, AXES))
+        )
+        if not rows:
+            return 0
+        link, salts, seq = txn.new_link(), chain.Salts(), txn.seq + 1
+        codes = [(salts.take(), row, seq, model, AXES, *found[row]) for row in rows]
+        put_rows(conn, link, "token_codes", codes)
+        txn.rows_written = len(rows)
+        txn.close_link(link)
+    return len(rows)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         StoredSecret,
         StoreStats,
     )
-    from vestig.store.upkeep.destroy import StoreFiles
+    from vestig.store.upkeep.whole_store import StoreFiles
     from vestig.types import Claim, CommitOutcome, Event, SupersessionRecord, _Value
 
 _STAGES: Final = {

@@ -1,38 +1,212 @@
-"""The checks of `doctor`. None of them changes the store."""
+"""The checks of `doctor`, among them a comparison of the projection with the ledger, row by row,
+and of stored vectors with those that the model in use makes, on a sample of texts. None of them
+changes the store."""
 
 from __future__ import annotations
 
+import hashlib
+import heapq
 import os
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
+import msgspec
 
+from vestig import _core
 from vestig.errors import ConfigError, ProviderError, StoreDamagedError
+from vestig.ids import id_text, split_ids
+from vestig.language.claim_text import claim_text
+from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.results import Finding
-from vestig.store.checks.comparison import compare_projection
-from vestig.store.checks.vector_sample import COSINE_MIN, Embed, other_vectors
-from vestig.store.integrity import witness as witnesses
+from vestig.store.integrity.chain import decode_witness, witness_bytes, witness_files
 from vestig.store.integrity.verify import Finding as LedgerFinding
 from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import candidate_file
-from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper, chunks_of
 from vestig.store.records import erase_patterns, jobs
+from vestig.store.records.graph_rows import claims_at
+from vestig.store.records.memory_queries import embedded_rows, embedded_texts
 from vestig.store.records.projection_rows import comparable_codes, wrong_codes
 from vestig.store.records.reads import LedgerView
+from vestig.store.records.settings import cosine
 from vestig.store.records.statistics import embedded_counts, other_keys
 from vestig.store.sqlite import files
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.statements import fetch, store_faults
+from vestig.store.tables.graph import NODE_PREFIXES
 from vestig.store.tables.schema import ALL
 from vestig.store.tables.table import Erase
-from vestig.store.upkeep.reembed import unfinished_vectors
-from vestig.store.upkeep.token_codes import without_codes
+from vestig.store.upkeep.reembed import unfinished_vectors, without_codes
 from vestig.times import duration_text, format_us
+
+_MOST: Final = 100
+# Fields of a row that the core keeps in another form.
+_ANALYSED: Final = ("content", "embedding", "heading", "questions")
+# What the core makes of the words of a row.
+_WORDS: Final = ("terms", "text_terms", "length")
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Memories and entities compared, and what differs. `stale`: why there was nothing to
+    compare."""
+
+    rows: int
+    entities: int = 0
+    differences: list[str]
+    stale: str | None = None
+
+
+def compare_projection(
+    ledger: Ledger,
+    keeper: ProjectionKeeper,
+    view: LedgerView,
+    identity: EmbeddingIdentity | None,
+) -> Comparison:
+    """Compares what lies on disk, brought up to the view in memory only.
+
+    In memory there is one projection, the keeper's; it is compared as it stands.
+    """
+    if ledger.path is None or identity is None:
+        core = keeper.core
+        if core.applied_seq != view.seq:
+            return Comparison(rows=0, differences=[], stale="is not at the ledger's seq yet")
+        return _compare(core, view)
+    folder = ledger.path.parent / "projection"
+    core = _core.Projection.open(
+        str(folder), ledger.store_uuid, identity.dimensions, identity.model, read_only=True
+    )
+    if core.discarded is not None:
+        stale = f"cannot be used and is made again at the next opening: {core.discarded}"
+        return Comparison(rows=0, differences=[], stale=stale)
+    if core.generation == 0:
+        stale = "no projection lies beside the ledger; the next opening makes it"
+        return Comparison(rows=0, differences=[], stale=stale)
+    broken = core.verify()
+    if broken:
+        stale = f"{broken[0]}; it is made again when it is read"
+        return Comparison(rows=0, differences=[], stale=stale)
+    history = _history(core, view)
+    if history is not None:
+        return Comparison(rows=0, differences=[history])
+    if core.applied_seq < view.seq:
+        _catch_up(core, view)
+    return _compare(core, view)
+
+
+def _history(core: _core.Projection, view: LedgerView) -> str | None:
+    applied = core.applied_seq
+    if applied > view.seq:
+        return f"{applied - view.seq} transactions that it has seen are missing in the ledger"
+    if applied and view.head_at(applied) != core.chain_head:
+        return f"it was made from another ledger (transaction {applied} differs)"
+    return None
+
+
+def _catch_up(core: _core.Projection, view: LedgerView) -> None:
+    applied = core.applied_seq
+    for chunk in chunks_of(view.projection_rows(applied)):
+        core.apply(chunk, applied, core.chain_head)
+    core.apply([], view.seq, view.head, view.removed_after(applied))
+
+
+def _compare(core: _core.Projection, view: LedgerView) -> Comparison:
+    """Every node of the ledger in the projection, and none more."""
+    differences: list[str] = []
+    left = {(prefix, id) for prefix, ids in _nodes(core) for id in ids}
+    counts: Counter[str] = Counter()
+    for chunk in chunks_of(view.projection_rows(0)):
+        words = _words(chunk, view)
+        for row in chunk:
+            id, prefix = row.id, NODE_PREFIXES[row.kind]
+            counts[prefix] += 1
+            left.discard((prefix, id))
+            if len(differences) >= _MOST:
+                continue
+            found = core.row(id)
+            if found is None:
+                differences.append(f"{id_text(prefix, id)} is missing")
+                continue
+            wanted = _expected(row, words)
+            wrong = sorted(name for name, want in wanted.items() if found[name] != want)
+            if wrong:
+                differences.append(f"{id_text(prefix, id)} differs in {', '.join(wrong)}")
+    differences += [f"{id_text(*node)} is not in the ledger" for node in sorted(left)]
+    return Comparison(rows=counts["mem"], entities=counts["ent"], differences=differences)
+
+
+def _words(rows: Sequence[ProjectionRow], view: LedgerView) -> _core.Projection:
+    """These rows without their vectors in a projection in memory: their words are counted as they
+    were when the stored one was made, up to the same limits."""
+    words = _core.Projection.open(None, bytes(16), 1, "")
+    words.apply([row._replace(embedding=None, questions=()) for row in rows], view.seq, view.head)
+    return words
+
+
+def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
+    for prefix, stored in (("mem", core.ids()), ("ent", core.entity_ids())):
+        yield prefix, split_ids(stored)
+
+
+def _expected(row: ProjectionRow, words: _core.Projection) -> dict[str, Any]:
+    """Return what `_core.Projection.row` must give for this row."""
+    wanted = row._asdict()
+    for name in _ANALYSED:
+        del wanted[name]
+    wanted["questions"] = [_core.unit(vector) for vector in row.questions]
+    wanted["unit"] = None if row.embedding is None else _core.unit(row.embedding)
+    counted = words.row(row.id)
+    assert counted is not None, "the row was applied"
+    return wanted | {name: counted[name] for name in _WORDS}
+
+
+SAMPLE_MAX: Final = 100
+# Vectors that another implementation made of the same weights lie above.
+COSINE_MIN: Final = 0.9999
+
+Embed = Callable[[list[str]], list[bytes]]
+
+
+def other_vectors(view: LedgerView, store_uuid: bytes, embed: Embed) -> tuple[int, list[str]]:
+    """How many memories were compared, and the ids of those whose stored vector has a cosine under
+    0.9999 to the one that `embed` makes of their text.
+
+    The sample is a function of the store's uuid and of the memories that have a vector.
+
+    Raises:
+        ProviderError: the embedder failed.
+    """
+    rows = embedded_rows(view.connection)
+
+    def drawn(row: int) -> bytes:
+        return hashlib.sha256(store_uuid + row.to_bytes(8, "little")).digest()
+
+    sample = sorted(heapq.nsmallest(SAMPLE_MAX, rows, key=drawn))
+    stored = list(_stored(view, sample))
+    made = embed([text for _id, text, _vector in stored]) if stored else []
+    if len(made) != len(stored):
+        raise ProviderError(f"expected {len(stored)} vectors, got {len(made)}; check the embedder")
+    others = [
+        id_text("mem", id)
+        for (id, _text, vector), again in zip(stored, made, strict=True)
+        if not cosine(vector, again) >= COSINE_MIN
+    ]
+    return len(stored), others
+
+
+def _stored(view: LedgerView, rows: Sequence[int]) -> Iterator[tuple[bytes, str, bytes]]:
+    """Id, text as it is embedded, and vector."""
+    conn = view.connection
+    claims = claims_at(conn, rows)
+    for row, id, author, content, vector in embedded_texts(conn, rows):
+        text = content if author is None else f"{author}: {content}"
+        yield id, claim_text(claims[row]) if row in claims else text, vector
+
 
 # Sections that take less for each memory are not named.
 _SHOWN_BYTES_MIN: Final = 0.05
@@ -310,11 +484,11 @@ def _leftovers(folder: Path) -> Iterable[str]:
 
 def _witness_copies(ledger: Ledger, folder: Path) -> list[tuple[Path, bytes | None]]:
     # A read-only store writes no witness, but there may be one to compare with.
-    paths = ledger.witness_paths or witnesses.witness_files(folder, ledger.store_uuid, None)
+    paths = ledger.witness_paths or witness_files(folder, ledger.store_uuid, None)
     found: list[tuple[Path, bytes | None]] = []
     for path in paths:
         try:
-            found.append((path, witnesses.read_bytes(path)))
+            found.append((path, witness_bytes(path)))
         except OSError:
             found.append((path, None))
     return found
@@ -333,7 +507,7 @@ def _witness(
             if view.seq > 0 and place == 0:
                 problems.append(f"no copy at {path}; the next commit writes one if it can")
             continue
-        whole = witnesses.decode(raw)
+        whole = decode_witness(raw)
         if whole is None:
             problems.append(f"a torn copy at {path}; the next commit writes it anew")
             continue

@@ -1,1 +1,0 @@
-"""Every check of a store; none changes anything."""
