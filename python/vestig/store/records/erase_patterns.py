@@ -22,7 +22,7 @@ import msgspec
 
 from vestig._core import mark, terms, unit
 from vestig.ids import id_text
-from vestig.language.text_flags import title_key
+from vestig.language.names import title_key
 from vestig.ports import CODE_BYTES, SPECIAL_PIECE
 from vestig.store.records.projection_rows import sections_of, segment_numbers
 from vestig.store.records.rows import from_json, to_json
