@@ -159,7 +159,7 @@ def test_a_text_that_was_altered_is_not_embedded(tmp_path: Path) -> None:
         with ledger.writer() as conn:
             conn.execute("UPDATE memories SET content = 'Something else'")
             conn.execute("COMMIT")
-        with pytest.raises(StoreDamagedError, match="another text"):
+        with pytest.raises(StoreDamagedError, match="the text that was stored under"):
             fill_codes(ledger, Model())
 
 
