@@ -15,12 +15,14 @@ from vestig.calls import declaration
 from vestig.calls.argument import SEED_MAX
 from vestig.calls.queries import RecallRequest
 from vestig.errors import ValidationError
-from vestig.recall.conversation import LAST_CHARS, conversation_text, messages_text
 from vestig.recall.request import (
+    LAST_CHARS,
     Request,
     check_request,
     chosen_seed,
+    conversation_text,
     derived_seed,
+    messages_text,
 )
 from vestig.times import to_plain
 
