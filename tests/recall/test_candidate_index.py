@@ -13,7 +13,7 @@ import vestig
 from calls import selecting
 from scripted import Opener
 from vestig.errors import VestigError
-from vestig.recall import candidate_index
+from vestig.recall.scan import build_index
 from vestig.store.projection.candidate_file import FILE
 from vestig.testing import HashingEmbedder
 
@@ -186,4 +186,4 @@ def test_a_store_in_memory_has_none(opener: Opener) -> None:
     store = filled(opener, CONFIG, ":memory:")
     store.admin.rebuild()
     assert not store.recall("word1 word2").counts.approximate
-    assert candidate_index.build(store._session) == 0
+    assert build_index(store._session) == 0

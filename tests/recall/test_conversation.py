@@ -16,7 +16,7 @@ from vestig.calls.argument import SEED_MAX
 from vestig.calls.queries import RecallRequest
 from vestig.errors import ValidationError
 from vestig.recall.request import (
-    LAST_CHARS,
+    CONVERSATION_CHARS_MAX,
     Request,
     check_request,
     chosen_seed,
@@ -53,7 +53,7 @@ def test_the_end_of_a_long_conversation_is_the_query() -> None:
         checked(query="\n".join(map(json.dumps, long))).query,
         checked(query=json.dumps({"messages": long})).query,
     ):
-        assert query == "..." + whole[-LAST_CHARS:]
+        assert query == "..." + whole[-CONVERSATION_CHARS_MAX:]
         assert len(query) == 2003
 
 

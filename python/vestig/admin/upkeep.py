@@ -140,7 +140,7 @@ def rebuild(session: Session, asked: RebuildRequest) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
     `tokens` codes of word pieces for the memories that lack them."""
     from vestig.graph.related import rebuild_all
-    from vestig.recall.candidate_index import build
+    from vestig.recall.scan import build_index
 
     embeddings, tokens, progress = asked.embeddings, asked.tokens, asked.progress
     if session.read_only:
@@ -166,7 +166,7 @@ def rebuild(session: Session, asked: RebuildRequest) -> dict[str, Any]:
             # last: nothing else needs them
             made = _fill_tokens(session, progress)
             rows = session.keeper.rebuild(progress) if made else rows
-        build(session, progress)
+        build_index(session, progress)
         core = session.keeper.core
         return {
             "rows": rows,
@@ -201,14 +201,14 @@ def _fill_tokens(session: Session, progress: Progress | None) -> int:
 
 def compact(session: Session) -> dict[str, Any]:
     """All segments into one, with what that changed; others read and write meanwhile."""
-    from vestig.recall.candidate_index import build
+    from vestig.recall.scan import build_index
 
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to compact")
     with session.operation("compact", without_store="refuse"), session.freeing_space():
         core = session.keeper.core
         before = _published(session)
-        written = session.keeper.compact() + build(session)
+        written = session.keeper.compact() + build_index(session)
         after = _published(session)
         return {
             "rows": core.rows,

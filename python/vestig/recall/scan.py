@@ -1,23 +1,47 @@
-"""Recall over an index of candidates in large stores. The exact scan is the definition: whatever
-keeps the index from being used, or from being enough, leads back to it."""
+"""A scan of recall: of all memories or of an index's candidates, each text once, and with the
+successors of replaced memories.
+
+The exact scan is the definition: whatever keeps the index of a large store from being used, or from
+being enough, leads back to it.
+
+A replaced memory is not eligible, yet what matched it is answered by the memory that took its
+place, ranked at least where the replaced one would rank: "Parcels go out with DPD" is what a
+question about DPD finds, and the successor need not name DPD.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
 from vestig import registry
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
-from vestig.ports import CandidateIndex, ChangedScan, Progress, Scan, ScanFunction, ScanRequest
+from vestig.memories.equal_texts import distinct, recalled, text_keys
+from vestig.ports import (
+    CandidateIndex,
+    ChangedScan,
+    Progress,
+    Scan,
+    ScanFunction,
+    ScanRequest,
+    ScanRow,
+)
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 from vestig.store.records.reads import LedgerView
+from vestig.types import Status
+
+if TYPE_CHECKING:
+    from vestig.recall.query import BoundQuery
+    from vestig.recall.request import Request
+    from vestig.store.projection.scan_objects import Row
+
 
 # Candidates of each kind: more than enough for what is returned.
 _CANDIDATES_MIN: Final = 200
@@ -26,11 +50,16 @@ _PER_RESULT: Final = 20
 _ELIGIBLE_MIN: Final = 0.1
 # An index that lacks more than this part of the memories waits for the next compaction.
 _NEWER_MAX: Final = 0.1
+# A scan in which texts repeat asks for so many times the rows.
+_ROWS_GROWTH: Final = 4
 # The warning of a result whose scan was not exact.
 APPROXIMATE: Final = (
     "approximate: an index, the words and the entities proposed what was compared; statistics"
     " of words and the largest values are those of the proposed"
 )
+
+# A scan with this request and these watched ids.
+Rescan = Callable[["Request", bytes], Scan]
 
 
 class CandidateSet:
@@ -101,13 +130,13 @@ def _model(session: Session) -> tuple[str, int]:
     return session.embedder.model, session.embedder.dimensions
 
 
-def wanted(session: Session, memories: int) -> bool:
+def wants_index(session: Session, memories: int) -> bool:
     """Return whether a store of this size is to have an index."""
     above = session.config.settings.index.approximate_above
     return memories > above and session.directory is not None
 
 
-def build(session: Session, progress: Progress | None = None) -> int:
+def build_index(session: Session, progress: Progress | None = None) -> int:
     """Makes the index of a store that is large enough for one; its bytes, 0 when there is none.
     Called by rebuild and compaction, never by commits."""
     folder = _folder(session)
@@ -115,7 +144,7 @@ def build(session: Session, progress: Progress | None = None) -> int:
         return 0
     with session.ledger.read() as view:
         total = files.count_memories(view)
-        if not wanted(session, total):
+        if not wants_index(session, total):
             files.drop(folder)
             return 0
         ids: list[bytes] = []
@@ -156,7 +185,7 @@ def build(session: Session, progress: Progress | None = None) -> int:
 def scanner(session: Session, view: LedgerView) -> ScanFunction:
     """The scan of a recall: of all eligible memories, or in a large store of those that an index,
     the words and the entities propose, scored exactly."""
-    if not wanted(session, session.keeper.core.rows):
+    if not wants_index(session, session.keeper.core.rows):
         return session.keeper.scan
 
     def scan(seq: int, request: ScanRequest) -> Scan:
@@ -177,7 +206,7 @@ def _candidates(
     near = session.cache(CandidateSet).near(session, view, vector, count)
     if near is None:
         return None
-    every = session.keeper.scan(seq, without_vector(request, count))
+    every = session.keeper.scan(seq, _without_vector(request, count))
     if every.eligible < _ELIGIBLE_MIN * every.stored:
         return None
     proposed = {id_bytes(id) for id in near} | {row.id for row in every.rows}
@@ -203,7 +232,7 @@ def _candidates(
     )
 
 
-def without_vector(request: ScanRequest, count: int) -> ScanRequest:
+def _without_vector(request: ScanRequest, count: int) -> ScanRequest:
     """The same scan by words, keywords, times and entities alone."""
     return msgspec.structs.replace(
         request,
@@ -212,3 +241,115 @@ def without_vector(request: ScanRequest, count: int) -> ScanRequest:
         limit=count,
         pool=count,
     )
+
+
+def scan_distinct(
+    session: Session,
+    view: LedgerView,
+    scan: ScanFunction,
+    request: ScanRequest,
+    namespace: str,
+    known_at_us: int,
+) -> Scan:
+    """The scan of a request, with the best `limit` of different text; more rows are asked for
+    where memories of one text are among the best."""
+    asked = request
+    while True:
+        found = scan(view.seq, asked)
+        ids = [row.id for row in found.rows]
+        keys = text_keys(session, view, namespace, ids, known_at_us)
+        places = distinct(ids, keys) if keys else range(len(ids))
+        if len(places) == len(ids) and asked is request:
+            return found
+        enough = len(places) >= request.limit
+        if enough or len(ids) < asked.limit or asked.limit >= found.eligible:
+            break
+        asked = msgspec.structs.replace(
+            asked, limit=min(_ROWS_GROWTH * asked.limit, found.eligible)
+        )
+    rows = [found.rows[place] for place in places[: request.limit]]
+    shown = {row.id for row in rows}
+    watched = {request.watch[at : at + 16] for at in range(0, len(request.watch), 16)}
+    return ChangedScan.of(
+        found,
+        rows=rows,
+        watched=[
+            *found.watched,
+            *(row for row in found.rows if row.id in watched and row.id not in shown),
+        ],
+    )
+
+
+def with_successors(
+    bound: BoundQuery, request: Request, scan: Scan, rescan: Rescan
+) -> tuple[Sequence[ScanRow], Scan]:
+    """Return the rows of a scan, each successor raised to the level and place of the replaced
+    memory, and the scan that says how sure the store is: where one was raised, that with the
+    replaced ones in it, for what they say is what the successor answers.
+
+    A read of an earlier time changes nothing: there the replaced memory itself is found.
+
+    Args:
+        scan: that of the request.
+    """
+    rows = scan.rows
+    wide_request = _with_expired(bound, request)
+    if wide_request is None:
+        return rows, scan
+    wide = rescan(wide_request, b"")
+    ranked = {row.id: row for row in rows}
+    hidden = [row.id for row in wide.rows if row.id not in ranked]
+    successors = _successors(bound, hidden, list(ranked))
+    if not successors:
+        return rows, scan
+    lower = [id for id in dict.fromkeys(successors.values()) if id not in ranked]
+    if lower:
+        ranked |= {row.id: row for row in rescan(request, b"".join(lower)).watched}
+    raised = dict[bytes, ScanRow]()
+    for row in wide.rows:
+        successor = ranked.get(successors.get(row.id, b""))
+        # the best of several that it replaced is the first one
+        if successor and successor.id not in raised and successor.final_score < row.final_score:
+            # rows of a changed scan come from the core too
+            raised[successor.id] = cast("Row", successor).replacing(cast("Row", row))
+    if not raised:
+        return rows, scan
+    others = [row for row in rows if row.id not in raised]
+    merged = sorted([*raised.values(), *others], key=lambda row: -row.final_score)
+    return merged[: max(len(rows), len(raised))], wide
+
+
+def _with_expired(bound: BoundQuery, request: Request) -> Request | None:
+    """The request with replaced memories eligible too; None where that adds none."""
+    filter, moments = request.filter, request.moments
+    if moments.past or moments.valid_at_us is not None or filter.columns["include_expired"]:
+        return None
+    columns = filter.columns | {"include_expired": True}
+    wide = msgspec.structs.replace(request, filter=msgspec.structs.replace(filter, columns=columns))
+    count = bound.session.keeper.eligible_count
+    more = count(bound.view, bound.filter(wide)) > count(bound.view, bound.filter(request))
+    return wide if more else None
+
+
+def _successors(
+    bound: BoundQuery, ids: Sequence[bytes], ranked: Sequence[bytes]
+) -> Mapping[bytes, bytes]:
+    """Replaced memory → the one that stands for it now, of those of these that were replaced. A
+    text that one of the ranked states again needs nobody to stand for it."""
+    namespace = bound.request.namespace
+    every = recalled(bound.session, bound.view, namespace, [*ids, *ranked])
+    stated = {every[id].digest for id in ranked}
+    found = dict[bytes, bytes]()
+    heads = {id: id for id in ids if every[id].digest not in stated}
+    while heads:
+        stored = recalled(bound.session, bound.view, namespace, list(dict.fromkeys(heads.values())))
+        memories = {id: one.make() for id, one in stored.items()}
+        onward = dict[bytes, bytes]()
+        for id, head in heads.items():
+            memory = memories[head]
+            if memory.status is Status.SUPERSEDED and memory.superseded_by is not None:
+                onward[id] = id_bytes(memory.superseded_by)
+            elif head != id and memory.status is Status.ACTIVE:
+                found[id] = head
+        heads = onward
+    return found
