@@ -41,13 +41,19 @@ from vestig.recall.confidence import (
     scored,
 )
 from vestig.recall.query_entities import QueryNames
-from vestig.recall.ranking import Ranking, ranking_of
+from vestig.recall.ranking import (
+    Ranking,
+    RerankScores,
+    asks_about_now,
+    newest_first,
+    ranking_of,
+    rerank_pool,
+    score_pool,
+)
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import Cut, Request, check_request, chosen_seed
-from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
 from vestig.recall.scan import scan_distinct, with_successors
 from vestig.recall.topic import TopicPieces, topic_pieces
-from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.filter_ids import resolved
 from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session

@@ -1,22 +1,39 @@
-"""The ranking of a configuration, as the core takes it; made once for each configuration."""
+"""The ranking of a configuration, as the core takes it, made once for each; and its two stages about
+the best few, a cross-encoder's scores and the newest version first.
+
+What a later memory says of the same takes the place of what an earlier one says, unless the
+question asks about the past. Only the best few change places among each other, so that every list
+of them holds what it held.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.recall_sections import ReasonSettings, UsageSettings
-from vestig.config.weights import KINDS, LATE_TERMS, weights_of
-from vestig.ports import ScanRanking
+from vestig.config.weights import KINDS, LATE_TERMS, NewestWeights, weights_of
+from vestig.errors import ProviderError
+from vestig.ids import id_bytes, id_text
+from vestig.language.words import speaks_of_past, speaks_of_present
+from vestig.ports import ScanFunction, ScanRanking, ScanRequest, ScanRow
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, RERANK
+from vestig.rerankers.checked import scores_within
+from vestig.session.embedding import embedded_texts
 from vestig.session.session import Session
+from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
-from vestig.store.projection.scan_objects import RankingFields, TraceFields, WalkFields
-from vestig.types import EventType
+from vestig.store.projection.scan_objects import RankingFields, Row, TraceFields, WalkFields
+from vestig.store.records.reads import LedgerView
+from vestig.telemetry.error_types import error_type
+from vestig.types import Degradation, EventType
 
 POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
@@ -24,6 +41,12 @@ _CACHED_MAX: Final = 64
 _RECENCY: Final = META_SIGNALS.index("recency")
 # How many of the best results the second stage moves among each other.
 ROWS_MOVED: Final = 10
+# Among how many of the best older versions are looked for.
+_OLDER_AMONG: Final = 8
+# How fast an older version counts less the further it lies below the best, by L.
+_FALL: Final = 2.0
+# From here on two memories are versions of one.
+_LINK_MIN: Final = 0.4
 # TraceRank puts no memory before one that scores more than e to this power times as much without
 # it: use breaks ties among what fits, and never lifts what does not.
 _TRACERANK_BOUND: Final = 0.5
@@ -41,6 +64,8 @@ _BY_COSINE: Final[dict[str, Any]] = {
     "summary_prior": 0.0,
     "expand_summaries": False,
 }
+
+_T = TypeVar("_T")
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -266,3 +291,208 @@ def _trace(usage: UsageSettings) -> TraceFields:
         connectivity_enabled=usage.graph_connectivity_enabled,
         graph_k=usage.graph_k,
     )
+
+
+def asks_about_now(query: str, dated: bool) -> bool:
+    """Return whether the newest version answers a question: it has a word of the present, or none
+    of the past and no date.
+
+    Example:
+        >>> [asks_about_now(one, False) for one in ("Where does he live?", "Where did he live?")]
+        [True, False]
+    """
+    return speaks_of_present(query) or not (dated or speaks_of_past(query))
+
+
+def newest_first(
+    session: Session,
+    seq: int,
+    filter: dict[str, Any],
+    weights: NewestWeights,
+    rows: Sequence[ScanRow],
+) -> Sequence[ScanRow]:
+    """The rows in the order of results. Each place keeps its final score; of several versions the
+    newest names the next one (`newer_than`), the others the newest (`older_than`).
+
+    Args:
+        filter: keyword arguments of the core's filter that the rows passed.
+        rows: best first, each text once.
+    """
+    # those of a changed scan come from the core too
+    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    if len(best) < 2:
+        return rows
+    valid, recency, follows = session.keeper.core.versions(
+        seq, CoreFilter(**filter), b"".join([row.id for row in best])
+    )
+    if not any(map(any, follows)):
+        return rows
+    levels = [row.start_score for row in best]
+    raised = [
+        level + weights.recency * recent + weights.succession * _succession(levels, own)
+        for level, recent, own in zip(levels, recency, follows, strict=True)
+    ]
+    order = sorted(range(len(best)), key=lambda at: (-raised[at], at))
+    groups = [group for group in _groups(follows) if len(group) > 1]
+    for group in groups:
+        places = sorted(order.index(at) for at in group)
+        newest = sorted(group, key=lambda at: (-valid[at], order.index(at)))
+        for place, at in zip(places, newest, strict=True):
+            order[place] = at
+    newer, older = dict[int, bytes](), dict[int, bytes]()
+    for group in groups:
+        first, second, *_ = sorted(group, key=order.index)
+        newer[first] = best[second].id
+        older.update((at, best[first].id) for at in group if at != first)
+    finals = sorted((row.final_score for row in best), reverse=True)
+    moved = [
+        best[at].moved(final, newer.get(at), older.get(at))
+        if at != place or at in newer or at in older
+        else best[at]
+        for place, (at, final) in enumerate(zip(order, finals, strict=True))
+    ]
+    return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _succession(levels: Sequence[float], follows: Sequence[float]) -> float:
+    """How surely a memory is a later word on what one of the best says."""
+    return max(
+        math.exp(_FALL * min(0.0, level - levels[0])) * strength
+        for level, strength in zip(levels[:_OLDER_AMONG], follows, strict=False)
+    )
+
+
+def _groups(follows: Sequence[Sequence[float]]) -> list[list[int]]:
+    """Places of memories that are versions of one, each in one group."""
+    group = list(range(len(follows)))
+    for one, strengths in enumerate(follows):
+        for other, strength in enumerate(strengths):
+            if strength >= _LINK_MIN and group[one] != group[other]:
+                joined, gone = group[one], group[other]
+                group = [joined if own == gone else own for own in group]
+    return [[at for at, own in enumerate(group) if own == name] for name in dict.fromkeys(group)]
+
+
+class TextsToScoreError(Exception):
+    """Ends a read whose ranking needs scores that are not known yet: a reranker is asked outside
+    of every view, so that one that takes long holds back neither forgetting nor merging.
+
+    Args:
+        query: what they are scored for.
+        ids: of the memories.
+        texts: of them, as they are embedded.
+        known: where their scores are missing.
+    """
+
+    def __init__(self, query: str, ids: list[str], texts: list[str], known: RerankScores) -> None:
+        super().__init__("the reranker has not scored these memories yet")
+        self.query = query
+        self.ids = ids
+        self.texts = texts
+        self.known = known
+
+
+class RerankScores:
+    """The scores of one call, by memory id: each memory is read once, however often it is ranked.
+
+    Args:
+        beside: those of the call's own question, where this is another that is compared with it:
+            both share the time, and what fails here is said there.
+    """
+
+    def __init__(self, beside: RerankScores | None = None) -> None:
+        self.scores: dict[str, float] = {}
+        self.missing = False
+        self.degraded: Degradation | None = None
+        self.spent_ms = 0.0
+        self.beside = beside
+        self._others: dict[str, RerankScores] = {}
+
+    def of_text(self, text: str) -> RerankScores:
+        """Those of another question that is compared with the call's own; kept, so that a read that
+        begins again finds what was scored before."""
+        if text not in self._others:
+            self._others[text] = RerankScores(beside=self)
+        # a reranker that failed reads no more in a call
+        self._others[text].missing |= self.missing
+        return self._others[text]
+
+    def ask(self, session: Session, wanted: TextsToScoreError, timeout_s: float) -> None:
+        """Adds the reranker's scores of these memories; where it fails, or has taken `timeout_s`
+        seconds in all, the call goes on without it (`degraded`)."""
+        assert session.reranker is not None, "checked before the query was analysed"
+        started = time.perf_counter()
+        timed = self if self.beside is None else self.beside
+        left_s = timeout_s - timed.spent_ms / 1e3
+        try:
+            scores = scores_within(session.reranker, wanted.query, wanted.texts, left_s, timeout_s)
+        except ProviderError as error:
+            kind = error_type(error)
+            session.metrics.add(
+                "vestig_errors_total",
+                operation="rerank",
+                error_type="timeout" if kind == "timeout" else "network",
+            )
+            self._fail(error)
+        else:
+            self.scores.update(zip(wanted.ids, scores, strict=True))
+        timed.spent_ms += (time.perf_counter() - started) * 1e3
+
+    def _fail(self, error: ProviderError) -> None:
+        told = self if self.beside is None else self.beside
+        self.missing = told.missing = True
+        # the first scan is that of the results; scores that it had stay in them
+        without = "what else was compared went" if told.scores else "ranked"
+        detail = f"{error}: {without} without it"
+        told.degraded = Degradation(code="partial_backend", detail=detail)
+
+
+def read_with_scores(session: Session, read: Callable[[LedgerView], _T], timeout_s: float) -> _T:
+    """`read` at one state of the store, begun again each time that the reranker has to score
+    memories first.
+
+    Args:
+        timeout_s: seconds that the reranker may take for one query in all.
+    """
+    while True:
+        try:
+            return session.keeper.run(lambda view, _: read(view))
+        except TextsToScoreError as wanted:
+            wanted.known.ask(session, wanted, timeout_s)
+
+
+def score_pool(
+    view: LedgerView,
+    namespace: str,
+    query: str,
+    pool: list[bytes],
+    known: RerankScores,
+) -> list[tuple[bytes, float]] | None:
+    """The scores of these memories; None = the term is unavailable.
+
+    Raises:
+        TextsToScoreError: the reranker has to read some of them first.
+    """
+    if not query.strip():
+        return None
+    ids = [id_text("mem", id) for id in pool]
+    unknown = [id for id in ids if id not in known.scores]
+    if known.missing and (unknown or not ids):
+        return None
+    if unknown:
+        memories = view.memories(namespace, unknown)
+        texts = embedded_texts(view, memories)
+        raise TextsToScoreError(query, [one.id for one in memories], texts, known)
+    return [(id_bytes(id), known.scores[id]) for id in ids]
+
+
+def rerank_pool(
+    scan: ScanFunction, seq: int, request: ScanRequest, ranking: ScanRanking, count: int
+) -> list[bytes]:
+    """The best memories by all other terms, in any order.
+
+    Args:
+        ranking: by these terms, without a walk and without TraceRank.
+    """
+    wanted = msgspec.structs.replace(request, ranking=ranking, limit=count, pool=count, watch=b"")
+    return [row.id for row in scan(seq, wanted).rows]

@@ -19,9 +19,8 @@ from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
-from vestig.recall.ranking import ranking_of
+from vestig.recall.ranking import ranking_of, read_with_scores
 from vestig.recall.request import Request
-from vestig.recall.rerank import read_with_scores
 from vestig.recall.scan import APPROXIMATE, scanner
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.filter_ids import unknown_entities

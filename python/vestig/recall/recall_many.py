@@ -13,8 +13,8 @@ from vestig.arguments import listed
 from vestig.calls.queries import RecallRequest
 from vestig.errors import ValidationError
 from vestig.recall.query import BoundQuery, Query, scan_together
+from vestig.recall.ranking import read_with_scores
 from vestig.recall.recall import OneRecall, checked_config, checked_request, embedded_queries
-from vestig.recall.rerank import read_with_scores
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 from vestig.types import ItemError
