@@ -21,7 +21,7 @@ from worlds import edge, unit_vector
 from vestig import _core
 from vestig.language.words import content_terms, text_flags
 from vestig.ports import TokenStates
-from vestig.recall.topic import TopicPieces, topic_pieces
+from vestig.recall.query import TopicPieces, topic_pieces
 
 DIMENSIONS = 12
 ORIGINS = ("chat_peer", "chat_agent", "document", "note")

@@ -947,7 +947,7 @@ class Vestig:
             ['The spare key lies under the pot', 'The boat is painted in spring']
         """
         asked = given(locals())
-        from vestig.recall.recall_many import recall_many
+        from vestig.recall.recall import recall_many
 
         del asked["queries"]
         return recall_many(self._session, queries, checked(RecallRequest, asked))

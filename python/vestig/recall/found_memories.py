@@ -1,4 +1,5 @@
-"""From the rows of a scan to hits: one read of the ledger, at the state that was ranked."""
+"""Hits of the rows of a scan: one read of the ledger, at the state that was ranked, for the results
+and for what links lead to beside them."""
 
 from __future__ import annotations
 
@@ -9,10 +10,9 @@ from typing import Any
 import msgspec
 
 from vestig.answers import Reason, RecallHit, Repeat
-from vestig.memories.equal_texts import recalled, repeats_of
+from vestig.memories.equal_texts import recalled, repeats_of, text_keys
 from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import ScanRow
-from vestig.recall.associated import associated_rows
 from vestig.recall.query import BoundQuery, Ranked, explainer_of
 from vestig.recall.reason import Explainer
 from vestig.store.records.rows import RecalledMemory
@@ -43,7 +43,7 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
     """
     request, view = bound.request, bound.view
     namespace, moments = request.namespace, request.moments
-    linked = associated_rows(bound, ranked) if beside else ()
+    linked = _associated_rows(bound, ranked) if beside else ()
     rows = [*ranked.results, *linked]
     raw = [row.id for row in rows]
     by_id = recalled(bound.session, view, namespace, raw)
@@ -89,6 +89,30 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
         pending=sum([found.processing == "pending" for found in stored[:shown]]),
         later_updates=later_updates(view, past, moments) if past else (),
     )
+
+
+def _associated_rows(bound: BoundQuery, ranked: Ranked) -> Sequence[ScanRow]:
+    """The best memories that the walk reached from the results: none of them is a result or has
+    the text of one, and each text is there once."""
+    most, reached = bound.query.ranking.associated, ranked.scan.associated
+    if not most or not reached:
+        return ()
+    results = [row.id for row in ranked.results]
+    chosen = [row for row in reached if row.start in results and row.id not in results]
+    if not chosen:
+        return ()
+    request = bound.request
+    ids = [*results, *(row.id for row in chosen)]
+    keys = text_keys(bound.session, bound.view, request.namespace, ids, request.moments.known_at_us)
+    seen = {keys[id] for id in results if id in keys}
+    found = list[ScanRow]()
+    for row in chosen:
+        key = keys.get(row.id)
+        if key is None or key not in seen:
+            found.append(row)
+            if key is not None:
+                seen.add(key)
+    return found[:most]
 
 
 class _RowValues(msgspec.Struct, kw_only=True):

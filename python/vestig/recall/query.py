@@ -1,8 +1,12 @@
 """A query: analysed and embedded, then bound to one state of the store, where it can be scanned for
-again and again with changes."""
+again and again with changes.
+
+The topic of a query: which word pieces belong to which of its content terms.
+"""
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -53,7 +57,6 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import Cut, Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
-from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.session.filter_ids import resolved
 from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
@@ -67,6 +70,8 @@ from vestig.types import TemporalWindow
 # What the cut keeps by itself: such a share of the best score. The best is kept however low it is:
 # how sure the store is stands beside it.
 _CUT_SHARE: Final = 0.35
+# Hidden states of word pieces, and by piece the content terms of its word, as places among them.
+TopicPieces = tuple[bytes, list[list[int]]]
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -575,6 +580,33 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
     found = first.session.keeper.scan_many(first.view.seq, made)
     for bound, request, scan in zip(bounds, made, found, strict=True):
         bound.first_scan = request, scan
+
+
+def topic_pieces(
+    text: str, content: Sequence[ContentTerm], states: TokenStates
+) -> TopicPieces | None:
+    """The word pieces of a query that belong to a content word; None where there is none.
+
+    Without places no piece belongs to any.
+
+    A piece belongs to the terms whose words it lies in: to an identifier as a whole and to the part
+    of it. Special pieces and punctuation belong to none.
+
+    Args:
+        content: of the text.
+    """
+    numbers = struct.unpack(f"<{len(states.places) // 4}I", states.places)
+    places = list(zip(numbers[::2], numbers[1::2], strict=True))
+    size = len(states.states) // max(1, len(places))
+    kept, terms = list[bytes](), list[list[int]]()
+    for at, (start, end) in enumerate(places):
+        if not any(map(str.isalnum, text[start:end])):
+            continue
+        own = [n for n, one in enumerate(content) if start < one.end and one.start < end]
+        if own:
+            kept.append(states.states[at * size : (at + 1) * size])
+            terms.append(own)
+    return (b"".join(kept), terms) if kept else None
 
 
 def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | None, bool]]:

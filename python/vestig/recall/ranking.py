@@ -1,5 +1,5 @@
-"""The ranking of a configuration, as the core takes it, made once for each; and its two stages about
-the best few, a cross-encoder's scores and the newest version first.
+"""The ranking of a configuration, as the core takes it, made once for each; and its two stages that
+look at the best few: a cross-encoder's scores, and the newest version first.
 
 What a later memory says of the same takes the place of what an earlier one says, unless the
 question asks about the past. Only the best few change places among each other, so that every list

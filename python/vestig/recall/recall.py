@@ -1,16 +1,18 @@
 """Recall: request → query → scan → result, with one embedding, one crossing into the core and one
-read of the ledger."""
+read of the ledger. Many queries share one batch of the embedder, one state and one pass over the
+arrays."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, RecallResult
+from vestig.arguments import listed
 from vestig.calls.queries import RecallRequest
 from vestig.changes import AccessTouch
 from vestig.config import Config
@@ -18,7 +20,7 @@ from vestig.config.weights import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
-from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
+from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
 from vestig.recall.ranking import ranking_of, read_with_scores
 from vestig.recall.request import Request
 from vestig.recall.scan import APPROXIMATE, scanner
@@ -30,7 +32,14 @@ from vestig.session.transaction import ahead_notice
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry.spans import current_trace, span
 from vestig.times import from_us
-from vestig.types import Degradation
+from vestig.types import Degradation, ItemError
+
+QUERIES_MAX: Final = 1_000
+# Stands for a query while the other arguments are checked.
+_ANY_QUERY: Final = "-"
+
+
+_FieldsAndTimes = tuple[dict[str, Any], dict[str, float]]
 
 
 class OneRecall:
@@ -53,7 +62,7 @@ class OneRecall:
         trace = current_trace()
         assert trace is not None, "recall is an operation"
         before = len(trace)
-        ((vector, states),) = embedded_queries([self])
+        ((vector, states),) = _embedded_queries([self])
         embedded = time.perf_counter()
         with span("analyse"):
             query = self.analyse(vector, states)
@@ -232,7 +241,7 @@ class OneRecall:
         return tuple(found)
 
 
-def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, TokenStates | None]]:
+def _embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, TokenStates | None]]:
     """Of calls with one configuration, the vector of each query and states of its word pieces, from
     one batch; without any, words alone can still rank (`partial_backend`).
 
@@ -351,7 +360,7 @@ def _least_confidence(session: Session, config: Config, request: Request) -> Req
     )
 
 
-def checked_config(
+def _checked_config(
     session: Session, overrides: Mapping[str, Any] | None, profile: str | None
 ) -> Config:
     """The configuration of a call.
@@ -364,7 +373,7 @@ def checked_config(
     return config
 
 
-def checked_request(
+def _checked_request(
     session: Session, config: Config, arguments: RecallRequest, now_us: int
 ) -> Request:
     """The arguments checked under a configuration, with what it gives in their place.
@@ -381,9 +390,118 @@ def recall(
     arguments: RecallRequest,
 ) -> RecallResult:
     """The memories that answer a question."""
-    config = checked_config(session, arguments.config, arguments.profile)
-    request = checked_request(session, config, arguments, session.now_us())
+    config = _checked_config(session, arguments.config, arguments.profile)
+    request = _checked_request(session, config, arguments, session.now_us())
     with session.operation("recall"):
         result = OneRecall(session, config, request).run()
         session.metrics.add("vestig_queries_total", source="recall")
         return result
+
+
+def recall_many(
+    session: Session,
+    queries: object,
+    arguments: RecallRequest,
+) -> list[RecallResult | ItemError]:
+    """The result of each query, as its own recall gives it; an entry in the place of a query that
+    is none.
+
+    Args:
+        arguments: those of all queries, without a query.
+
+    Raises:
+        ValidationError: a wrong argument of all.
+    """
+    texts = listed(queries)
+    if not isinstance(texts, (list, tuple)):
+        raise ValidationError("queries", type(queries).__name__, "a list of questions")
+    if len(texts) > QUERIES_MAX:
+        raise ValidationError("queries", f"{len(texts)} queries", f"at most {QUERIES_MAX} queries")
+    config = _checked_config(session, arguments.config, arguments.profile)
+    now_us = session.now_us()
+    _checked_request(session, config, _with_query(arguments, _ANY_QUERY), now_us)
+    found: list[RecallResult | ItemError | OneRecall] = []
+    for index, text in enumerate(texts):
+        try:
+            request = _checked_request(session, config, _with_query(arguments, text), now_us)
+        except ValidationError as error:
+            found.append(ItemError(index=index, code=error.code, message=str(error)))
+        else:
+            found.append(OneRecall(session, config, request))
+    calls = [one for one in found if isinstance(one, OneRecall)]
+    with session.operation("recall_many"):
+        results = iter(_Batch(session, calls).results() if calls else ())
+        session.metrics.add("vestig_queries_total", len(calls), source="recall")
+        return [next(results) if isinstance(one, OneRecall) else one for one in found]
+
+
+def _with_query(arguments: RecallRequest, query: object) -> RecallRequest:
+    return msgspec.structs.replace(arguments, query=query)
+
+
+class _Batch:
+    """Calls with all but their text in common."""
+
+    def __init__(self, session: Session, calls: Sequence[OneRecall]) -> None:
+        self.session = session
+        self.calls = calls
+
+    def results(self) -> list[RecallResult]:
+        """Of each call. What is done for all together counts the same part for each."""
+        started = time.perf_counter()
+        vectors = _embedded_queries(self.calls)
+        embed_ms = self.part_ms(started)
+        mark = time.perf_counter()
+        queries = [
+            call.analyse(vector, pieces)
+            for call, (vector, pieces) in zip(self.calls, vectors, strict=True)
+        ]
+        analyse_ms = self.part_ms(mark)
+        found, scan_ms = self.read_at_one_state(queries)
+        results = []
+        for call, (fields, spent) in zip(self.calls, found, strict=True):
+            timings = {
+                "embed": embed_ms,
+                "analyse": analyse_ms + spent.pop("analyse"),
+                "score": scan_ms + spent.pop("score"),
+                **spent,
+            }
+            timings["total"] = sum(timings.values())
+            results.append(call.result(fields, timings))
+        return results
+
+    def part_ms(self, since: float) -> float:
+        """The part of one call in the time since."""
+        return 1e3 * (time.perf_counter() - since) / len(self.calls)
+
+    def read_at_one_state(self, queries: Sequence[Query]) -> tuple[list[_FieldsAndTimes], float]:
+        """Return what each call found, with the scores of a reranker where it needs them; and the
+        milliseconds of the scans for each."""
+
+        def read(view: LedgerView) -> tuple[list[_FieldsAndTimes], float]:
+            started = time.perf_counter()
+            bounds = [
+                call.bound(view, query) for call, query in zip(self.calls, queries, strict=True)
+            ]
+            analyse_ms = self.part_ms(started)
+            started = time.perf_counter()
+            self.scan(bounds)
+            scan_ms = self.part_ms(started)
+            found = []
+            for call, bound in zip(self.calls, bounds, strict=True):
+                started = time.perf_counter()
+                fields, spent = call.found(bound, analyse_ms)
+                took_ms = 1e3 * (time.perf_counter() - started)
+                spent["score"] = took_ms - sum(spent.values()) + analyse_ms
+                found.append((fields, spent))
+            return found, scan_ms
+
+        timeout_s = self.calls[0].config.settings.reranker.timeout_s
+        return read_with_scores(self.session, read, timeout_s)
+
+    def scan(self, bounds: Sequence[BoundQuery]) -> None:
+        """The scans of all queries together, where each is an exact one of its query alone."""
+        request, ranking = self.calls[0].request, bounds[0].query.ranking
+        alone = ranking.core_for_reranking is not None or bool(request.expect)
+        if not alone and all(bound.is_exact for bound in bounds):
+            scan_together(bounds)
