@@ -169,7 +169,6 @@ PURE = frozenset(
         "memories/decay.py",
         "recall/context/block.py",
         "recall/context/dates.py",
-        "recall/context/neighbours.py",
         "recall/request.py",
         "recall/layouts.py",
         "recall/reason.py",

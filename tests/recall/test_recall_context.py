@@ -98,7 +98,7 @@ def test_neighbours_pass_every_filter(
     opener: Opener, monkeypatch: pytest.MonkeyPatch, looked_up_max: int
 ) -> None:
     """However their sessions are read: memory by memory, or around the results."""
-    monkeypatch.setattr("vestig.recall.context.turns._LOOKED_UP_MAX", looked_up_max)
+    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", looked_up_max)
     store = opener(embedder=Counting())
     ids = talk(store, source="chat", tags=["a"])
     first = store.commit(TALK[0][1], author="Eve", session_id="s-2", sequence=0, scope="x")
@@ -189,7 +189,7 @@ def test_long_sessions_are_read_around_the_results(
     }
     arguments: dict[str, Any] = {"limit": 3, "authors": ["Ann", "Ben"], "budget": 5000}
     plain = context(store, **arguments)
-    monkeypatch.setattr("vestig.recall.context.turns._LOOKED_UP_MAX", 0)
+    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", 0)
     for one in (
         context(store, **arguments),
         context(store, **{**arguments, "ids": list(ids.values())}),

@@ -199,7 +199,7 @@ def _questions_before(
     if not replies:
         return {}
     # imported here: few results are replies
-    from vestig.recall.context.turns import questions_before
+    from vestig.recall.context.entries import questions_before
 
     return questions_before(bound, replies)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scan_rows import memory
-from vestig.recall.context.neighbours import Sessions, neighbours_of
+from vestig.recall.context.entries import Sessions, neighbours_of
 from vestig.types import Memory, OriginType
 
 

@@ -1,26 +1,157 @@
-"""The context block of a recall: the neighbours of the results, and which of them say the same."""
+"""The context block of a recall: the turns beside its results, and which memories say the same.
+
+Half of the turns that a question wants and that are no results lie at most two turns from one that
+is: the answer after a question, the question before an answer, what was said just before. They fill
+what the results leave of a budget.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal
 
 import msgspec
 
 from vestig.answers import ContextBlock
 from vestig.commit.canonical_form import CanonicalForm, is_same_statement
 from vestig.commit.near_duplicates import stored_form
-from vestig.ids import id_bytes
+from vestig.ids import id_bytes, id_text, split_ids
+from vestig.language.words import asks
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import ScanRow
 from vestig.recall.context.block import Entry, block
-from vestig.recall.context.neighbours import neighbours_of
 from vestig.recall.context.short_forms import measure, short_ids
-from vestig.recall.context.turns import sessions_of, turns_around
 from vestig.recall.query import BoundQuery
 from vestig.session.session import Session
 from vestig.times import from_us
-from vestig.types import Kind, Memory
+from vestig.types import Kind, Memory, OriginType
+
+# Places in the session that count, from the result's own, the nearest first.
+OFFSETS: Final = (-1, 1, -2, 2)
+_CHATS: Final = (OriginType.CHAT_PEER, OriginType.CHAT_AGENT)
+# So many memories are looked up one by one; longer sessions are read around the results.
+_LOOKED_UP_MAX: Final = 2_000
+_REACH: Final = 32
+_SEQUENCE_MAX: Final = 2**63 - 1
+_SPANS_MAX: Final = 200
+
+
+class Sessions:
+    """Where eligible memories stand: the rank of their sequence among those of their session. Parts
+    of one text share a place; what has no session or no sequence has none.
+
+    Args:
+        places: id → (scope, session, sequence).
+
+    Example:
+        >>> sessions = Sessions({"a": (None, "s", 4), "b": (None, "s", 7), "c": (None, None, 1)})
+        >>> sessions.at("a", 1), sessions.at("b", 1), sessions.at("c", 0)
+        (('b',), (), ())
+    """
+
+    def __init__(self, places: Mapping[str, tuple[str | None, str | None, int | None]]) -> None:
+        by_session: dict[tuple[str | None, str], dict[int, list[str]]] = {}
+        for id, (scope, session, sequence) in places.items():
+            if session is not None and sequence is not None:
+                by_session.setdefault((scope, session), {}).setdefault(sequence, []).append(id)
+        self._where: dict[str, tuple[tuple[str | None, str], int]] = {}
+        self._at: dict[tuple[tuple[str | None, str], int], tuple[str, ...]] = {}
+        for key, rows in by_session.items():
+            for place, sequence in enumerate(sorted(rows)):
+                ids = tuple(sorted(rows[sequence]))
+                self._at[key, place] = ids
+                self._where.update(dict.fromkeys(ids, (key, place)))
+
+    def at(self, id: str, offset: int) -> tuple[str, ...]:
+        """Ids at the place that many after the memory's own."""
+        where = self._where.get(id)
+        return () if where is None else self._at.get((where[0], where[1] + offset), ())
+
+    def whole(self, id: str) -> bool:
+        """Return whether something stands at every place that the rules look at beside this one."""
+        return all(self.at(id, offset) for offset in OFFSETS)
+
+    def around(self, ids: Iterable[str]) -> list[str]:
+        """Ids of everything that the rules look at beside these, each once."""
+        found = (near for id in ids for offset in OFFSETS for near in self.at(id, offset))
+        return list(dict.fromkeys(found))
+
+
+def neighbours_of(results: Sequence[Memory], sessions: Sessions) -> list[str]:
+    """Ids of the turns beside the results that are turns of a chat, each once: those directly
+    beside the best one first, then those of the others, then those one further.
+
+    Args:
+        results: best first.
+    """
+    own = {one.id for one in results}
+    chats = [one.id for one in results if one.origin_type in _CHATS]
+    found = (
+        near
+        for offsets in (OFFSETS[:2], OFFSETS[2:])
+        for id in chats
+        for offset in offsets
+        for near in sessions.at(id, offset)
+    )
+    return [id for id in dict.fromkeys(found) if id not in own]
+
+
+def sessions_of(bound: BoundQuery, results: Sequence[Memory]) -> Sessions:
+    """The sessions of the results, only the memories that pass the filters of the call; of long
+    sessions no more than what lies around the results."""
+    placed = {
+        one.id: one.sequence
+        for one in results
+        if one.session_id is not None and one.sequence is not None
+    }
+    names = sorted({str(one.session_id) for one in results if one.id in placed})
+    if not names:
+        return Sessions({})
+    namespace, view = bound.request.namespace, bound.view
+    eligible = set(split_ids(bound.eligible({**bound.filter(), "session_ids": names})))
+    if len(eligible) <= _LOOKED_UP_MAX:
+        ids = [id_text("mem", raw) for raw in eligible]
+        return Sessions(view.places(namespace, ids))
+    reaches = (_REACH, _SEQUENCE_MAX)
+    for reach in reaches:
+        turns = view.turns(namespace, names, _spans(placed.values(), reach))
+        sessions = Sessions({id: at for id, at in turns.items() if id_bytes(id) in eligible})
+        if all(map(sessions.whole, placed)):
+            break
+    return sessions
+
+
+def _spans(sequences: Iterable[int], reach: int) -> list[tuple[int, int]]:
+    """The sequences at most `reach` from one of these, as few spans."""
+    spans = list[tuple[int, int]]()
+    for sequence in sorted(sequences):
+        low, high = max(0, sequence - reach), min(_SEQUENCE_MAX, sequence + reach)
+        if spans and (low <= spans[-1][1] or len(spans) == _SPANS_MAX):
+            spans[-1] = (spans[-1][0], high)
+        else:
+            spans.append((low, high))
+    return spans
+
+
+def turns_around(
+    bound: BoundQuery, sessions: Sessions, results: Sequence[Memory]
+) -> dict[str, Memory]:
+    """The memories around these, by id."""
+    near = sessions.around(one.id for one in results)
+    namespace = bound.request.namespace
+    return {memory.id: memory for memory in bound.view.memories(namespace, near)} if near else {}
+
+
+def questions_before(bound: BoundQuery, replies: Sequence[Memory]) -> dict[str, str]:
+    """Of memories that reply to a question, id → its text, of those that have a session."""
+    sessions = sessions_of(bound, replies)
+    turns = turns_around(bound, sessions, replies)
+    found = dict[str, str]()
+    for reply in replies:
+        for id in sessions.at(reply.id, -1):
+            if id in turns and asks(turns[id].content):
+                found[reply.id] = turns[id].content
+    return found
 
 
 def context_block(
@@ -94,9 +225,6 @@ def _versions(rows: Sequence[ScanRow]) -> dict[str, Literal["newest", "older"]]:
     return found | dict.fromkeys(older, "older")
 
 
-# --- neighbours ---------------------------------------------------------------------------------
-
-
 def _similar_enough(bound: BoundQuery, near: list[str]) -> list[str]:
     """Those that pass `min_similarity` too, which only a scan judges."""
     if not near or bound.request.filter.columns.get("min_similarity") is None:
@@ -105,9 +233,6 @@ def _similar_enough(bound: BoundQuery, near: list[str]) -> list[str]:
     scan = exact.scan(watch=b"".join(map(id_bytes, near)))
     passed = {row.memory_id for row in (*scan.rows, *scan.watched)}
     return [id for id in near if id in passed]
-
-
-# --- texts that say the same ---------------------------------------------------------------------
 
 
 def _twins(bound: BoundQuery, entries: Sequence[Entry]) -> frozenset[frozenset[str]]:
