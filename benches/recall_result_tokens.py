@@ -17,7 +17,7 @@ from benchmark_store import BenchmarkStore
 from vestig.config import Settings
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.cached_embedder import cached_embedder
-from vestig.recall.context.short_forms import measure
+from vestig.recall.context.budget import measure
 from vestig.registry import make_embedder
 from vestig.surfaces.mcp.answers import OpenStore
 from vestig.surfaces.mcp.tools import TOOLS

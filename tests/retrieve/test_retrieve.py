@@ -12,7 +12,7 @@ import pytest
 from conversations import FACTS, opened, said
 from msgspec import UNSET
 
-from vestig.recall.context.short_forms import measure
+from vestig.recall.context.budget import measure
 from vestig.testing import FailingEmbedder, HashingEmbedder
 
 QUESTION = said("I met Grace yesterday.", "Which developer maintains the billing service?")

@@ -15,7 +15,7 @@ import pytest
 import vestig
 from vestig.errors import ValidationError
 from vestig.ids import NewIds, new_id
-from vestig.recall.context.short_forms import measure
+from vestig.recall.context.budget import measure
 from vestig.retrieve.retrieve import Retrieved
 from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore

@@ -15,8 +15,7 @@ from msgspec import UNSET
 from vestig.calls.queries import RetrieveRequest
 from vestig.config import Config
 from vestig.recall.context.block import Measure
-from vestig.recall.context.shares import fitting_text
-from vestig.recall.context.short_forms import measure
+from vestig.recall.context.budget import fitting_text, measure
 from vestig.recall.request import QUERY_CHARS_MAX
 from vestig.retrieve.calls import Calls, Deadline, ModelSteps, cleaned_queries
 from vestig.retrieve.confidence import (

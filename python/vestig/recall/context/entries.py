@@ -20,7 +20,7 @@ from vestig.language.words import asks
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import ScanRow
 from vestig.recall.context.block import Entry, block
-from vestig.recall.context.short_forms import measure, short_ids
+from vestig.recall.context.budget import measure, short_ids
 from vestig.recall.query import BoundQuery
 from vestig.session.session import Session
 from vestig.times import from_us

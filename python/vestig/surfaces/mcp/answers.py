@@ -33,9 +33,8 @@ from vestig.language.text_forms import one_line
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import as_known, flags_of
 from vestig.recall.context.block import ESTIMATE, Entry, Measure, clean, limits, on_line
+from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.context.dates import day_of
-from vestig.recall.context.shares import fitting_text, shared_block
-from vestig.recall.context.short_forms import measure, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
 from vestig.recall.reason import contribution
 from vestig.results import MemoryDetail

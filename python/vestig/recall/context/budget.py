@@ -1,4 +1,5 @@
-"""A block in which long texts share the budget: the best results all have some of their text.
+"""The budget of a text for an agent: how many tokens it has, short ids, and long texts that share what
+there is, so that the best results all have some of their text.
 
 A text that does not fit its share is cut where a sentence or a word ends, and says how the whole of
 it is shown.
@@ -15,8 +16,20 @@ from typing import Final
 import msgspec
 
 from vestig.answers import ContextBlock
+from vestig.ids import PREFIX_CHARS_MIN
 from vestig.lazy_pattern import lazy_pattern
-from vestig.recall.context.block import FURTHER_LINE, Entry, Measure, block, clean
+from vestig.ports import PieceCounter
+from vestig.recall.context.block import (
+    ESTIMATE,
+    FURTHER_LINE,
+    Entry,
+    Measure,
+    block,
+    clean,
+    estimate,
+)
+from vestig.session.session import Session
+from vestig.store.records.reads import LedgerView
 
 # So many of the best results have a share each; what these leave goes to the others.
 _BEST: Final = 5
@@ -29,6 +42,9 @@ _UNBOUNDED: Final = 2**40
 _STEP: Final = 4
 _WORD: Final = lazy_pattern(r"\S+")
 _SENTENCE_END: Final = lazy_pattern(r"[.!?…。！？][\"'”’)\]]*$")  # noqa: RUF001
+# More ids than this that begin with the same eight characters do not occur by chance.
+_ALIKE_MAX: Final = 1_000
+_LONG_WORD: Final = lazy_pattern(r"[^\s!-/:-@\[-`{-~]{101,}")
 
 Count = Callable[[str], int]
 
@@ -169,3 +185,38 @@ def fitting_text(text: str, share: int, mark: str, count: Count) -> str:
             break
     shown = text[:end] + (f" {mark}" if _SENTENCE_END.search(text[:end]) else mark)
     return shown if count(shown) <= share else text[: ends[fitting - 1]] + mark
+
+
+def short_ids(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str, str]:
+    """Id → its first characters without `mem_`: eight, more where the namespace has another memory
+    that begins so. Every call that takes ids of memories takes these."""
+    short = dict[str, str]()
+    for id in ids:
+        body = id.removeprefix("mem_")
+        short[id] = body[:PREFIX_CHARS_MIN]
+        alike = view.ids_with_prefix(namespace, f"mem_{short[id]}", _ALIKE_MAX)
+        others = [other.removeprefix("mem_") for other in alike if other != id]
+        if others:
+            short[id] = body[: 1 + max(_common_chars(body, other) for other in others)]
+    return short
+
+
+def _common_chars(one: str, other: str) -> int:
+    """How many characters two ids have in common at their beginning."""
+    return next(place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+
+
+def measure(session: Session, budget: int) -> Measure:
+    """Word pieces of the store's embedder where it counts them, else an estimate. A word of more
+    than 100 characters, one unknown piece to it, counts as estimated."""
+    embedder = session.embedder
+    if not isinstance(embedder, PieceCounter) or embedder.count_pieces("") is None:
+        return Measure(count=estimate, counted_by=ESTIMATE, budget=budget)
+
+    def pieces(text: str) -> int:
+        count = embedder.count_pieces(text)
+        if count is None:
+            return estimate(text)
+        return count + sum(estimate(word) - 1 for word in _LONG_WORD.findall(text))
+
+    return Measure(count=pieces, counted_by=embedder.model, budget=budget)
