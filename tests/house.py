@@ -165,7 +165,6 @@ PURE = frozenset(
         "exchange/passages.py",
         "graph/search_request.py",
         "graph/search_result.py",
-        "graph/search_scores.py",
         "memories/decay.py",
         "recall/context/block.py",
         "recall/context/dates.py",

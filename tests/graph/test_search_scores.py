@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.graph.search_scores import (
+from vestig.graph.search_result import (
     Candidate,
     Loaded,
     best_stored,

@@ -13,9 +13,22 @@ from vestig.calls.queries import SearchRequest
 from vestig.changes import AccessTouch
 from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError
-from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, plan
-from vestig.graph.search_result import SearchHit, SearchResult
+from vestig.graph.search_result import (
+    ENTITY,
+    MEMORY,
+    SCALES,
+    Candidate,
+    Loaded,
+    Ranked,
+    SearchHit,
+    SearchResult,
+    best_stored,
+    fetch_size,
+    graph_candidates,
+    hybrid_candidates,
+    vector_candidates,
+)
 from vestig.graph.start_nodes import node_id, skipped
 from vestig.ids import id_bytes
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
@@ -69,9 +82,7 @@ class _Search:
         self.nodes = NodeScan(core, view.seq, chosen)
         fetch = self.candidates()
         with span("rank") as counts:
-            taken, gone = scores.best_stored(
-                fetch, self.load, self.distinct, self.plan.limit, self.floor
-            )
+            taken, gone = best_stored(fetch, self.load, self.distinct, self.plan.limit, self.floor)
             covered = self.memory_ids(taken)
             self.repeats = self.repeats_of(taken)
             counts.update(returned=len(taken), stale=gone)
@@ -79,7 +90,7 @@ class _Search:
             results=tuple(self.hit(item, covered) for item in taken),
             query=self.plan.query,
             type=self.plan.type,
-            score_scale=scores.SCALES[self.plan.type],
+            score_scale=SCALES[self.plan.type],
             decayed=self.plan.decay,
             namespace=self.plan.namespace,
             seq=view.seq,
@@ -110,13 +121,13 @@ class _Search:
 
     # --- candidates ----------------------------------------------------------------------------
 
-    def candidates(self) -> Callable[[int], Sequence[scores.Candidate]]:
+    def candidates(self) -> Callable[[int], Sequence[Candidate]]:
         """A function that gives the n best candidates."""
         if self.plan.type == "vector":
-            return lambda count: scores.vector_candidates(self.near(count))
+            return lambda count: vector_candidates(self.near(count))
         seeds = self.seeds()
         if self.plan.type == "graph":
-            found = scores.graph_candidates(self.reach([id for id, _ in seeds])) if seeds else []
+            found = graph_candidates(self.reach([id for id, _ in seeds])) if seeds else []
         else:
             found = self.both(seeds)
         return lambda count: found[:count]
@@ -144,31 +155,31 @@ class _Search:
             self.warnings.append(f"{id} has more than {DEGREE_MAX} neighbours: not expanded")
         return reached
 
-    def both(self, seeds: Sequence[tuple[str, str]]) -> list[scores.Candidate]:
+    def both(self, seeds: Sequence[tuple[str, str]]) -> list[Candidate]:
         """Vector hits with what lies around them."""
-        hits = [] if self.vector is None else self.near(scores.fetch_size(self.plan.limit))
+        hits = [] if self.vector is None else self.near(fetch_size(self.plan.limit))
         origins = dict.fromkeys([*(id for id, _, _ in hits), *(id for id, _ in seeds)])
         reached = self.reach([*origins], others=True) if self.plan.depth and origins else []
-        wanted = {scores.MEMORY: self.plan.memories, scores.ENTITY: self.plan.entities}
-        return scores.hybrid_candidates(hits, reached, [seed for seed in seeds if wanted[seed[1]]])
+        wanted = {MEMORY: self.plan.memories, ENTITY: self.plan.entities}
+        return hybrid_candidates(hits, reached, [seed for seed in seeds if wanted[seed[1]]])
 
     # --- nodes ---------------------------------------------------------------------------------
 
-    def load(self, candidates: Sequence[scores.Candidate]) -> Mapping[str, scores.Loaded]:
+    def load(self, candidates: Sequence[Candidate]) -> Mapping[str, Loaded]:
         """The nodes that the ledger holds, as known at K, each with what fading leaves of it."""
         found: dict[str, Any] = {}
         space = self.plan.namespace
-        ids = [one.id for one in candidates if one.kind == scores.MEMORY]
+        ids = [one.id for one in candidates if one.kind == MEMORY]
         if ids:
             memories = as_known(self.view, space, self.view.memories(space, ids), self.plan.moments)
             found.update({memory.id: memory for memory in memories})
-        ids = [one.id for one in candidates if one.kind == scores.ENTITY]
+        ids = [one.id for one in candidates if one.kind == ENTITY]
         if ids:
             found.update({entity.id: entity for entity in self.view.entities(space, ids)})
         factors = self.factors(found) if self.plan.decay else dict.fromkeys(found, 1.0)
-        return {id: scores.Loaded(node=node, factor=factors[id]) for id, node in found.items()}
+        return {id: Loaded(node=node, factor=factors[id]) for id, node in found.items()}
 
-    def distinct(self, ranked: list[scores.Ranked]) -> list[scores.Ranked]:
+    def distinct(self, ranked: list[Ranked]) -> list[Ranked]:
         """The best one of each text, as known at K."""
         ids = [id_bytes(one.candidate.id) for one in ranked]
         memories = [id for id, one in zip(ids, ranked, strict=True) if isinstance(one.node, Memory)]
@@ -192,13 +203,13 @@ class _Search:
                 factors[id] = memory_factor(node, now, self.rules)
         return factors
 
-    def memory_ids(self, taken: Sequence[scores.Ranked]) -> dict[str, tuple[str, ...]]:
+    def memory_ids(self, taken: Sequence[Ranked]) -> dict[str, tuple[str, ...]]:
         """Hit → the memories behind it, newest first; one look-up per kind for all."""
         if not self.plan.memory_ids:
             return {}
         space = self.plan.namespace
-        entities = [one.candidate.id for one in taken if one.candidate.kind == scores.ENTITY]
-        memories = [one.candidate.id for one in taken if one.candidate.kind == scores.MEMORY]
+        entities = [one.candidate.id for one in taken if one.candidate.kind == ENTITY]
+        memories = [one.candidate.id for one in taken if one.candidate.kind == MEMORY]
         mentioning = self.view.mentioning(space, entities) if entities else {}
         covering = self.view.summaries_of(space, memories) if memories else {}
         covered = {id: tuple(mentioning.get(id, ())) for id in entities}
@@ -206,12 +217,10 @@ class _Search:
         covered.update({id: (*covering.get(id, ()), id) for id in memories})
         return covered
 
-    def repeats_of(
-        self, taken: Sequence[scores.Ranked]
-    ) -> Mapping[str, tuple[tuple[Repeat, ...], int]]:
+    def repeats_of(self, taken: Sequence[Ranked]) -> Mapping[str, tuple[tuple[Repeat, ...], int]]:
         """Hit → the other memories of its text, and how many are not named."""
         space, at = self.plan.namespace, self.plan.moments.known_at_us
-        ids = [one.candidate.id for one in taken if one.candidate.kind == scores.MEMORY]
+        ids = [one.candidate.id for one in taken if one.candidate.kind == MEMORY]
         return repeats_of(
             self.session,
             self.view,
@@ -221,7 +230,7 @@ class _Search:
             lambda: resolved(self.view, self.core, self.plan.filter),
         )
 
-    def hit(self, item: scores.Ranked, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
+    def hit(self, item: Ranked, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
         """One line of the list."""
         one = item.candidate
         repeats, more = self.repeats.get(one.id, ((), 0))
@@ -242,8 +251,8 @@ class _Search:
     def touched(self, result: SearchResult) -> SearchResult:
         """Counts the access of what is returned; a busy store drops it with a warning."""
         touch = AccessTouch(
-            memory_ids=tuple(hit.id for hit in result if hit.kind == scores.MEMORY),
-            entity_ids=tuple(hit.id for hit in result if hit.kind == scores.ENTITY),
+            memory_ids=tuple(hit.id for hit in result if hit.kind == MEMORY),
+            entity_ids=tuple(hit.id for hit in result if hit.kind == ENTITY),
             accessed_us=self.session.now_us(),
         )
         try:

@@ -1,5 +1,5 @@
-"""The budget of a text for an agent: how many tokens it has, short ids, and long texts that share what
-there is, so that the best results all have some of their text.
+"""The budget of a text for an agent: how many tokens it has, short ids, and long texts that share
+it, so that the best results all have some of their text.
 
 A text that does not fit its share is cut where a sentence or a word ends, and says how the whole of
 it is shown.
