@@ -163,7 +163,6 @@ PURE = frozenset(
         "exchange/inputs.py",
         "exchange/json_values.py",
         "exchange/passages.py",
-        "graph/search_request.py",
         "graph/search_result.py",
         "memories/decay.py",
         "recall/context/block.py",

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from vestig.graph.backfill import BackfillReport
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
-    from vestig.graph.expand import Expansion, ViaEntities, ViaRelated
-    from vestig.graph.neighbourhood import Neighbourhood
+    from vestig.graph.neighbourhood import Expansion, Neighbourhood, ViaEntities, ViaRelated
     from vestig.graph.search_result import SearchResult
     from vestig.ports import Progress
 
@@ -508,9 +507,9 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(ExpandRequest, given(locals()))
-        from vestig.graph import expand
+        from vestig.graph.neighbourhood import via_entities
 
-        return expand.via_entities(self._session, asked)
+        return via_entities(self._session, asked)
 
     def expand_via_related(
         self,
@@ -531,9 +530,9 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(ExpandRequest, given(locals()))
-        from vestig.graph import expand
+        from vestig.graph.neighbourhood import via_related
 
-        return expand.via_related(self._session, asked)
+        return via_related(self._session, asked)
 
     def expand_with_graph(
         self,
@@ -554,6 +553,6 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(ExpandBothRequest, given(locals()))
-        from vestig.graph import expand
+        from vestig.graph.neighbourhood import via_both
 
-        return expand.via_both(self._session, asked)
+        return via_both(self._session, asked)

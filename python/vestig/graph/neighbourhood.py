@@ -1,4 +1,5 @@
-"""The neighbourhood of nodes: what is nearest to them by links, and the links between all of it."""
+"""Surroundings of nodes: the nodes that a call names as a start, the nearest by links with the links
+between all of them, and memories one hop away, by the entities they share and by RELATED edges."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from vestig.calls.filter import NO_FILTER
-from vestig.calls.graph import NeighbourhoodRequest
+from vestig.calls.graph import ExpandBothRequest, ExpandRequest, NeighbourhoodRequest
 from vestig.filters import Moments, filter_parts, moments
-from vestig.graph.start_nodes import node_id, skipped
+from vestig.ids import is_full_id, memory_id_text
 from vestig.results import SequenceResult
+from vestig.session import nodes
+from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.session.filter_ids import resolved
 from vestig.session.nodes import node_labels
 from vestig.session.session import Session
@@ -17,14 +20,42 @@ from vestig.session.transaction import ahead_notice
 from vestig.store.projection.scan_objects import DEGREE_MAX, NodeScan
 from vestig.store.records import graph_rows
 from vestig.store.records.reads import LedgerView
-from vestig.types import Degradation, Edge, _Value
+from vestig.types import Degradation, Edge, EdgeType, Memory, Status, _Value
 
+# What a warning repeats of a name.
+_NAME_CHARS_MAX: Final = 80
 # id → (kind, depth), from the core's walk
 _Reached = Mapping[str, tuple[str, int]]
 # Fields of an edge in JSON.
 _SHOWN: Final = ("id", "from_id", "to_id", "edge_type", "relation", "weight", "confidence")
 # node → neighbour → weight
 _Weights = Mapping[str, Mapping[str, float]]
+
+
+def node_id(
+    view: LedgerView, core: Any, namespace: str, text: str, known_at_us: int, *, field: str
+) -> str | None:
+    """The full id of a memory by its id, of an entity by id or name, at least 8 characters of an
+    id; a merged entity is what it was merged into. None: unknown.
+
+    Raises:
+        ValidationError: several nodes have the name, or ids that begin so.
+    """
+    memory = memory_id_text(text)
+    if memory is not None and (found := view.ids_with_prefix(namespace, memory)):
+        return nodes.unambiguous_id(found, field, text)
+    if is_entity_id(text):
+        full = nodes.entity_with_prefix(view, namespace, text, field)
+        one = None if full is None else nodes.following_merges(view, namespace, [full])[full]
+    else:
+        ids = ids_with_name(view, core, namespace, text, known_at_us)
+        one = only_entity(view, namespace, ids, field, text)
+    return None if one is None else one.id
+
+
+def skipped(text: str) -> str:
+    """The warning about a node that takes no part."""
+    return f"{text[:_NAME_CHARS_MAX]} was skipped: unknown here, or not eligible"
 
 
 class NeighbourhoodNode(_Value, frozen=True, kw_only=True, gc=False):
@@ -179,3 +210,136 @@ def neighbourhood(session: Session, asked: NeighbourhoodRequest) -> Neighbourhoo
         result = session.keeper.run(call.read)
         session.metrics.degraded(result.degraded)
         return result
+
+
+class ViaEntities(_Value, frozen=True, kw_only=True):
+    """A memory that shares entities with the given ones; the score counts them."""
+
+    memory: Memory
+    retrieval_reason: str = "graph_expansion_entity"
+    shared_entities: tuple[str, ...]
+    expansion_score: int
+
+
+class ViaRelated(_Value, frozen=True, kw_only=True):
+    """A memory with a RELATED edge to one of the given ones; the best edge's weight."""
+
+    memory: Memory
+    retrieval_reason: str = "graph_expansion_related"
+    similarity_score: float
+    source_memory_id: str
+
+
+class Expansion(_Value, frozen=True, kw_only=True):
+    """Both ways of `expand_with_graph`."""
+
+    via_entities: tuple[ViaEntities, ...]
+    via_related: tuple[ViaRelated, ...]
+
+
+def _known(view: LedgerView, space: str, ids: Sequence[str], expired: bool) -> list[str]:
+    """Full ids of the memories given, once each; unknown and hidden ones are skipped."""
+    full: list[str] = []
+    for id in ids:
+        if is_full_id(id, "mem"):
+            full.append(id)
+        elif found := nodes.unambiguous_id(view.ids_with_prefix(space, id), "ids", id):
+            full.append(found)
+    return [*_visible(view, space, list(dict.fromkeys(full)), expired)]
+
+
+def _seen(memory: Memory, expired: bool) -> bool:
+    """Archived memories are hidden from ordinary reads; expired ones unless asked for."""
+    return memory.status is Status.ACTIVE or (expired and memory.t_expired is not None)
+
+
+def _visible(view: LedgerView, space: str, ids: Sequence[str], expired: bool) -> dict[str, Memory]:
+    found = view.memories(space, ids) if ids else []
+    return {memory.id: memory for memory in found if _seen(memory, expired)}
+
+
+def _confident(confidence: float | None, least: float) -> bool:
+    return confidence is None or confidence >= least
+
+
+def _sharing(view: LedgerView, space: str, given: list[str], least: float) -> dict[str, set[str]]:
+    """Other memory → the entities that it shares with the given ones."""
+    mentioned = [one for one in view.mentions(space, given) if _confident(one.confidence, least)]
+    ids = list(dict.fromkeys(one.entity_id for one in mentioned))
+    shared: dict[str, set[str]] = {}
+    inputs = set(given)
+    for entity_id in ids:
+        for edge in view.edges(space, entity_id, EdgeType.MENTIONS):
+            if edge.from_id not in inputs and _confident(edge.confidence, least):
+                shared.setdefault(edge.from_id, set()).add(entity_id)
+    return shared
+
+
+def via_entities(session: Session, asked: ExpandRequest) -> list[ViaEntities]:
+    """Memories that mention the same entities, most shared first, ties by id."""
+    expired, least = asked.include_expired, asked.min_confidence
+    if least is None:
+        least = session.config.settings.links.expansion.min_confidence
+    space = session.in_namespace(asked.namespace)
+    with session.operation("expand_via_entities"), session.ledger.read() as view:
+        given = _known(view, space, asked.ids, expired)
+        if not given or not asked.limit:
+            return []
+        shared = _sharing(view, space, given, least)
+        visible = _visible(view, space, sorted(shared), expired)
+        best = sorted(visible, key=lambda id: (-len(shared[id]), id))[: asked.limit]
+        return [
+            ViaEntities(
+                memory=visible[id],
+                shared_entities=tuple(sorted(shared[id])),
+                expansion_score=len(shared[id]),
+            )
+            for id in best
+        ]
+
+
+def via_related(session: Session, asked: ExpandRequest) -> list[ViaRelated]:
+    """Memories with a RELATED edge, heaviest first, ties by id."""
+    expired, least = asked.include_expired, asked.min_confidence or 0.0
+    space = session.in_namespace(asked.namespace)
+    with session.operation("expand_via_related"), session.ledger.read() as view:
+        given = _known(view, space, asked.ids, expired)
+        if not given or not asked.limit:
+            return []
+        heaviest: dict[str, tuple[float, str]] = {}
+        inputs = set(given)
+        for id in sorted(given):
+            for edge in view.edges(space, id, EdgeType.RELATED):
+                other = edge.to_id if edge.from_id == id else edge.from_id
+                if other in inputs or not _confident(edge.confidence, least):
+                    continue
+                if other not in heaviest or edge.weight > heaviest[other][0]:
+                    heaviest[other] = (edge.weight, id)
+        visible = _visible(view, space, sorted(heaviest), expired)
+        best = sorted(visible, key=lambda id: (-heaviest[id][0], id))[: asked.limit]
+        return [
+            ViaRelated(
+                memory=visible[id],
+                similarity_score=heaviest[id][0],
+                source_memory_id=heaviest[id][1],
+            )
+            for id in best
+        ]
+
+
+def via_both(session: Session, asked: ExpandBothRequest) -> Expansion:
+    """Return what both ways add; limits of None are those of `links.expansion`."""
+    own = session.config.settings.links.expansion
+    most, others = asked.entity_limit, asked.related_limit
+
+    def request(limit: int) -> ExpandRequest:
+        return ExpandRequest(ids=asked.ids, limit=limit, namespace=asked.namespace)
+
+    return Expansion(
+        via_entities=tuple(
+            via_entities(session, request(own.max_expand_via_entities if most is None else most))
+        ),
+        via_related=tuple(
+            via_related(session, request(own.max_expand_via_related if others is None else others))
+        ),
+    )

@@ -9,11 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import Repeat
+from vestig.calls.filter import ENTITY as ENTITY_KIND
+from vestig.calls.filter import Filter
 from vestig.calls.queries import SearchRequest
 from vestig.changes import AccessTouch
 from vestig.config.schema import Settings
-from vestig.errors import StoreLockedError
-from vestig.graph.search_request import SearchDefaults, SearchPlan, plan
+from vestig.errors import StoreLockedError, ValidationError
+from vestig.filters import FilterParts, Moments, filter_parts, moments
+from vestig.graph.neighbourhood import node_id, skipped
 from vestig.graph.search_result import (
     ENTITY,
     MEMORY,
@@ -29,11 +32,11 @@ from vestig.graph.search_result import (
     hybrid_candidates,
     vector_candidates,
 )
-from vestig.graph.start_nodes import node_id, skipped
 from vestig.ids import id_bytes
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
 from vestig.memories.equal_texts import distinct, repeats_of, text_keys
 from vestig.memories.read import as_known
+from vestig.recall.request import query_argument
 from vestig.session.embedding import check_identity
 from vestig.session.filter_ids import resolved, unknown_entities
 from vestig.session.secrets import cleaned_query
@@ -44,15 +47,110 @@ from vestig.store.records.reads import LedgerView
 from vestig.telemetry.spans import current_trace, span
 from vestig.types import Entity, Memory
 
+_DEPTH_MAX: Final = 1_000
 # Where old memories count less: hits below this drop out, and so many accesses slow it the most.
 _FADED_BELOW: Final = 0.001
 _ACCESSES_OF_FULL_HEAT: Final = 10
 
 
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked request. `memories`, `entities`: whether they come; where only entities do,
+    memories still lead from one to the other."""
+
+    query: str | None
+    type: str
+    limit: int
+    depth: int
+    seeds: tuple[str, ...]
+    memories: bool
+    entities: bool
+    filter: FilterParts
+    min_similarity: float | None
+    moments: Moments
+    namespace: str
+    decay: bool
+    memory_ids: bool
+    touch: bool
+    trace: bool
+    warnings: tuple[str, ...]
+
+
+def _kinds(where: Filter) -> tuple[bool, bool]:
+    """Return whether entities come, and whether memories come."""
+    kinds = where.given().get("kinds")
+    if kinds is None:
+        return True, True
+    return ENTITY_KIND in kinds, any(kind != ENTITY_KIND for kind in kinds)
+
+
+def _query(asked: SearchRequest, seeds: tuple[str, ...]) -> Any:
+    """The text to embed, None where nothing is embedded; with warnings."""
+    blank = asked.query is None or (isinstance(asked.query, str) and not asked.query.strip())
+    if asked.type == "graph" or (asked.type == "hybrid" and seeds and blank):
+        return None, ()
+    if asked.query is None:
+        raise ValidationError("query", None, "a question or some words")
+    return query_argument(asked.query)
+
+
+def _no_seeds(value: object) -> ValidationError:
+    allowed = "at least one id of a memory or an entity"
+    error = ValidationError("seed_nodes", value, allowed)
+    error.args = (f"graph search requires seed node IDs: {error}",)
+    return error
+
+
+def _plan(session: Session, asked: SearchRequest) -> _Plan:
+    """Checks everything before any work is done.
+
+    Raises:
+        ValidationError: names the field, what came and what is allowed.
+    """
+    settings = session.config.settings
+    seeds = asked.seed_nodes
+    if asked.type == "graph" and not seeds:
+        raise _no_seeds(asked.seed_nodes or None)
+    wanted = settings.search.graph_depth if asked.graph_depth is None else asked.graph_depth
+    entities, memories = _kinds(asked.where)
+    query, warnings = _query(asked, seeds)
+    least = asked.where.given().get("min_similarity")
+    if least is not None and query is None:
+        raise ValidationError(
+            "min_similarity", least, "nothing: without a query nothing is compared"
+        )
+    space = session.namespace if asked.namespace is None else asked.namespace
+    at = moments(
+        session.now_us(),
+        as_of=asked.as_of,
+        known_at=asked.known_at,
+        valid_at=asked.valid_at,
+        query_time=asked.query_time,
+    )
+    parts = filter_parts(asked.where, space, at, include_expired=settings.recall.include_expired)
+    return _Plan(
+        query=query,
+        type=asked.type,
+        limit=settings.search.limit if asked.limit is None else asked.limit,
+        depth=min(wanted, _DEPTH_MAX),
+        seeds=seeds,
+        memories=memories,
+        entities=entities,
+        filter=parts,
+        min_similarity=least,
+        moments=at,
+        namespace=space,
+        decay=bool(asked.decay),
+        memory_ids=asked.include_memory_ids,
+        touch=asked.touch,
+        trace=asked.trace,
+        warnings=(*warnings, *at.warnings),
+    )
+
+
 class _Search:
     """One call. `read` may run more than once, when ledger and projection move apart."""
 
-    def __init__(self, session: Session, settings: Settings, checked: SearchPlan) -> None:
+    def __init__(self, session: Session, settings: Settings, checked: _Plan) -> None:
         self.session = session
         self.plan = checked
         self.floor = _FADED_BELOW if checked.decay else None
@@ -286,16 +384,7 @@ def search(session: Session, asked: SearchRequest) -> SearchResult:
     """Memories and entities by meaning, by links, or by both."""
     settings = session.config.settings
     asked, warnings = cleaned_query(session, asked)
-    checked = plan(
-        asked,
-        SearchDefaults(
-            limit=settings.search.limit,
-            graph_depth=settings.search.graph_depth,
-            include_expired=settings.recall.include_expired,
-            namespace=session.namespace,
-            now_us=session.now_us(),
-        ),
-    )
+    checked = _plan(session, asked)
     if warnings:
         checked = msgspec.structs.replace(checked, warnings=(*warnings, *checked.warnings))
     with session.operation("graph_search"):
