@@ -11,7 +11,7 @@ import vestig
 from graph_rows import summary
 from scripted import ELSEWHERE, Opener
 from vestig.errors import ValidationError
-from vestig.graph import related as relating
+from vestig.graph import rebuild as relating
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import Edge, EdgeType
 

@@ -139,7 +139,7 @@ def _providers() -> list[Finding]:
 def rebuild(session: Session, asked: RebuildRequest) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
     `tokens` codes of word pieces for the memories that lack them."""
-    from vestig.graph.related import rebuild_all
+    from vestig.graph.rebuild import rebuild_all
     from vestig.recall.scan import build_index
 
     embeddings, tokens, progress = asked.embeddings, asked.tokens, asked.progress

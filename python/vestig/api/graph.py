@@ -31,10 +31,10 @@ from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
-    from vestig.graph.backfill import BackfillReport
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.graph.neighbourhood import Expansion, Neighbourhood, ViaEntities, ViaRelated
+    from vestig.graph.rebuild import BackfillReport
     from vestig.graph.search_result import SearchResult
     from vestig.ports import Progress
 
@@ -324,9 +324,9 @@ class Graph:
             progress: Called with what is done and how much there is, or None.
         """
         asked = checked(ExtractEntitiesRequest, given(locals()))
-        from vestig.graph import backfill
+        from vestig.graph.rebuild import backfill
 
-        return backfill.backfill(self._session, asked, every=asked.reprocess)
+        return backfill(self._session, asked, every=asked.reprocess)
 
     def entity_backfill(
         self,
@@ -355,9 +355,9 @@ class Graph:
             0
         """
         asked = checked(EntityBackfillRequest, given(locals()))
-        from vestig.graph import backfill
+        from vestig.graph.rebuild import backfill
 
-        return backfill.backfill(self._session, asked, dry=asked.dry_run)
+        return backfill(self._session, asked, dry=asked.dry_run)
 
     # --- edges -----------------------------------------------------------------------
 
@@ -480,9 +480,9 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(RebuildEdgesRequest, given(locals()))
-        from vestig.graph import related
+        from vestig.graph.rebuild import rebuild_edges
 
-        counts = related.rebuild_edges(self._session, asked)
+        counts = rebuild_edges(self._session, asked)
         return EdgeRebuildReport(**{**counts, "degraded": tuple(counts["degraded"])})
 
     # --- expansion ---------------------------------------------------------------------------

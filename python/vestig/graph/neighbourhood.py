@@ -1,5 +1,5 @@
-"""Surroundings of nodes: the nodes that a call names as a start, the nearest by links with the links
-between all of them, and memories one hop away, by the entities they share and by RELATED edges."""
+"""Surroundings of nodes: those that a call names as a start, the nearest by links with the links
+between them, and memories one hop away, by the entities they share and by RELATED edges."""
 
 from __future__ import annotations
 
