@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.language.text_forms import one_line
 from vestig.results import SequenceResult, listing
-from vestig.telemetry.spans import Span
+from vestig.telemetry import Span
 from vestig.times import to_plain
 from vestig.types import Degradation, Memory, TemporalWindow, _Value
 

@@ -25,7 +25,7 @@ from vestig.session import model_calls
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.model_calls import ModelCalls
 from vestig.session.observer import Metrics
-from vestig.telemetry.error_types import error_type
+from vestig.telemetry import error_type
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedModel
 
 CONTENT = {"content": "Ada lives in Oslo."}

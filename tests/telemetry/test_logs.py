@@ -15,7 +15,7 @@ import pytest
 import vestig
 from command_lines import Answer, run_line
 from scripted import Opener
-from vestig.telemetry.logs import log_event, logs_to
+from vestig.telemetry import log_event, logs_to
 from vestig.testing import HashingEmbedder
 
 TEXT = "The staging database runs on port 5433"

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import vestig
+from vestig import telemetry
 from vestig.errors import ConfigError, ModelCallError, NotFoundError, ProviderError
-from vestig.telemetry import spans
-from vestig.telemetry.spans import Span, current_trace, span, traced
-from vestig.telemetry.trace_file import TraceFile
+from vestig.telemetry import Span, TraceFile, current_trace, span, traced
 from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
 
 TEXT = "The staging database runs on port 5433"
@@ -271,7 +270,7 @@ def test_values_of_stages_are_made_when_they_are_looked_at(
         made.append(fields["name"])
         return Span(**fields)
 
-    monkeypatch.setattr(spans, "Span", counted)
+    monkeypatch.setattr(telemetry, "Span", counted)
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder()) as store:
         store.commit("Ada keeps the red key")
         found = store.recall("who keeps the key?")

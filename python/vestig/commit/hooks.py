@@ -11,8 +11,7 @@ from vestig.commit.item import Item
 from vestig.errors import ConflictError
 from vestig.ports import CommitHook
 from vestig.session.session import Session
-from vestig.telemetry.error_types import caused_by_interrupt
-from vestig.telemetry.logs import WARNING, log_event
+from vestig.telemetry import WARNING, caused_by_interrupt, log_event
 from vestig.types import Degradation
 
 # A commit made by a hook calls hooks again; one made by those is refused.

@@ -59,7 +59,7 @@ from vestig.session.secrets import count as count_secrets
 from vestig.session.session import Session
 from vestig.session.transaction import clock_notice, keep_answer
 from vestig.store.records.rows import UniquenessCollision
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,

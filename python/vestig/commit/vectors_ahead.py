@@ -17,7 +17,7 @@ from vestig.ports import Pieces
 from vestig.session.embedding import check_identity, embed_memories, embedded_text
 from vestig.session.session import Session
 from vestig.store.sqlite import forks
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 
 # Text → its vector, and codes of its word pieces.
 Made = dict[str, tuple[bytes, Pieces | None]]

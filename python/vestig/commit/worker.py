@@ -16,7 +16,7 @@ from vestig.errors import VestigError
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
 from vestig.store.records.jobs import JobRules
-from vestig.telemetry.logs import logger
+from vestig.telemetry import logger
 
 # Seconds after which the queue is looked at where no commit of this process queued a job: others
 # may have, and jobs that failed become due.

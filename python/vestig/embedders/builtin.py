@@ -337,7 +337,7 @@ def _report(reason: str, *, damaged: bool) -> None:
     import logging
 
     from vestig.config.folders import cache_directory
-    from vestig.telemetry.logs import log_event
+    from vestig.telemetry import log_event
 
     level = logging.WARNING if damaged else logging.INFO
     log_event(level, "weights_packed_again", reason=reason, folder=cache_directory())

@@ -24,7 +24,7 @@ from vestig.ports import (
     gives_tokens,
     is_finite,
 )
-from vestig.telemetry.error_types import caused_by_interrupt
+from vestig.telemetry import caused_by_interrupt
 
 _T = TypeVar("_T")
 _P = TypeVar("_P", TokenStates, Pieces)

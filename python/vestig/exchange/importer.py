@@ -37,7 +37,7 @@ from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
 from vestig.store.portable.restore import restore
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 from vestig.types import ItemError
 
 # Commits of one transaction; the parts of one record are never separated.

@@ -44,7 +44,7 @@ from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.projection.scan_objects import DEGREE_MAX, NodeScan, ln, power
 from vestig.store.records.reads import LedgerView
-from vestig.telemetry.spans import current_trace, span
+from vestig.telemetry import current_trace, span
 from vestig.types import Entity, Memory
 
 _DEPTH_MAX: Final = 1_000

@@ -13,7 +13,7 @@ import msgspec
 from vestig.answers import SNIPPET, Repeat, memory_in_brief
 from vestig.language.text_forms import one_line
 from vestig.results import SequenceResult, listing
-from vestig.telemetry.spans import Span
+from vestig.telemetry import Span
 from vestig.times import to_plain
 from vestig.types import Degradation, Entity, Memory, _Value
 

@@ -30,7 +30,7 @@ from vestig.store.records import erase_patterns, item_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.removal import Removed
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 

@@ -63,7 +63,7 @@ from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.records.reads import LedgerView
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 

@@ -32,7 +32,7 @@ from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.store.projection.scan_objects import RankingFields, Row, TraceFields, WalkFields
 from vestig.store.records.reads import LedgerView
-from vestig.telemetry.error_types import error_type
+from vestig.telemetry import error_type
 from vestig.types import Degradation, EventType
 
 POOL_MIN: Final = 50

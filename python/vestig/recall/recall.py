@@ -30,7 +30,7 @@ from vestig.session.opening import check_reranker
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.records.reads import LedgerView
-from vestig.telemetry.spans import current_trace, span
+from vestig.telemetry import current_trace, span
 from vestig.times import from_us
 from vestig.types import Degradation, ItemError
 

@@ -45,8 +45,7 @@ from vestig.session.filter_ids import unknown_entities
 from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.telemetry.logs import INFO, log_event
-from vestig.telemetry.spans import span
+from vestig.telemetry import INFO, log_event, span
 from vestig.time_limit import within
 from vestig.types import Degradation, Memory
 

@@ -36,7 +36,7 @@ from vestig.prompts import Rendered, rendered, written
 from vestig.results import ModelCost
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.observer import Metrics
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 from vestig.time_limit import within
 from vestig.types import Degradation
 

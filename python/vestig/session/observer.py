@@ -13,10 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.telemetry.error_types import error_code, error_type
-from vestig.telemetry.logs import INFO, WARNING, log_event, log_operation
-from vestig.telemetry.spans import Trace
-from vestig.telemetry.trace_file import TraceFile
+from vestig.telemetry import (
+    INFO,
+    WARNING,
+    Trace,
+    TraceFile,
+    error_code,
+    error_type,
+    log_event,
+    log_operation,
+)
 from vestig.times import format_us, to_us
 from vestig.types import Degradation
 

@@ -23,7 +23,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import files
-from vestig.telemetry.trace_file import TraceFile
+from vestig.telemetry import TraceFile
 
 if TYPE_CHECKING:
     from vestig.session.tenant import TenantCopy

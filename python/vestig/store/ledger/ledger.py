@@ -29,7 +29,7 @@ from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.statements import damaged, fetch, store_faults
 from vestig.store.sqlite.write_queue import WriteQueue
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 
 # what writes, and what checks every row, is imported when it is used: a reader needs neither
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ from vestig.store.sqlite.statements import each, fetch, known_ids, next_row, row
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
 from vestig.store.tables.table import Table
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 
 # Links without rows are cheap but not free: the seqs of a file are limited by its lines.
 _LINKS_FREE: Final = 1_000_000

@@ -26,7 +26,7 @@ from vestig.store.projection import background
 from vestig.store.projection.background import SEGMENTS_MAX, Merger, error_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files, forks
-from vestig.telemetry.spans import span
+from vestig.telemetry import span
 from vestig.types import Degradation
 
 if TYPE_CHECKING:

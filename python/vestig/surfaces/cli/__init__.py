@@ -94,7 +94,7 @@ def main() -> NoReturn:
     except BaseException as error:  # an interrupt can come wrapped in an error of any kind
         # first of all, so that another one cannot break what follows
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        from vestig.telemetry.error_types import caused_by_interrupt
+        from vestig.telemetry import caused_by_interrupt
 
         if not caused_by_interrupt(error):
             raise

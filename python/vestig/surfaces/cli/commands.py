@@ -16,7 +16,7 @@ from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import instead_of, options_instead_of
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
-from vestig.telemetry.error_types import caused_by_interrupt
+from vestig.telemetry import caused_by_interrupt
 
 if TYPE_CHECKING:
     from vestig.calls.argument import Argument, Words
@@ -385,7 +385,7 @@ def _logs(operation: Operation, call: Call) -> AbstractContextManager[None]:
     """Log records go to standard error, as configured."""
     if not operation.needs_config:
         return nullcontext()
-    from vestig.telemetry.logs import logs_to
+    from vestig.telemetry import logs_to
 
     telemetry = call.config.settings.telemetry
     return logs_to(sys.stderr, level=telemetry.log_level, format=telemetry.log_format)

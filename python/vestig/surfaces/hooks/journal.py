@@ -11,7 +11,7 @@ from typing import Any, Final
 from vestig.config.folders import state_directory
 from vestig.errors import VestigError
 from vestig.store.sqlite.files import HOOK_LOG, LEDGER_FILE
-from vestig.telemetry.trace_file import TraceFile
+from vestig.telemetry import TraceFile
 
 # The event of a transcript that was read.
 TRANSCRIPT: Final = "transcript"

@@ -18,7 +18,7 @@ from vestig.config.vendors import read_secret
 from vestig.errors import ConfigError, StoreLockedError, VestigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces import wire
-from vestig.telemetry.logs import logger
+from vestig.telemetry import logger
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 

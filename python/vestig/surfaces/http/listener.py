@@ -31,7 +31,7 @@ from vestig.errors import ConfigError
 from vestig.ids import new_id
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import Refusal, busy, place_of, problem_of, send_problem
-from vestig.telemetry.logs import logger
+from vestig.telemetry import logger
 
 # Descriptors that are left for the store, for logs, and for what one turn of the loop accepts.
 _DESCRIPTORS_LEFT: Final = 96

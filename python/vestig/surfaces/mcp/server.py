@@ -21,7 +21,7 @@ from vestig.hints import check_names, did_you_mean
 from vestig.surfaces import wire
 from vestig.surfaces.mcp.answers import OpenStore, listed_memories, memory_url, resource_text
 from vestig.surfaces.mcp.tools import TOOLS, Tool
-from vestig.telemetry.logs import logger
+from vestig.telemetry import logger
 
 INSTRUCTIONS: Final = """\
 Vestig is your long-term memory across conversations.
