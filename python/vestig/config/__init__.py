@@ -11,12 +11,11 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from vestig.config.environment import read_secret, state_directory
     from vestig.config.files import InvalidConfigError, Problem
-    from vestig.config.folders import state_directory
     from vestig.config.loader import Config, built_in, load
     from vestig.config.merge import Entry
     from vestig.config.schema import Settings
-    from vestig.config.vendors import read_secret
 
 __all__ = [
     "Config",
@@ -38,8 +37,8 @@ _HOME = {
     "Settings": "vestig.config.schema",
     "built_in": "vestig.config.loader",
     "load": "vestig.config.loader",
-    "read_secret": "vestig.config.vendors",
-    "state_directory": "vestig.config.folders",
+    "read_secret": "vestig.config.environment",
+    "state_directory": "vestig.config.environment",
 }
 
 

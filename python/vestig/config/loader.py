@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.aliases import current_name
+from vestig.config.environment import user_folder
 from vestig.config.files import (
     PATH_KEYS,
     FileNotPermittedError,
@@ -29,7 +30,6 @@ from vestig.config.files import (
     without_tilde,
     working_folder,
 )
-from vestig.config.folders import user_folder
 from vestig.config.merge import (
     PROFILE_KEYS,
     PROFILE_PREFIXES,

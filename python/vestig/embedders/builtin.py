@@ -316,7 +316,7 @@ def _cache_file() -> str:
         OSError: the user has no cache folder.
     """
     from vestig._core import PackedWeights
-    from vestig.config.folders import cache_directory
+    from vestig.config.environment import cache_directory
 
     folder = cache_directory()
     if not os.path.isabs(folder):
@@ -336,7 +336,7 @@ def _report(reason: str, *, damaged: bool) -> None:
         return
     import logging
 
-    from vestig.config.folders import cache_directory
+    from vestig.config.environment import cache_directory
     from vestig.telemetry import log_event
 
     level = logging.WARNING if damaged else logging.INFO

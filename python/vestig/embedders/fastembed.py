@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from vestig.config.vendors import forbid_telemetry
+from vestig.config.environment import forbid_telemetry
 from vestig.embedders.checked import EmbeddingSettings
 from vestig.embedders.local_model import LocalModelEmbedder
 

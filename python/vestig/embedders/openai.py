@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.config.vendors import read_secret, service_url
+from vestig.config.environment import read_secret, service_url
 from vestig.embedders.checked import EmbeddingSettings, float32_bytes, unit_bytes
 from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from vestig.config.vendors import forbid_telemetry
+from vestig.config.environment import forbid_telemetry
 
 # Measurements at 100,000 vectors of 384 dimensions are in docs/format.md.
 _CONNECTIVITY: Final = 16

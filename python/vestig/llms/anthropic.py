@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from vestig.config.vendors import read_secret, service_url
+from vestig.config.environment import read_secret, service_url
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
 from vestig.hints import missing_package
 from vestig.json_text import is_too_deep

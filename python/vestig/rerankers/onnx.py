@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.config.vendors import forbid_telemetry
+from vestig.config.environment import forbid_telemetry
 from vestig.errors import ConfigError, ProviderError
 from vestig.hints import missing_package
 from vestig.ports import RerankerSettings

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from vestig.config.environment import cache_directory
 from vestig.config.files import is_address, without_tilde
-from vestig.config.folders import cache_directory
 from vestig.config.schema import Settings
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, ValidationError, VestigError
 from vestig.store.erasure.erase import finish

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.config.folders import project_folder
+from vestig.config.environment import project_folder
 from vestig.errors import ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.journal import Journal, fault

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.config.folders import editor_folder, project_folder, user_folder
+from vestig.config.environment import editor_folder, project_folder, user_folder
 from vestig.errors import ValidationError
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.hooks_file import HooksFile

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.config.folders import state_directory
+from vestig.config.environment import state_directory
 from vestig.errors import VestigError
 from vestig.store.sqlite.files import HOOK_LOG, LEDGER_FILE
 from vestig.telemetry import TraceFile

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.config.folders import state_directory
+from vestig.config.environment import state_directory
 from vestig.private_folder import make_private_folder
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.journal import TRANSCRIPT, Journal, fault

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.config.environment import read_secret
 from vestig.config.service_sections import ServeSettings
-from vestig.config.vendors import read_secret
 from vestig.errors import ConfigError, StoreLockedError, VestigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces import wire

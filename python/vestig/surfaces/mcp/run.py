@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from msgspec.structs import replace
 
 from vestig.calls.argument import AUTO
-from vestig.config.folders import project_folder, running_session
+from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
 from vestig.surfaces.hooks.project import project_scope

@@ -1,4 +1,8 @@
-"""The user's folders: of configuration, data, state and cache."""
+"""The environment of the process: the user's folders, what an editor says of itself, secrets that the
+configuration names by variable, and a setting that only a variable can carry.
+
+A command's help reads a folder before anything else is loaded: the module loads nothing at once.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ TYPE_CHECKING = False  # as in `vestig`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-    from typing import Final
+    from typing import Any, Final
+    from urllib.parse import SplitResult
 
 # What the XDG base directories are without a variable. Known here, for platformdirs takes longer
 # to load than a query to embed.
@@ -129,3 +134,76 @@ def editor_folder(editor: str, environ: Mapping[str, str] | None = None) -> Path
     variables = os.environ if environ is None else environ
     name, folder = _EDITORS[editor]
     return Path(variables.get(name) or os.path.join(os.path.expanduser("~"), folder))
+
+
+def without_credentials(value: Any) -> Any:
+    """A value without the credentials that a URL may carry.
+
+    Example:
+        >>> without_credentials("https://me:pw@host/v1")
+        'https://***@host/v1'
+    """
+    import re
+
+    return re.sub(r"(?<=://)[^/@\s]+(?=@)", "***", value) if isinstance(value, str) else value
+
+
+def read_secret(key: str, variable: str) -> str:
+    """The value of the environment variable that the setting `key` names.
+
+    Raises:
+        ConfigError: the variable is not set, or empty.
+
+    Example:
+        >>> read_secret("embedding.api_key_env", "NO_SUCH_VARIABLE")
+        Traceback (most recent call last):
+        ...
+        vestig.errors.ConfigError: embedding.api_key_env: expected the environment variable \
+NO_SUCH_VARIABLE to hold a key, it is not set; set NO_SUCH_VARIABLE, or remove embedding.api_key_env
+    """
+    value = os.environ.get(variable, "")
+    if not value:
+        from vestig.errors import ConfigError
+
+        raise ConfigError(
+            f"{key}: expected the environment variable {variable} to hold a key, it is not set;"
+            f" set {variable}, or remove {key}"
+        )
+    return value
+
+
+def forbid_telemetry() -> None:
+    """Keeps onnxruntime from reporting its use; call before it is imported.
+
+    From version 1.29 on it writes a device id below the user's cache and sends events to its
+    maker as soon as it is imported; only this variable, set before, prevents both. A value that
+    the user has set stays.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+def service_url(key: str, given: str, example: str) -> SplitResult:
+    """The parts of the address that the key of the configuration gives.
+
+    Raises:
+        ConfigError: not http or https, no host, or a port that is no number. The text itself is not
+            shown: an address may hold a password.
+
+    Example:
+        >>> service_url("llm.base_url", "http://localhost:8080/v1", "http://localhost").port
+        8080
+    """
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(given)
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
+        from vestig.errors import ConfigError
+
+        raise ConfigError(
+            f"{key}: expected a URL such as {example}, got something else; correct {key}"
+        )
+    return parts
