@@ -55,7 +55,7 @@ def _json(value: Any) -> str:
 
 def parameter_tables() -> str:
     """For each stage a table of its parameters, with the old spelling of each."""
-    from vestig.config.aliases import old_name
+    from vestig.config.files import old_name
     from vestig.config.schema import key_specs, stage_of, stages
 
     found = []

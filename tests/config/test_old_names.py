@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from vestig.config import Config
-from vestig.config.aliases import OLD_NAMES, current_name, old_name
 from vestig.config.explain import explain
+from vestig.config.files import OLD_NAMES, current_name, old_name
 from vestig.config.schema import entry_specs, key_specs
 from vestig.config.weights import SWITCHES
 from vestig.errors import ConfigError

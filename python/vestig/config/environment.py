@@ -1,5 +1,5 @@
-"""The environment of the process: the user's folders, what an editor says of itself, secrets that the
-configuration names by variable, and a setting that only a variable can carry.
+"""The environment of the process: the user's folders, what an editor says of itself, secrets that
+the configuration names by variable, and a setting that only a variable can carry.
 
 A command's help reads a folder before anything else is loaded: the module loads nothing at once.
 """

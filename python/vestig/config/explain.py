@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from vestig.config.aliases import OLD_NAMES, current_name, old_name, old_sections
 from vestig.config.environment import without_credentials
+from vestig.config.files import OLD_NAMES, current_name, old_name, old_sections
 from vestig.config.loader import Config
 from vestig.config.merge import unknown_key_text
 from vestig.config.schema import entry_sections, entry_specs, key_specs, sections, spec_of

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.config.aliases import current_name
 from vestig.config.environment import user_folder
 from vestig.config.files import (
     PATH_KEYS,
@@ -18,6 +17,7 @@ from vestig.config.files import (
     Problems,
     check_found_file,
     content_of,
+    current_name,
     environment_settings,
     find_project_file,
     flatten,

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.config.aliases import OLD_NAMES, current_name
-from vestig.config.files import Item, Problems, profile_key
+from vestig.config.files import OLD_NAMES, Item, Problems, current_name, profile_key
 from vestig.config.schema import (
     MAPPINGS,
     KeySpec,
