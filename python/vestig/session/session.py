@@ -42,8 +42,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files
-from vestig.telemetry import Traced, current_trace, span
-from vestig.telemetry import TraceFile
+from vestig.telemetry import Traced, TraceFile, current_trace, span
 from vestig.times import DAY_US, format_us, to_us
 from vestig.types import Memory
 

@@ -16,7 +16,6 @@ from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import instead_of, options_instead_of
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
-from vestig.telemetry import caused_by_interrupt
 
 if TYPE_CHECKING:
     from vestig.calls.argument import Argument, Words
@@ -564,6 +563,8 @@ def _run_line(words: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _interrupted()
     except Exception as error:  # every kind has an answer of its own
+        from vestig.telemetry import caused_by_interrupt
+
         return _interrupted() if caused_by_interrupt(error) else _failed(error, terminal)
 
 
