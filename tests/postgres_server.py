@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests: the one that is named, or one of its own on a free port."""
+"""A PostgreSQL server for tests on a free port, and a relay to it that can be cut."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import contextlib
 import importlib.util
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,12 @@ def free_port() -> int:
         return port
 
 
+def _command_of(pid: int) -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
 class PostgresServer:
     """A server with an empty database in a folder of its own."""
 
@@ -91,6 +99,12 @@ class PostgresServer:
         """Of its database, for another user."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/postgres"
 
+    def sql(self, statements: str) -> None:
+        """Runs statements in its database as its owner, each by itself."""
+        command = [str(self._programs / "psql"), "-q", self.address]
+        command += [word for one in statements.split(";") for word in ("-c", one)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **self._as)
+
     def start(self) -> None:
         """Starts it and waits until it answers."""
         command = [
@@ -100,6 +114,9 @@ class PostgresServer:
         self._process = subprocess.Popen(
             command, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True, **self._as
         )
+        self._wait()
+
+    def _wait(self) -> None:
         ready = [str(self._programs / "pg_isready"), "-h", "127.0.0.1", "-p", str(self.port)]
         for _ in range(300):
             if subprocess.run(ready, check=False, stdout=subprocess.DEVNULL).returncode == 0:
@@ -125,6 +142,15 @@ class PostgresServer:
         for pid in self._processes():
             os.kill(pid, signal.SIGCONT)
 
+    def kill_a_session(self, chance: random.Random) -> None:
+        """Kills one of its processes that serve a client, at which all of them begin anew; returns
+        when it answers again."""
+        sessions = [pid for pid in self._processes() if b" 127.0.0.1(" in _command_of(pid)]
+        if sessions:
+            os.kill(chance.choice(sessions), signal.SIGKILL)
+            time.sleep(0.2)
+        self._wait()
+
     def _processes(self) -> list[int]:
         assert self._process is not None
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
@@ -134,3 +160,70 @@ class PostgresServer:
         """Ends it and removes its folder."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _end(*sockets: socket.socket) -> None:
+    # one that another thread reads is not ended by `close`
+    for one in sockets:
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+        one.close()
+
+
+class Cut:
+    """A relay to the server that can be cut: before a message that commits reaches it, or before
+    the answer comes back."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._target = server.port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.address = server.address.replace(str(server.port), str(self.port))
+        # "message" or "answer": what is lost of the next commit
+        self.lose = ""
+        self.refuse = False
+        # so many of 1 are lost besides, and so many were
+        self.share, self.lost = 0.0, 0
+        self._chance = random.Random(33)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self.refuse:
+                client.close()
+                continue
+            upstream = socket.create_connection(("127.0.0.1", self._target))
+            for one in (client, upstream):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            mute = threading.Event()
+            for relay in (self._ask, self._answer):
+                threading.Thread(target=relay, args=(client, upstream, mute), daemon=True).start()
+
+    def _ask(self, client: socket.socket, server: socket.socket, mute: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while data := client.recv(1 << 20):
+                lost = ""
+                if b"UPDATE vestig.tenants SET position" in data:
+                    lost, self.lose = self.lose, ""
+                    if not lost and self._chance.random() < self.share:
+                        lost = self._chance.choice(["message", "answer"])
+                self.lost += bool(lost)
+                if lost == "message":
+                    break
+                if lost:
+                    mute.set()
+                server.sendall(data)
+        _end(client, server)
+
+    def _answer(self, client: socket.socket, server: socket.socket, mute: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while (data := server.recv(1 << 20)) and not mute.is_set():
+                client.sendall(data)
+        _end(client, server)
+
+    def close(self) -> None:
+        self._listener.close()

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("psycopg", reason="the extra fleet is not installed")
 
 import vestig
-from postgres_server import PostgresServer, find_programs
+from postgres_server import Cut, PostgresServer, find_programs
 from vestig.fleet.tenants import create
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
@@ -66,3 +66,22 @@ def machine(server: PostgresServer, tenant: str, tmp_path: Path) -> Iterator[Mac
     yield open_on
     for store in opened:
         store.close()
+
+
+@pytest.fixture
+def own() -> Iterator[PostgresServer]:
+    """A server that a test may stop."""
+    programs = find_programs()
+    assert programs is not None
+    one = PostgresServer(programs)
+    Database(Address(one.address), 5.0).create_tables()
+    create(Database(Address(one.address), 5.0), "acme")
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def cut(server: PostgresServer) -> Iterator[Cut]:
+    one = Cut(server)
+    yield one
+    one.close()

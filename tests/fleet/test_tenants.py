@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import re
+import string
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +16,7 @@ import apsw
 import pytest
 
 import vestig
-from postgres_server import PostgresServer
+from postgres_server import Cut, PostgresServer
 from vestig.fleet import tenants
 from vestig.fleet.tenants import create
 from vestig.store.replication import copy
@@ -232,15 +234,20 @@ def test_a_database_without_tables_and_one_of_another_version(
             other.find("acme")
 
 
-def test_a_worker_sees_the_tenants_that_it_names_alone(
-    server: PostgresServer, database: Database, tenant: str, machine: Machines
-) -> None:
+def make_worker(database: Database) -> None:
+    """A user `app` who owns nothing."""
     with database.connection(later()) as conn:
         conn.run(
             "DO $$ BEGIN CREATE ROLE app LOGIN IN ROLE vestig_worker;"
             " EXCEPTION WHEN duplicate_object THEN NULL; END $$",
             later(),
         )
+
+
+def test_a_worker_sees_the_tenants_that_it_names_alone(
+    server: PostgresServer, database: Database, tenant: str, machine: Machines
+) -> None:
+    make_worker(database)
     worker = Database(Address(server.address_of("app")), 5.0)
     assert worker.tenants() == []
     assert list(worker.rows([tenant])) == [tenant]
@@ -249,7 +256,8 @@ def test_a_worker_sees_the_tenants_that_it_names_alone(
     assert seen == [(b"1",)]
     store = machine("a", path=server.address_of("app"))
     assert store.commit("A worker that owns nothing wrote this").memory_id
-    assert worker.vacuum() is False
+    worker.ask_rewrite(tenant)
+    assert "does not own the tables" in worker.rewrite(30)[0]
     worker.close()
 
 
@@ -455,6 +463,147 @@ def test_what_one_machine_forgets_leaves_no_byte_on_any(
         sql = "SELECT patch FROM vestig.changes WHERE tenant = $1"
         patches = [row[0] or b"" for row in conn.run_with(sql, (tenant,), until).rows]
     assert not [patch for patch in patches if holds.search(patch)]
+
+
+def stored(database: Database, tenant: str) -> list[bytes]:
+    """The bytes of every change and of every part of the snapshot, as PostgreSQL has them."""
+    found = []
+    for sql in ("SELECT patch FROM vestig.changes", "SELECT data FROM vestig.snapshots"):
+        with database.session(tenant) as (conn, until):
+            answer = conn.run_with(f"{sql} WHERE tenant = $1", (tenant,), until)
+            found += [row[0] or b"" for row in answer.rows]
+    return found
+
+
+def babble(seed: int) -> str:
+    """A long text that PostgreSQL stores as it is, for it does not get shorter."""
+    chance = random.Random(seed)
+    return " ".join("".join(chance.choices(string.ascii_lowercase, k=6)) for _ in range(400))
+
+
+def pieces(values: list[bytes]) -> set[bytes]:
+    """What of these stands in a page in one piece, for larger values are cut every 1,996 bytes."""
+    return {value[at : at + 64] for value in values for at in range(0, len(value) - 64, 1_996)}
+
+
+def in_tables(server: PostgresServer, wanted: set[bytes]) -> list[bytes]:
+    """Those of these bytes that stand in a file of a table, once all pages are written."""
+    server.sql("CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT")
+    files = [path for path in (server.data / "base").rglob("*") if path.is_file()]
+    assert files
+    everything = b"\0".join(path.read_bytes() for path in files)
+    return [one for one in wanted if one in everything]
+
+
+def test_no_page_of_postgresql_keeps_what_was_forgotten(
+    machine: Machines, server: PostgresServer, database: Database, tenant: str
+) -> None:
+    """Neither the text, nor the snapshots and changes that held it, as they were stored."""
+    store = machine("a")
+    word = "Quillfeather"
+    for number in range(40):
+        store.commit(f"Crate {number} stands in row {number * 7} of the vault", tags=["vault"])
+    gone = store.commit(f"The duchess of {word} keeps the spare key").memory_id
+    assert store._session.tenant is not None
+    store._session.tenant.snapshot(store._session.ledger)
+    other = store.commit(f"{word} was here twice: {babble(1)}", on_near_dup="insert")
+    marks = pieces(stored(database, tenant)) | {word.encode()}
+    assert len(in_tables(server, marks)) > 5
+    report = store.forget([gone, other.memory_id])
+    live = pieces(stored(database, tenant))
+    assert in_tables(server, marks - live) == []
+    assert "write-ahead log" in report.outside
+    assert "fleet doctor" not in report.outside
+
+
+def test_a_dropped_tenant_leaves_no_bytes_in_tables(
+    machine: Machines, server: PostgresServer, database: Database, tenant: str
+) -> None:
+    store = machine("a")
+    store.commit(f"The duchess of Marrowbone keeps the spare key: {babble(2)}")
+    store.close()
+    marks = pieces(stored(database, tenant))
+    assert len(in_tables(server, marks)) > 3
+    tenants.drop(database, tenant, lambda _plan: True)
+    assert in_tables(server, marks) == []
+
+
+def test_pages_that_could_not_be_written_anew_are_named_until_they_are(
+    machine: Machines, server: PostgresServer, database: Database, tenant: str
+) -> None:
+    make_worker(database)
+    store = machine("a", path=server.address_of("app"))
+    gone = store.commit("The duchess of Quillfeather keeps the spare key").memory_id
+    marks = pieces(stored(database, tenant))
+    report = store.forget(gone)
+    assert "does not own the tables" in report.outside
+    assert "fleet doctor" in report.outside
+    with database.session(tenant, isolation="REPEATABLE READ") as (conn, until):
+        conn.run("SELECT count(*) FROM vestig.fleet", until)  # reads as of now, however long
+        database.ask_rewrite(tenant)
+        live = machine("b").forget(machine("b").commit("The other key is lost").memory_id)
+        assert re.search(r"older transaction still reads \d+ removed rows", live.outside)
+    assert database.rewrite(30) == ()
+    assert in_tables(server, marks - pieces(stored(database, tenant))) == []
+
+
+def test_a_forgetting_waits_for_a_snapshot_of_an_older_state(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    """One that is being stored still holds the text, and would be the snapshot afterwards."""
+    store, other = machine("a"), machine("b")
+    gone = store.commit("The duchess of Quillfeather keeps the spare key").memory_id
+    other.fresh()
+    older = other._session.tenant
+    assert older is not None
+    insert, began, go_on = database._insert_parts, threading.Event(), threading.Event()
+
+    def insert_slowly(*args: Any) -> None:
+        insert(*args)
+        began.set()
+        go_on.wait(20)
+
+    older._poller.database._insert_parts = insert_slowly  # type: ignore[method-assign]
+    slow = threading.Thread(target=older.snapshot, args=(other._session.ledger,))
+    slow.start()
+    assert began.wait(20)
+    older._poller.database._insert_parts = insert  # type: ignore[method-assign]
+    threading.Timer(1.0, go_on.set).start()
+    store.forget(gone)
+    slow.join()
+    row = database.find(tenant)
+    assert row.snapshot == store.position
+    held = b"".join(stored(database, tenant))
+    with database.session(tenant) as (conn, until):
+        sql = "SELECT count(*)::text FROM vestig.changes WHERE tenant = $1 AND position < $2"
+        answer = conn.run_with(sql, (tenant, row.snapshot), until)
+    assert answer.rows == [(b"0",)]
+    assert b"Quillfeather" not in held
+
+
+def test_a_forgetting_without_postgresql_is_finished_later(
+    machine: Machines, cut: Cut, database: Database, tenant: str
+) -> None:
+    store = machine("a", path=cut.address, config={"store.lock_timeout_s": 1})
+    gone = store.commit("The duchess of Quillfeather keeps the spare key").memory_id
+    tenant_copy = store._session.tenant
+    assert tenant_copy is not None
+    record = tenant_copy.record_proof
+
+    def lose(*args: Any) -> None:
+        cut.refuse = True
+        tenant_copy._poller.database.close()
+        record(*args)
+
+    tenant_copy.record_proof = lose  # type: ignore[method-assign]
+    with pytest.raises(vestig.ForgetIncompleteError, match=r"deleted.*forget --finish"):
+        store.forget(gone)
+    cut.refuse = False
+    tenant_copy.record_proof = record  # type: ignore[method-assign]
+    assert store.count() == 0
+    assert b"Quillfeather" in b"".join(stored(database, tenant))
+    store.admin.forget_finish()
+    assert b"Quillfeather" not in b"".join(stored(database, tenant))
 
 
 # --- upkeep ------------------------------------------------------------------------------------

@@ -125,12 +125,15 @@ def _options(folder: str, **keys: object) -> dict[str, Any]:
 
 
 def main(address: str, tenant: str, folder: str, name: str, count: str, *end: str) -> None:
-    """Writes, and acknowledges."""
+    """Writes, and acknowledges, until it is told to end."""
+    told: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: told.append(number))
     with vestig.open(address, tenant=tenant, **_options(folder)) as store:
         if end:
             _end_at(end[0], int(end[1]))
         for number in range(int(count)):
-            _commit(store, text_of(name, number))
+            if not told:
+                _commit(store, text_of(name, number))
 
 
 def lives(kills: str, seed: str, address: str, tenant: str, folder: str, name: str) -> None:

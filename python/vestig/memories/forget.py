@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -34,10 +34,6 @@ from vestig.telemetry import span
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 
-OUTSIDE: Final = (
-    "backups and exports are files of their own: what was copied to them before stays there;"
-    " so does what was sent to a language model"
-)
 # Tries these jobs (ids) of a namespace at once; what degraded.
 RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
 
@@ -226,8 +222,10 @@ def prove(session: Session, runs: erase.RunsBySeq | None = None) -> erase.Erasur
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
     if session.tenant is None:
         return proof
-    machines = session.tenant.erase_history(session.ledger)
-    return msgspec.structs.replace(proof, machines_open=machines)
+    history = session.tenant.erase_history(session.ledger)
+    return msgspec.structs.replace(
+        proof, machines_open=history.machines_open, outside=history.outside
+    )
 
 
 def prove_and_run(
@@ -255,7 +253,7 @@ def _proved(proof: erase.ErasureProof) -> dict[str, Any]:
         "shared_occurrences": proof.shared_occurrences,
         "residues": 0,
         "machines_open": proof.machines_open,
-        "outside": OUTSIDE,
+        "outside": proof.outside,
     }
 
 

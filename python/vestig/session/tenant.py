@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,14 @@ from typing import Final
 from vestig.config.environment import cache_directory
 from vestig.config.files import is_address, without_tilde
 from vestig.config.schema import Settings
-from vestig.errors import ForgetIncompleteError, StoreDamagedError, ValidationError, VestigError
-from vestig.store.erasure.erase import finish
+from vestig.errors import (
+    ForgetIncompleteError,
+    StoreDamagedError,
+    StoreLockedError,
+    ValidationError,
+    VestigError,
+)
+from vestig.store.erasure.erase import OUTSIDE, ErasureProof, finish
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.erase_patterns import unfinished
@@ -29,6 +36,14 @@ _pollers: Final[weakref.WeakValueDictionary[tuple[str, float], PositionPoller]] 
     weakref.WeakValueDictionary()
 )
 _lock: Final = threading.Lock()
+# Rewriting a table takes its tenants' turn to write; a large one is left to `vestig fleet doctor`.
+_REWRITE_LIMIT_S: Final = 10.0
+_HISTORY_WAIT_S: Final = 30.0
+_HISTORY_POLL_S: Final = 0.1
+_OUTSIDE: Final = (
+    f"{OUTSIDE}. Standbys, backups and the write-ahead log of PostgreSQL keep it until their own"
+    " retention ends"
+)
 
 
 def tenant_name(tenant: object) -> str:
@@ -229,18 +244,46 @@ class TenantCopy:
         """
         self.folders.register(self.copy.tenant, cache_of(ledger), self.copy.position)
 
-    def erase_history(self, ledger: Ledger) -> tuple[str, ...]:
-        """After a forgetting that is proved here: removes the changes that hold the text, and names
-        the machines whose copies are not proved yet.
+    def erase_history(self, ledger: Ledger) -> ErasureProof:
+        """After a forgetting that is proved here: removes the changes and snapshots that hold the
+        text, and says which machines have not proved theirs yet, and where it may still stand.
 
         Raises:
-            StoreLockedError: PostgreSQL does not answer.
+            ForgetIncompleteError: PostgreSQL keeps what was forgotten, or does not answer.
         """
-        self.record_proof(ledger)
-        self.snapshot(ledger)
+        position = self.copy.position
         database = self._poller.database
-        database.vacuum()
-        return tuple(database.caches_behind(self.copy.tenant, self.copy.position))
+        try:
+            self.record_proof(ledger)
+            self._replace_history(ledger, position)
+            database.ask_rewrite(self.copy.tenant)
+            left = database.rewrite(_REWRITE_LIMIT_S)
+            machines = tuple(database.caches_behind(self.copy.tenant, position))
+        except StoreLockedError as error:
+            raise ForgetIncompleteError(
+                f"tenant {self.copy.tenant}: expected the database to drop what was forgotten, got:"
+                f" {error}. The memories are deleted; run `vestig memory forget --finish`"
+            ) from error
+        if left:
+            pages = f"pages of PostgreSQL, until `vestig fleet doctor` ({'; '.join(left)})"
+            return ErasureProof(machines_open=machines, outside=f"{_OUTSIDE}; {pages}")
+        return ErasureProof(machines_open=machines, outside=_OUTSIDE)
+
+    def _replace_history(self, ledger: Ledger, position: int) -> None:
+        """Makes a snapshot of this position or a later one, or waits for that of another worker.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer, or there is none before the deadline.
+        """
+        deadline = time.monotonic() + max(self._lock_timeout_s, _HISTORY_WAIT_S)
+        while not self.snapshot(ledger):
+            if self._poller.database.find(self.copy.tenant).snapshot >= position:
+                return
+            if time.monotonic() > deadline:
+                raise StoreLockedError(
+                    "another worker makes a snapshot of an older state, and has not ended"
+                )
+            time.sleep(_HISTORY_POLL_S)
 
     def close(self) -> None:
         """The copy follows no more; waits for a snapshot that is being made."""

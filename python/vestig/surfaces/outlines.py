@@ -245,7 +245,9 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "fleet init": Outline("tenant", "Make the tables and the role of workers in a database."),
     "fleet doctor": Outline(
-        "tenant", "Check the database of tenants and free removed rows. Exit 1 with findings."
+        "tenant",
+        "Check the database of tenants, and write pages anew that held what was forgotten. Exit 1 "
+        "with findings.",
     ),
     "housekeeping entity-backfill": Outline(
         "graph",

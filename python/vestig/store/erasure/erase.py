@@ -48,6 +48,11 @@ _NOT_READ: Final = f"{LEDGER_FILE}-shm"
 
 _DISPENSABLE: Final = frozenset(("manifest.new", candidate_file.FILE, f"{candidate_file.FILE}.new"))
 
+OUTSIDE: Final = (
+    "backups and exports are files of their own: what was copied to them before stays there;"
+    " so does what was sent to a language model"
+)
+
 # By erasure, length and mark: occurrences by file; how many there are and where the first one is.
 _Hits = dict[tuple[int, int, int], Counter[str]]
 _Found = dict[tuple[int, int, int], tuple[int, int]]
@@ -55,12 +60,13 @@ _Found = dict[tuple[int, int, int], tuple[int, int]]
 
 class ErasureProof(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of a search that found no forgotten bytes. `shared_occurrences`: texts and vectors
-    found that other, live records hold as well. `machines_open`: see `ForgetReport`."""
+    found that other, live records hold as well. `machines_open`, `outside`: see `ForgetReport`."""
 
     files_scanned: int = 0
     bytes_scanned: int = 0
     shared_occurrences: int = 0
     machines_open: tuple[str, ...] = ()
+    outside: str = OUTSIDE
 
 
 def finish(

@@ -103,6 +103,13 @@ class Connection:
             raise ConnectionLostError(_plain(error)) from None
         self._pg = self._conn.pgconn
         self._pg.nonblocking = 1
+        # details of what the server noted, where it gave any
+        self.notices: list[str] = []
+        self._conn.add_notice_handler(self._note)
+
+    def _note(self, notice: psycopg.errors.Diagnostic) -> None:
+        if notice.message_detail:
+            self.notices.append(notice.message_detail)
 
     @property
     def is_open(self) -> bool:

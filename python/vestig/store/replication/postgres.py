@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,7 @@ _HELD_S: Final = 8
 _TABLES: Final = """
 CREATE SCHEMA vestig;
 CREATE TABLE vestig.fleet (version integer PRIMARY KEY);
+CREATE TABLE vestig.rewrites (remainder integer PRIMARY KEY, asked timestamptz NOT NULL);
 CREATE TABLE vestig.tenants (
     tenant text PRIMARY KEY, position bigint NOT NULL, last_id bytea NOT NULL,
     ledger_schema integer NOT NULL, state text NOT NULL
@@ -56,6 +58,15 @@ CREATE TABLE vestig.caches (
 ) PARTITION BY HASH (tenant);
 """
 _BY_TENANT: Final = ("tenants", "changes", "snapshots", "caches")
+_WITH_TEXT: Final = ("changes", "snapshots")
+_ASK_REWRITE: Final = f"""
+INSERT INTO vestig.rewrites SELECT one, clock_timestamp()
+FROM generate_series(0, {_PARTITIONS - 1}) AS one
+WHERE satisfies_hash_partition('vestig.changes'::regclass, {_PARTITIONS}, one, $1::text)
+ON CONFLICT (remainder) DO UPDATE SET asked = excluded.asked
+"""
+# Who waits longer for a table keeps others waiting behind.
+_REWRITE_WAIT_S: Final = 3
 
 
 class SnapshotIsNewerError(LookupError):
@@ -311,6 +322,7 @@ class Database:
             self._row(conn, tenant, deadline, "FOR UPDATE")
             for table in reversed(_BY_TENANT):
                 conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
+            conn.run_with(_ASK_REWRITE, (tenant,), deadline)
             conn.run("COMMIT", deadline)
 
     def rows(self, tenants: Sequence[str]) -> dict[str, TenantRow]:
@@ -530,17 +542,60 @@ class Database:
             sql = "SELECT machine FROM vestig.caches WHERE tenant = $1 AND position < $2 ORDER BY 1"
             return [_text(row[0]) for row in conn.run_with(sql, (tenant, position), deadline).rows]
 
-    def vacuum(self) -> bool:
-        """Frees the rows that were removed, for a user who owns the tables; False for a worker,
-        whose rows PostgreSQL frees by itself later."""
+    def ask_rewrite(self, tenant: str) -> None:
+        """Remembers that pages which a tenant shares with others may hold what was removed."""
+        with self.session(tenant) as (conn, deadline):
+            conn.run_with(_ASK_REWRITE, (tenant,), deadline)
+            conn.run("COMMIT", deadline)
+
+    def rewrite(self, limit_s: float) -> tuple[str, ...]:
+        """Writes the partitions anew in whose pages removed rows may stand (VACUUM FULL): a plain
+        VACUUM leaves their bytes there until the room is used again. While one is written, tenants
+        whose rows lie in it take no writes.
+
+        Args:
+            limit_s: how long one table may take.
+
+        Returns:
+            Why each of those that are left was not.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer.
+        """
+        asked = self.ask("SELECT remainder::text, asked::text FROM vestig.rewrites ORDER BY 1").rows
+        if not asked:
+            return ()
         owned = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::regclass"
         if self.ask(owned, ("vestig.changes",)).rows != [(b"\x01",)]:
-            return False
-        deadline = time.monotonic() + max(self.timeout_s, 60)
-        with self.connection(deadline) as conn:
-            for table in ("changes", "snapshots"):
-                conn.run(f"VACUUM vestig.{table}", deadline)
-        return True
+            return (f"{len(asked)} partitions: this user does not own the tables",)
+        left = []
+        for remainder, moment in asked:
+            for table in _WITH_TEXT:
+                name = f"vestig.{table}_{_text(remainder)}"
+                why = self._write_anew(name, limit_s)
+                if why:
+                    left.append(f"{name}: {why}")
+                    break
+            else:
+                sql = "DELETE FROM vestig.rewrites WHERE remainder = $1 AND asked = $2::timestamptz"
+                self.ask(sql, (int(remainder or 0), _text(moment)))
+        return tuple(left)
+
+    def _write_anew(self, table: str, limit_s: float) -> str:
+        """Why a table was not written anew; "" where it was."""
+        limits = f"SET lock_timeout = '{_REWRITE_WAIT_S}s'; SET statement_timeout = '{limit_s:g}s'"
+        deadline = time.monotonic() + limit_s + self.timeout_s
+        with self._faults():
+            conn = Connection(self.address, deadline)
+            try:
+                conn.run(limits, deadline)
+                conn.run(f"VACUUM (FULL, VERBOSE) {table}", deadline)
+            except RefusedError as error:
+                return str(error)
+            finally:
+                conn.close()
+        kept = next((number for one in conn.notices for number in re.findall(r"\d+", one)), "0")
+        return "" if kept == "0" else f"an older transaction still reads {kept} removed rows"
 
     def machines(self, tenant: str) -> tuple[str, ...]:
         """The machines with copies, each with how far it is known to have come."""
@@ -591,6 +646,7 @@ def _rights() -> str:
         " END $$",
         "GRANT USAGE ON SCHEMA vestig TO vestig_worker",
         "GRANT SELECT ON vestig.fleet TO vestig_worker",
+        "GRANT SELECT, INSERT, UPDATE ON vestig.rewrites TO vestig_worker",
     ]
     for table in _BY_TENANT:
         lines += [
