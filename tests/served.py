@@ -25,10 +25,19 @@ from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.app import application
 from vestig.surfaces.http.listener import listen
 from vestig.surfaces.http.server import MakeApplication, server_of
-from vestig.surfaces.http.service import Service
+from vestig.surfaces.http.service import OneStore, Service
 from vestig.testing import HashingEmbedder
 
-__all__ = ["Reply", "Site", "raw", "serving", "serving_config", "serving_store", "still_open"]
+__all__ = [
+    "Reply",
+    "Site",
+    "raw",
+    "running",
+    "serving",
+    "serving_config",
+    "serving_store",
+    "still_open",
+]
 
 JSON = {"Content-Type": "application/json"}
 _UNSET = object()
@@ -169,17 +178,23 @@ def serving_store(
     make: MakeApplication = application,
 ) -> Iterator[Site]:
     """A server of a store that is open; settings of None are its own."""
-    session = store._session
-    settings = session.config.settings.serve if settings is None else settings
+    settings = store._session.config.settings.serve if settings is None else settings
+    service = Service(OneStore(store), settings)
+    with running(service, Access.of(settings), make) as port:
+        yield Site(store, service, port)
+
+
+@contextmanager
+def running(service: Service, access: Access, make: MakeApplication = application) -> Iterator[int]:
+    """A server of a service: its port."""
     place = listen("127.0.0.1", 0)
-    service = Service(store, session, settings)
-    server = server_of(service, Access.of(settings), make=make)
+    server = server_of(service, access, make=make)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.005)
     try:
-        yield Site(store, service, place.getsockname()[1])
+        yield place.getsockname()[1]
     finally:
         server.should_exit = True
         thread.join(timeout=20)

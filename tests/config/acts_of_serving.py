@@ -81,7 +81,7 @@ def logged(world: World) -> Any:
     with site(world) as served:
         served.post("commit", TEXT)
         assert served.get("count").status == 200
-        ledger = served.service.session.ledger
+        ledger = served.store._session.ledger
         served.service.close()
         with ledger.read() as view:
             rows = list(view.connection.execute("SELECT route, payload FROM requests"))

@@ -117,7 +117,7 @@ SURFACE_ONLY = {
         "format",
         "output",
     },
-    "serve": {"host", "port"},
+    "serve": {"host", "port", "fleet"},
     "inspect": {"port"},
     "mcp": {"transport", "host", "port", "scope"},
     "hook": {"event"},

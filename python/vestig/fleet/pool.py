@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
@@ -15,7 +16,8 @@ from vestig.errors import ConflictError
 from vestig.ports import CommitHook, Embedder
 from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.opening import open_session
-from vestig.session.tenant import poller_of, tenant_name
+from vestig.session.tenant import cache_folder, poller_of, tenant_name
+from vestig.store.replication.postgres import Database
 
 
 class _Place:
@@ -40,6 +42,7 @@ class TenantPool:
         config: its `store.tenant` is not looked at.
         embedder: in the place of the configured one.
         on_commit: see `vestig.open`.
+        worker: each open tenant has a thread that works the jobs which commits leave.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class TenantPool:
         *,
         embedder: Embedder | None = None,
         on_commit: CommitHook | None = None,
+        worker: bool = False,
     ) -> None:
         settings = config.settings
         given = embedder
@@ -60,6 +64,7 @@ class TenantPool:
         # kept while no tenant is open, with its connections
         self._poller = poller_of(settings)
         self._on_commit = on_commit
+        self._worker = worker
         self._max_open = settings.fleet.max_open
         self._lock = threading.Lock()
         # the one that was used last stands last
@@ -71,6 +76,21 @@ class TenantPool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def database(self) -> Database:
+        """Return where the tenants are."""
+        return self._poller.database
+
+    @property
+    def folder(self) -> Path:
+        """Return where the copies lie."""
+        return cache_folder(self._config.settings.fleet.cache_dir)
+
+    @property
+    def dimensions(self) -> int:
+        """Return the dimensions of the vectors."""
+        return self._embedder.dimensions
 
     @property
     def open_tenants(self) -> tuple[str, ...]:
@@ -134,7 +154,7 @@ class TenantPool:
             llm=self._language_model,
             on_commit=self._on_commit,
         )
-        return Vestig(open_session(request))
+        return Vestig(open_session(request), worker=self._worker)
 
     def _make_room(self, *, but: int) -> None:
         """Closes tenants that nobody uses until room for `but` more is left."""

@@ -86,7 +86,8 @@ def poller_of(settings: Settings, path: str | None = None) -> PositionPoller:
         return found
 
 
-def _cache_folder(configured: str | None) -> Path:
+def cache_folder(configured: str | None) -> Path:
+    """The folder of this machine's copies: `fleet.cache_dir`, or one in the user's cache folder."""
     if configured is None:
         return Path(cache_directory()) / "tenants"
     return Path(without_tilde(configured, "fleet.cache_dir"))
@@ -110,7 +111,7 @@ class TenantCopy:
         fleet, self._lock_timeout_s = settings.fleet, settings.store.lock_timeout_s
         name = tenant_name(tenant)
         self._poller = poller_of(settings, path)
-        self.folders = CacheFolders(_cache_folder(fleet.cache_dir), self._poller)
+        self.folders = CacheFolders(cache_folder(fleet.cache_dir), self._poller)
         rules = CopyRules(max_staleness_s=fleet.max_staleness_s, max_offline_s=fleet.max_offline_s)
         self.copy = Copy(self._poller, name, rules)
         self.snapshot_bytes = fleet.snapshot_bytes

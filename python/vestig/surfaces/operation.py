@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _GLOBAL: Final = ("namespace", "profile")
 # Of operations that ask first.
 YES: Final = Flag("Do not ask.", "--yes", name="yes")
+# What a client may do; each holds those before it.
+Right = Literal["read", "write", "admin"]
 # When an operation is confirmed; "where": for what a filter selects.
 Confirmed = Literal["", "always", "where"]
 _NEEDED: Final[Mapping[Confirmed, str]] = {
@@ -123,7 +125,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     or is refused. `alone` answers certain arguments without opening the store; None: it has to be
     opened. `works_queue`: while it runs, a thread works the jobs that commits leave. `offered`:
     surfaces that speak JSON have it, without what `without` names and, as `confirmed` says, with a
-    confirmation. `missing`: what is not found where the call returns None.
+    confirmation. `missing`: what is not found where the call returns None. `right`: the one that a
+    client needs, where it is not what follows from the rest.
     """
 
     name: str
@@ -145,6 +148,22 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
     confirmed: Confirmed = ""
     missing: str = ""
+    right: Right | None = None
+
+    @property
+    def needed_right(self) -> Right:
+        """The right that a client needs: admin for what removes for good and for the calls of
+        `store.admin`, write for what else writes, read for the rest.
+
+        Example:
+            >>> [operation(name).needed_right for name in ("count", "memory add", "memory forget")]
+            ['read', 'write', 'admin']
+        """
+        if self.right is not None:
+            return self.right
+        if self.confirmed == "always" or self.method.startswith("admin."):
+            return "admin"
+        return "write" if self.writes else "read"
 
     @property
     def help(self) -> str:

@@ -314,7 +314,7 @@ def test_health_says_what_is_weaker(site: Site, monkeypatch: pytest.MonkeyPatch)
     document = site.get("health").document
     assert document["status"] == "healthy"
     assert set(document) >= {"ledger", "projection", "embedder", "llm", "pending_jobs", "seq"}
-    session = site.service.session
+    session = site.store._session
     with monkeypatch.context() as patch:
         patch.setattr(session, "mismatch", EmbeddingMismatchError("other model"))
         assert site.get("health").document["status"] == "degraded"

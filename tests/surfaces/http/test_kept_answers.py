@@ -91,7 +91,7 @@ def test_an_answer_exists_exactly_when_its_change_does(
             assert site.post("commit", TEXT, KEY).status == 507
         assert site.store.count() == 1
         assert site.post("commit", TEXT, KEY).status == 201
-        assert [row[:2] for row in rows(site.service.session)] == [("order-17", 201)]
+        assert [row[:2] for row in rows(site.store._session)] == [("order-17", 201)]
 
 
 def test_a_request_in_progress_is_a_conflict(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_forgetting_erases_answers_that_name_the_memory(tmp_path: Path) -> None:
     with serving(tmp_path / "store") as site:
         id = site.post("commit", TEXT, KEY).document["memory_id"]
         assert site.post("forget", {"ids": id, "confirm": True}).status == 200
-        assert [id in json.dumps(row) for row in rows(site.service.session)] == [False]
+        assert [id in json.dumps(row) for row in rows(site.store._session)] == [False]
         reply = site.post("commit", TEXT, KEY)
         assert (reply.status, reply.code) == (409, "conflict")
         assert site.store.count() == 0

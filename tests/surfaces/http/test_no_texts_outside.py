@@ -51,7 +51,7 @@ def test_problems_metrics_and_logs_hold_no_text(
         assert MARK.encode() not in site.get("metrics").body
         assert MARK.encode() not in site.get("health").body
         site.service.close()
-        with site.service.session.ledger.read() as view:
+        with site.store._session.ledger.read() as view:
             rows = [tuple(row) for row in view.connection.execute("SELECT * FROM requests")]
         assert rows
         assert MARK not in repr(rows)

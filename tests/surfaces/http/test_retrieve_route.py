@@ -72,7 +72,7 @@ def test_the_log_says_how_sure_and_why_it_ended(tmp_path: Path) -> None:
         site.commit("Deploys run on Fridays at noon", author="Omar")
         score = site.post("retrieve", ASKED).document["metadata"]
         site.service.close()
-        with site.service.session.ledger.read() as view:
+        with site.store._session.ledger.read() as view:
             rows = view.connection.execute(
                 "SELECT confidence, reason FROM requests WHERE route = 'retrieve'"
             )

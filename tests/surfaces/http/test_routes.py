@@ -325,7 +325,7 @@ def test_the_log_of_requests_holds_numbers_and_fails_no_request(
         site.post("recall", {"query": "where is the spare key?"})
         site.post("recall", {"query": "where is the spare key?", "limit": 0})
         site.service.close()
-        with site.service.session.ledger.read() as view:
+        with site.store._session.ledger.read() as view:
             rows = [tuple(row) for row in view.connection.execute("SELECT * FROM requests")]
         assert [(row[3], row[6]) for row in rows] == [
             ("commit", 201),
@@ -338,7 +338,7 @@ def test_the_log_of_requests_holds_numbers_and_fails_no_request(
         def broken(_: object) -> None:
             raise OSError("the disk is gone")
 
-        monkeypatch.setattr(site.service.session.ledger, "log_requests", broken)
+        monkeypatch.setattr(site.store._session.ledger, "log_requests", broken)
         assert site.get("count").status == 200
         site.service.close()
         lost = site.store.admin.metrics()["vestig_request_log_failures_total"]

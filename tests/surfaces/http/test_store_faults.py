@@ -74,7 +74,7 @@ def test_a_store_that_was_lost_before_the_start_is_unhealthy(
         lost = AbsentStore(
             ledger=tmp_path / "store" / "ledger.sqlite", lost="expected the store of yesterday"
         )
-        ledger = site.service.session.ledger
+        ledger = site.store._session.ledger
         monkeypatch.setattr(type(ledger), "missing", property(lambda _: lost))
         assert site.get("health").status == 503
         for reply in (

@@ -9,7 +9,7 @@ import hmac
 import ipaddress
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ from vestig.errors import ConfigError, StoreLockedError, VestigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces import wire
 from vestig.telemetry import logger
+
+if TYPE_CHECKING:
+    from vestig.fleet.tokens import Grant
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -209,22 +212,14 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: an address that others reach and no token, or a short one; a variable that
                 is not set, or holds what no header can carry.
         """
-        named = settings.token_env
-        token = None if named is None else read_secret("serve.token_env", named)
+        token = token_of(settings)
         if token is None and not is_loopback(settings.host):
             raise ConfigError(
                 f"{named_by}: {settings.host} is reached by other machines: expected"
                 " serve.token_env to name the variable of a token, or a loopback address"
             )
-        if token is not None:
-            _check_token(token, named, is_loopback(settings.host))
-        own = settings.host
-        bracketed = f"[{own}]" if ":" in own and not own.startswith("[") else own
-        hosts = _LOOPBACK_NAMES | {bracketed.lower(), *map(str.lower, settings.allowed_hosts)}
         return cls(
-            token=token,
-            hosts=frozenset(hosts),
-            cors_origins=frozenset(settings.cors_origins),
+            token=token, hosts=hosts_of(settings), cors_origins=frozenset(settings.cors_origins)
         )
 
     def check_place(self, headers: Headers) -> None:
@@ -255,14 +250,51 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.token is None:
             return
-        kind, _, given = (header(headers, b"authorization") or "").partition(" ")
-        same = hmac.compare_digest(given.strip().encode(), self.token.encode())
-        if kind.lower() != "bearer" or not same:
+        if not self.is_own(bearer_token(headers)):
             raise Refusal(
                 "unauthorized",
                 "Authorization: expected Bearer and the token of this server",
                 headers={"WWW-Authenticate": "Bearer"},
             )
+
+    def is_own(self, given: str) -> bool:
+        """Return whether a text is the token of this server, compared in constant time."""
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+    async def grant(self, headers: Headers) -> Grant | None:
+        """Return what a request may do; None: all.
+
+        Raises:
+            Refusal: it carries no token of this server.
+        """
+        self.check_token(headers)
+        return None
+
+
+def bearer_token(headers: Headers) -> str:
+    """The token that a request carries; "" where it carries none."""
+    kind, _, given = (header(headers, b"authorization") or "").partition(" ")
+    return given.strip() if kind.lower() == "bearer" else ""
+
+
+def token_of(settings: ServeSettings) -> str | None:
+    """The token that `serve.token_env` gives the server; None: it has none.
+
+    Raises:
+        ConfigError: a variable that is not set, or holds what no header can carry or others guess.
+    """
+    named = settings.token_env
+    token = None if named is None else read_secret("serve.token_env", named)
+    if token is not None:
+        _check_token(token, named, is_loopback(settings.host))
+    return token
+
+
+def hosts_of(settings: ServeSettings) -> frozenset[str]:
+    """The names that a request may call the server."""
+    own = settings.host
+    bracketed = f"[{own}]" if ":" in own and not own.startswith("[") else own
+    return _LOOPBACK_NAMES | {bracketed.lower(), *map(str.lower, settings.allowed_hosts)}
 
 
 def _check_token(token: str, variable: str | None, loopback: bool) -> None:

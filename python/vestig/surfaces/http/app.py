@@ -39,8 +39,8 @@ def app_of(service: Service, chosen: Iterable[Route], *, openapi_url: str | None
         redoc_url=None,
         redirect_slashes=False,
     )
-    session = service.session
-    facts = openapi.facts_of(session.config.settings, session.embedder.dimensions)
+    stores = service.stores
+    facts = openapi.facts_of(stores.config.settings, stores.dimensions)
     for route in chosen:
         _add(
             app,

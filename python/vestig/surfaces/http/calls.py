@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from vestig.api.store import Vestig
-from vestig.errors import ConflictError, HygieneError, ValidationError
+from vestig.errors import ConflictError, HygieneError, ValidationError, VestigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session
 from vestig.session.transaction import answers_kept_by
@@ -72,13 +73,41 @@ class KeptAnswer(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-class KeptAnswers:
-    """The answers to writes with a key, in the ledger of one store."""
+class RunningKeys:
+    """The keys of the writes that run in this process."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._running: set[tuple[str, str]] = set()
+    def __init__(self) -> None:
+        self._names: set[tuple[str, ...]] = set()
         self._lock = threading.Lock()
+
+    @contextmanager
+    def held(self, *name: str) -> Iterator[None]:
+        """Within it no other request runs with this key.
+
+        Raises:
+            ConflictError: one does already.
+        """
+        with self._lock:
+            if name in self._names:
+                raise ConflictError(
+                    "Idempotency-Key: a request with this key is in progress; ask again later"
+                )
+            self._names.add(name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._names.discard(name)
+
+
+class KeptAnswers:
+    """The answers to writes with a key, in the ledger of one store. That of a tenant has the keys
+    of all servers."""
+
+    def __init__(self, store: Vestig, session: Session, running: RunningKeys) -> None:
+        self._store = store
+        self._session = session
+        self._running = running
 
     def answer(
         self,
@@ -101,18 +130,27 @@ class KeptAnswers:
             ConflictError: a request with this key is running, or its answer was erased.
             ValidationError: the key stands for another request.
         """
-        name = (key.namespace, key.key)
-        with self._lock:
-            if name in self._running:
-                raise ConflictError(
-                    "Idempotency-Key: a request with this key is in progress; ask again later"
-                )
-            self._running.add(name)
-        try:
-            return self._stored_answer(key) or self._made(key, run, shown, within=within)
-        finally:
-            with self._lock:
-                self._running.discard(name)
+        tenant = self._session.tenant
+        of_tenant = "" if tenant is None else tenant.copy.tenant
+        with self._running.held(of_tenant, key.namespace, key.key):
+            stored = self._newest_answer(key)
+            if stored is not None:
+                return stored
+            try:
+                return self._made(key, run, shown, within=within)
+            except VestigError:
+                # another server or process may have done the same request meanwhile, so that this
+                # one met what it left
+                stored = self._newest_answer(key)
+                if stored is None:
+                    raise
+                return stored
+
+    def _newest_answer(self, key: WriteKey) -> KeptAnswer | None:
+        """The kept answer, of whichever server of the tenant; that of a plain store is always
+        there."""
+        self._store.fresh()
+        return self._stored_answer(key)
 
     def _stored_answer(self, key: WriteKey) -> KeptAnswer | None:
         since_us = self._session.now_us() - _KEPT_US
@@ -234,12 +272,16 @@ def _position(text: str) -> int:
 
 
 class Calls:
-    """Runs the operations of one open store."""
+    """Runs the operations of one open store.
 
-    def __init__(self, store: Vestig, session: Session) -> None:
+    Args:
+        running: the keys of all requests of the server.
+    """
+
+    def __init__(self, store: Vestig, running: RunningKeys) -> None:
         self._store = store
-        self._session = session
-        self._answers = KeptAnswers(session)
+        self._session = store._session
+        self._answers = KeptAnswers(store, self._session, running)
 
     def run(self, route: Route, given: CallInput) -> Answer:
         """The answer of a route.
@@ -250,8 +292,7 @@ class Calls:
         writes = route.operation.writes
         key = checked_key(given.key) if writes and given.key is not None else None
         asked = _read(route, given)
-        if given.position is not None and self._session.tenant is not None:
-            self._store.fresh(min_position=_position(given.position))
+        self._follow(given)
         value: Any = None
 
         def run() -> object:
@@ -281,13 +322,25 @@ class Calls:
         Raises:
             Refusal, VestigError: what is answered as a problem.
         """
-        self._store.export(target, **_read(route, given).arguments)
+        asked = _read(route, given)
+        self._follow(given)
+        self._store.export(target, **asked.arguments)
         target.flush()
+
+    def _follow(self, given: CallInput) -> None:
+        """Reads at least what the client has seen of its tenant."""
+        if given.position is not None and self._session.tenant is not None:
+            self._store.fresh(min_position=_position(given.position))
 
     def _placed(self, route: Route, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with a backup's place: beside the folder of the store."""
         if route.name != "backup":
             return arguments
+        if self._session.tenant is not None:
+            raise ConflictError(
+                "a tenant has no folder beside which a backup could lie: PostgreSQL is backed up,"
+                " and `vestig tenant down` makes a store of a tenant"
+            )
         path = self._session.ledger.path
         if path is None:
             raise ConflictError("a store in memory has no folder beside which a backup could lie")

@@ -70,7 +70,7 @@ class Gate:
                 await self._answer_preflight(tell)
                 return
             if scope["path"] not in self._open_paths:
-                self._access.check_token(scope["headers"])
+                scope["state"]["grant"] = await self._access.grant(scope["headers"])
                 if self._admission.is_full and scope["path"] != METRICS_PATH:
                     raise busy()
             # the connection leaves the body of its answer out
@@ -105,7 +105,10 @@ class Gate:
         )
 
     async def _answer_preflight(self, send: Send) -> None:
-        allowed = b"Authorization, Content-Type, Idempotency-Key, X-Request-Id, X-Vestig-Position"
+        allowed = (
+            b"Authorization, Content-Type, Idempotency-Key, X-Request-Id, X-Vestig-Position,"
+            b" X-Vestig-Tenant"
+        )
         headers = [
             (b"access-control-allow-methods", b"GET, POST"),
             (b"access-control-allow-headers", allowed),

@@ -26,8 +26,15 @@ from vestig.surfaces.http.access import (
 )
 from vestig.surfaces.http.calls import Answer
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
-from vestig.surfaces.http.service import LINES, Service, check_media_type
+from vestig.surfaces.http.service import (
+    LINES,
+    Service,
+    check_media_type,
+    check_right,
+    tenant_of,
+)
 from vestig.surfaces.json_schema import read_object
+from vestig.surfaces.operation import operation
 
 IMPORT_TYPES: Final = (LINES, "application/jsonl", "application/json", "text/csv")
 # Beginnings of files whose size would be bounded only after they were unpacked.
@@ -49,11 +56,13 @@ class Imports:
     async def answer(self, request: Request) -> Response:
         """The report of an import, or events: progress, then done or error."""
         request_id: str = request.scope["state"]["request_id"]
-        began = self._service.session.now_us(), time.perf_counter()
+        began = self._service.stores.now_us(), time.perf_counter()
+        tenant = tenant_of(request)
         # without a name: nothing of it is left, however the process ends
         file = tempfile.TemporaryFile()  # noqa: SIM115 - an import may outlive the request
         streamed = False
         try:
+            check_right(request, operation("import").needed_right)
             given = read_object(
                 IMPORT_PARAMETERS,
                 from_query(IMPORT_PARAMETERS, request.query_params.multi_items()),
@@ -62,10 +71,10 @@ class Imports:
             check_media_type(request.scope["headers"], IMPORT_TYPES)
             await self._taken(request, file)
             if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
-                events = self._events(file, given, request_id)
+                events = self._events(tenant, file, given, request_id)
                 streamed = True
                 return StreamingResponse(events, media_type=_EVENTS)
-            report = await self._service.admitted(lambda: self._run(file, given, None))
+            report = await self._service.admitted(lambda: self._run(tenant, file, given, None))
             response = Response(_document(report), media_type="application/json")
         except ClientGone:
             raise
@@ -75,7 +84,8 @@ class Imports:
             if not streamed:
                 file.close()
         answer = Answer(status=response.status_code, body=b"")
-        self._service.log("import", response, answer, (began[0], time.perf_counter() - began[1]))
+        times = (began[0], time.perf_counter() - began[1])
+        self._service.log(request, "import", response, answer, times)
         return response
 
     async def _taken(self, request: Request, file: IO[bytes]) -> None:
@@ -114,12 +124,14 @@ class Imports:
             await asyncio.to_thread(file.write, part)
         await asyncio.to_thread(file.flush)
 
-    def _run(self, file: Any, given: dict[str, Any], progress: Any) -> ImportReport:
-        report: ImportReport = self._service.store.import_(file, progress=progress, **given)
+    def _run(self, tenant: str, file: Any, given: dict[str, Any], progress: Any) -> ImportReport:
+        with self._service.stores.lease(tenant) as store:
+            report: ImportReport = store.import_(file, progress=progress, **given)
         return report
 
     async def _events(
         self,
+        tenant: str,
         file: IO[bytes],
         given: dict[str, Any],
         request_id: str,
@@ -139,7 +151,9 @@ class Imports:
 
         async def work() -> None:
             try:
-                report = await self._service.admitted(lambda: self._run(file, given, progress))
+                report = await self._service.admitted(
+                    lambda: self._run(tenant, file, given, progress)
+                )
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told
                 tell("error", self._service.problem_of(error, request_id)[1])

@@ -39,7 +39,7 @@ _KEY: Final = (
 _STATUSES: Final[dict[int, str]] = {
     400: "A body that is no JSON, or no request of HTTP.",
     401: "No token, or another one.",
-    403: "A Host or an Origin of others.",
+    403: "A Host or an Origin of others, or a token without the right.",
     404: "No such memory, or no such route.",
     405: "Another method than that of the route.",
     408: "The body did not come in time.",

@@ -1,4 +1,4 @@
-"""A server of one store: it listens, tells where, and ends in order."""
+"""A server: it listens, tells where, and ends in order."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from vestig.api.store import Vestig
 from vestig.config.service_sections import ServeSettings
-from vestig.session.session import Session
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.app import application
 from vestig.surfaces.http.gate import Application
 from vestig.surfaces.http.listener import Server, listen
-from vestig.surfaces.http.service import Service
+from vestig.surfaces.http.service import Service, Stores
 
 _STOP_S: Final = 10
 MakeApplication = Callable[[Service, Access], Application]
@@ -31,27 +29,25 @@ def server_of(
 
 
 def serve(
-    store: Vestig,
-    session: Session,
+    stores: Stores,
+    access: Access,
     settings: ServeSettings,
     say: Callable[[str], None],
     make: MakeApplication = application,
 ) -> None:
-    """Serves a store until a signal ends it.
+    """Serves stores until a signal ends it.
 
     Args:
-        store: what operations are asked of.
-        session: the same store from inside.
+        access: who may ask.
         settings: where to listen, and the rest of `serve`.
         say: takes a line with the address.
         make: makes what the server runs.
 
     Raises:
-        ConfigError: an address that others reach and no token; one that cannot be had.
+        ConfigError: an address that cannot be had.
     """
-    access = Access.of(settings)
     place = listen(settings.host, settings.port)
-    service = Service(store, session, settings)
+    service = Service(stores, settings)
     host, port = place.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     line = f"Listening on http://{shown}:{port}"

@@ -15,8 +15,10 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import version
-from typing import IO, Any, BinaryIO, Final, TypeVar, cast
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar, cast
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -30,6 +32,7 @@ from vestig.errors import StoreDamagedError, VestigError
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
+from vestig.session.observer import Metrics
 from vestig.session.session import Session
 from vestig.store.records.rows import RequestRecord
 from vestig.surfaces import wire
@@ -43,9 +46,14 @@ from vestig.surfaces.http.access import (
     is_loopback,
     problem_of,
 )
-from vestig.surfaces.http.calls import Answer, CallInput, Calls
+from vestig.surfaces.http.calls import Answer, CallInput, Calls, RunningKeys
 from vestig.surfaces.http.routes import Route, from_query
+from vestig.surfaces.operation import Right
 from vestig.types import JobState
+
+if TYPE_CHECKING:
+    from vestig.config import Config
+    from vestig.fleet.tokens import Grant
 
 _CLIENTS_MAX: Final = 10_000
 
@@ -234,6 +242,77 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
 _OPEN = (JobState.PENDING, JobState.RUNNING, JobState.SUBMITTED)
 
 
+class Stores(Protocol):
+    """The open stores that requests ask: one, or those of tenants."""
+
+    @property
+    def config(self) -> Config:
+        """Return the configuration of all of them."""
+
+    @property
+    def dimensions(self) -> int:
+        """Return the dimensions of their vectors."""
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of a request that names none."""
+
+    @property
+    def counters(self) -> Metrics:
+        """Return where the server counts what it loses."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Return where they lie, which no problem names; None: in memory."""
+
+    def now_us(self) -> int:
+        """Return the time, in µs since the epoch."""
+
+    def lease(self, tenant: str, /) -> AbstractContextManager[Vestig]:
+        """The open store of a tenant, for the time of a request; "": of a request without a
+        token."""
+
+    def health(self, damage: VestigError | None, /) -> tuple[int, dict[str, Any]]:
+        """(status, document) of their health. `damage`: that the last read or the last write of the
+        server met."""
+
+    def metrics(self, tenant: str, /) -> Mapping[str, float]:
+        """The counters that a request is told."""
+
+
+class OneStore:
+    """The store of a server that has one."""
+
+    def __init__(self, store: Vestig) -> None:
+        self._store = store
+        session = store._session
+        self._session = session
+        self.config = session.config
+        self.dimensions = session.embedder.dimensions
+        self.namespace = session.namespace
+        self.counters = session.metrics
+        self.now_us = session.now_us
+
+    @property
+    def folder(self) -> Path | None:
+        """See `Stores`."""
+        path = self._session.ledger.path
+        return None if path is None else path.parent
+
+    @contextmanager
+    def lease(self, _: str) -> Iterator[Vestig]:
+        """See `Stores`."""
+        yield self._store
+
+    def health(self, damage: VestigError | None) -> tuple[int, dict[str, Any]]:
+        """See `Stores`."""
+        return health(self._session, damage)
+
+    def metrics(self, _: str) -> Mapping[str, float]:
+        """See `Stores`."""
+        return self._store.admin.metrics()
+
+
 _PENDING_MAX: Final = 10_000
 _PAUSE_S: Final = 1.0
 
@@ -242,18 +321,18 @@ class RequestLog:
     """Takes entries at once and writes them together, at most a second later, in a thread of its
     own. What cannot be written is counted and lost: no request fails for its entry."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._entries: queue.Queue[RequestRecord] = queue.Queue(_PENDING_MAX)
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._entries: queue.Queue[tuple[str, RequestRecord]] = queue.Queue(_PENDING_MAX)
         self._ended = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vestig-request-log", daemon=True)
         self._thread.start()
 
-    def add(self, entry: RequestRecord) -> None:
+    def add(self, tenant: str, entry: RequestRecord) -> None:
         """Takes one entry."""
         try:
-            self._entries.put_nowait(entry)
+            self._entries.put_nowait((tenant, entry))
         except queue.Full:
             self._lost(1)
             return
@@ -275,18 +354,21 @@ class RequestLog:
                 return
 
     def _write(self) -> None:
-        entries = []
+        of_tenant: dict[str, list[RequestRecord]] = {}
         while not self._entries.empty():
-            entries.append(self._entries.get_nowait())
-        if not entries or self._session.ledger.missing is not None:
-            return
-        try:
-            self._session.ledger.log_requests(entries)
-        except Exception:  # whatever it is, it is counted, and no request fails for it
-            self._lost(len(entries))
+            tenant, entry = self._entries.get_nowait()
+            of_tenant.setdefault(tenant, []).append(entry)
+        for tenant, entries in of_tenant.items():
+            try:
+                with self._stores.lease(tenant) as store:
+                    ledger = store._session.ledger
+                    if ledger.missing is None:
+                        ledger.log_requests(entries)
+            except Exception:  # whatever it is, it is counted, and no request fails for it
+                self._lost(len(entries))
 
     def _lost(self, count: int) -> None:
-        self._session.metrics.add("vestig_request_log_failures_total", count)
+        self._stores.counters.add("vestig_request_log_failures_total", count)
 
 
 _T = TypeVar("_T")
@@ -308,23 +390,51 @@ def problem_response(error: BaseException, request_id: str) -> Response:
     return Response(wire.encode(shown), status, headers, media_type=_PROBLEM)
 
 
+def grant_of(request: Request) -> Grant | None:
+    """Return what the token of a request lets it do; None: the server has no tokens of tenants."""
+    found: Grant | None = request.scope["state"].get("grant")
+    return found
+
+
+def tenant_of(request: Request) -> str:
+    """Return the tenant that a request asks; "" where the server has one store."""
+    grant = grant_of(request)
+    return "" if grant is None else grant.tenant
+
+
+def check_right(request: Request, needed: Right) -> None:
+    """Check that a request may do what needs this right.
+
+    Raises:
+        Refusal: 403.
+    """
+    grant = grant_of(request)
+    if grant is not None and not grant.allows(needed):
+        raise Refusal(
+            "unauthorized",
+            f"Authorization: expected a token with the right {needed}, this one has {grant.rights}",
+            status=403,
+            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{needed}"'},
+        )
+
+
 class Service:
-    """Parts that the routes of one server share: the open store, places for requests, threads,
+    """Parts that the routes of one server share: the open stores, places for requests, threads,
     log."""
 
-    def __init__(self, store: Vestig, session: Session, settings: ServeSettings) -> None:
-        self.store, self.session, self.settings = store, session, settings
+    def __init__(self, stores: Stores, settings: ServeSettings) -> None:
+        self.stores, self.settings = stores, settings
         places = self.settings.max_concurrent
         self.admission = Admission(
             places, self.settings.max_waiting, self.settings.max_wait_ms / 1000
         )
         requests = self.settings.rate_limit.requests or _RETRIEVALS
         self._limiter = RateLimiter(requests, _RATE_WINDOW_S)
-        self._calls = Calls(store, session)
+        self._running_keys = RunningKeys()
         self._workers = ThreadPoolExecutor(places, thread_name_prefix="vestig-request")
         # health and metrics answer while every place is taken
         self._lookers = ThreadPoolExecutor(1, thread_name_prefix="vestig-health")
-        self._log = RequestLog(session) if self.settings.audit else None
+        self._log = RequestLog(stores) if self.settings.audit else None
         self.running = 0
         self._bodies = Bodies()
         # what the last read and the last write met
@@ -342,15 +452,17 @@ class Service:
     async def answer(self, route: Route, request: Request) -> Response:
         """Answers an operation's route. No exception leaves it but that the client is gone."""
         request_id: str = request.scope["state"]["request_id"]
-        began_s, began_us = time.perf_counter(), self.session.now_us()
+        began_s, began_us = time.perf_counter(), self.stores.now_us()
         given, answer, began_seq = CallInput(), Answer(status=500, body=b""), 0
+        tenant = tenant_of(request)
         try:
+            check_right(request, route.operation.needed_right)
             if self._logs_texts:
-                began_seq = await self.look(self._newest_seq)
+                began_seq = await self._look_at(tenant, lambda: self._newest_seq(tenant))
             self._check_rate(route, request)
             given = await self._given(route, request)
             limit_s = None if route.unlimited else self.settings.request_timeout_s
-            answer = await self.admitted(lambda: self._calls.run(route, given), limit_s)
+            answer = await self.admitted(lambda: self._run(tenant, route, given), limit_s)
             self._damage.pop(route.operation.writes, None)
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
@@ -365,18 +477,27 @@ class Service:
             response = self.problem(error, request_id)
         times = (began_us, time.perf_counter() - began_s)
         payload = self._payload(response, given) if self._logs_texts else None
-        self.log(route.name, response, answer, times, payload=payload, began_seq=began_seq)
+        self.log(request, route.name, response, answer, times, payload=payload, began_seq=began_seq)
         return response
+
+    def _run(self, tenant: str, route: Route, given: CallInput) -> Answer:
+        with self.stores.lease(tenant) as store:
+            return Calls(store, self._running_keys).run(route, given)
+
+    def _export(self, tenant: str, route: Route, given: CallInput, target: IO[str]) -> None:
+        with self.stores.lease(tenant) as store:
+            Calls(store, self._running_keys).export(route, given, target)
 
     async def export(self, route: Route, request: Request) -> Response:
         """Answers an export: its lines, from a file without a name."""
         request_id: str = request.scope["state"]["request_id"]
-        began_s, began_us = time.perf_counter(), self.session.now_us()
+        began_s, began_us = time.perf_counter(), self.stores.now_us()
         given = CallInput()
         file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 - kept
         try:
+            check_right(request, route.operation.needed_right)
             given = await self._given(route, request)
-            await self.admitted(lambda: self._calls.export(route, given, file))
+            await self.admitted(lambda: self._export(tenant_of(request), route, given, file))
             response: Response = StreamingResponse(_lines(file), media_type=LINES)
         except ClientGone:
             file.close()
@@ -385,25 +506,27 @@ class Service:
             file.close()
             response = self.problem(error, request_id)
         answer = Answer(status=response.status_code, body=b"")
-        self.log(route.name, response, answer, (began_us, time.perf_counter() - began_s))
+        times = (began_us, time.perf_counter() - began_s)
+        self.log(request, route.name, response, answer, times)
         return response
 
     @property
     def _logs_texts(self) -> bool:
         return self._log is not None and self.settings.audit_payloads
 
-    def _newest_seq(self) -> int:
-        with self.session.ledger.read() as view:
+    def _newest_seq(self, tenant: str) -> int:
+        with self.stores.lease(tenant) as store, store._session.ledger.read() as view:
             return view.seq
 
     def _payload(self, response: Response, given: CallInput) -> str:
         asked = (given.body or wire.encode(given.beside)).decode(errors="replace")
-        if self.session.config.settings.firewall.secrets != "off":
+        if self.stores.config.settings.firewall.secrets != "off":
             asked, _ = masked_text(asked)
         return wire.encode({"request": asked, "response": bytes(response.body).decode()}).decode()
 
     def log(
         self,
+        request: Request,
         name: str,
         response: Response,
         answer: Answer,
@@ -418,12 +541,15 @@ class Service:
             times: when it began in µs, how long it took in s.
             began_seq: the newest transaction when it began; without a payload any.
         """
+        counted = {"route": name, "status": str(response.status_code)}
+        self.stores.counters.add("vestig_requests_total", **counted)
         if self._log is None:
             return
         self._log.add(
+            tenant_of(request),
             RequestRecord(
                 id=new_id("req"),
-                namespace=self.session.namespace,
+                namespace=self.stores.namespace,
                 route=name,
                 began_us=times[0],
                 duration_us=round(times[1] * 1_000_000),
@@ -433,7 +559,7 @@ class Service:
                 reason=answer.reason,
                 payload=payload,
                 began_seq=began_seq,
-            )
+            ),
         )
 
     async def health(self, request: Request) -> Response:
@@ -449,13 +575,14 @@ class Service:
         return Response(wire.encode(shown | document), status, media_type=_PROBLEM)
 
     def state(self) -> tuple[int, dict[str, Any]]:
-        """(status, document) of the health of the store and of this server."""
-        return health(self.session, next(iter(self._damage.values()), None))
+        """(status, document) of the health of the stores and of this server."""
+        return self.stores.health(next(iter(self._damage.values()), None))
 
     async def metrics(self, request: Request) -> Response:
         """The counters as text."""
         try:
-            text = await self.look(lambda: metrics_text(self.store.admin.metrics()))
+            tenant = tenant_of(request)
+            text = await self._look_at(tenant, lambda: metrics_text(self.stores.metrics(tenant)))
         except Exception as error:  # whatever happens, the client is answered
             return self.problem(error, request.scope["state"]["request_id"])
         return Response(text, media_type=CONTENT_TYPE)
@@ -469,8 +596,7 @@ class Service:
         self, error: BaseException, request_id: str
     ) -> tuple[int, dict[str, Any], dict[str, str]]:
         """(status, problem object, further headers) of an error in the store."""
-        path = self.session.ledger.path
-        return problem_of(error, request_id, None if path is None else path.parent)
+        return problem_of(error, request_id, self.stores.folder)
 
     # --- steps -------------------------------------------------------------------------------
 
@@ -512,13 +638,17 @@ class Service:
         """Return what `run` gives, in the thread of those that need no place."""
         return await asyncio.get_running_loop().run_in_executor(self._lookers, run)
 
+    async def _look_at(self, tenant: str, run: Callable[[], _T]) -> _T:
+        """Return what `run` gives; a tenant may have to be opened for it, which needs a place."""
+        return await (self.admitted(run) if tenant else self.look(run))
+
     def _check_rate(self, route: Route, request: Request) -> None:
         if not route.limited:
             return
         client = "" if request.client is None else request.client.host
         if self.settings.rate_limit.requests is None and is_loopback(client):
             return
-        self._limiter.check(client, time.monotonic())
+        self._limiter.check(f"{tenant_of(request)} {client}", time.monotonic())
 
     async def _given(self, route: Route, request: Request) -> CallInput:
         headers = request.scope["headers"]

@@ -104,18 +104,19 @@ def _overview(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
 def overview(service: Service) -> dict[str, Any]:
     """Return what the page shows of the store itself: names, counts, jobs and health."""
-    session, config = service.session, service.session.config
-    return wire.document(
-        "overview",
-        {
-            "version": version("vestig"),
-            "namespace": session.namespace,
-            "profile": config.profile,
-            "profiles": config.profile_names,
-            "health": service.state()[1],
-            "stats": service.store.admin.stats().to_dict(),
-        },
-    )
+    config = service.stores.config
+    with service.stores.lease("") as store:
+        return wire.document(
+            "overview",
+            {
+                "version": version("vestig"),
+                "namespace": service.stores.namespace,
+                "profile": config.profile,
+                "profiles": config.profile_names,
+                "health": service.state()[1],
+                "stats": store.admin.stats().to_dict(),
+            },
+        )
 
 
 def _guarded(app: Application) -> Application:

@@ -13,14 +13,20 @@ def _inspect(call: Call) -> Any:
     require_packages("vestig inspect")
     from vestig.api.store import Vestig
     from vestig.surfaces.cli.opening import open_session
+    from vestig.surfaces.http.access import Access
     from vestig.surfaces.http.server import serve
+    from vestig.surfaces.http.service import OneStore
     from vestig.surfaces.inspect.app import HOST, application, settings_of
 
     settings = settings_of(call.config.settings.serve, call.args.get("port", 0))
     say = call.say
     with Vestig(open_session(call.config, read_only=True)) as store:
         serve(
-            store, store._session, settings, (lambda _: None) if say is None else say, application
+            OneStore(store),
+            Access.of(settings),
+            settings,
+            (lambda _: None) if say is None else say,
+            application,
         )
     return {"host": HOST}
 

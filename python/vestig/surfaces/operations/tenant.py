@@ -28,7 +28,7 @@ _TOKEN_OPTIONS: Final = (
 )
 
 
-def _tenants() -> Any:
+def tenants_module() -> Any:
     """The module of tenants, where the extra is installed."""
     from vestig.errors import ConfigError
     from vestig.hints import missing_package
@@ -42,40 +42,40 @@ def _tenants() -> Any:
 
 
 def _list(call: Call) -> Any:
-    tenants = _tenants()
+    tenants = tenants_module()
     return tenants.list_tenants(tenants.database_of(call.config))
 
 
 def _show(call: Call) -> Any:
-    tenants = _tenants()
+    tenants = tenants_module()
     return tenants.show(tenants.database_of(call.config), call.args["name"])
 
 
 def _create(call: Call) -> Any:
-    tenants = _tenants()
+    tenants = tenants_module()
     return tenants.create(tenants.database_of(call.config), call.args["name"])
 
 
 def _up(call: Call) -> Any:
-    tenants = _tenants()
+    tenants = tenants_module()
     folder = Path(call.args["folder"]).expanduser()
     return tenants.create(tenants.database_of(call.config), call.args["name"], folder)
 
 
 def _down(call: Call) -> Any:
-    tenants = _tenants()
+    tenants = tenants_module()
     folder = Path(call.args["folder"]).expanduser()
     return tenants.down(tenants.database_of(call.config), call.args["name"], folder)
 
 
 def _snapshot(call: Call) -> Any:
-    return _tenants().snapshot(call.config, call.args["name"])
+    return tenants_module().snapshot(call.config, call.args["name"])
 
 
 def _drop(call: Call) -> Any:
     from vestig.errors import ConflictError
 
-    tenants = _tenants()
+    tenants = tenants_module()
     sure, confirm = bool(call.args.get("yes", False)), call.confirm
     if confirm is None and not sure:
         raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
@@ -88,18 +88,18 @@ def _drop(call: Call) -> Any:
 
 
 def _init(call: Call) -> Any:
-    tenants = _tenants()
+    tenants = tenants_module()
     return tenants.init(tenants.database_of(call.config))
 
 
 def _doctor(call: Call) -> Any:
-    tenants = _tenants()
+    tenants = tenants_module()
     return tenants.doctor(tenants.database_of(call.config))
 
 
 def _tokens() -> Any:
     """The module of tokens, where the extra is installed."""
-    _tenants()
+    tenants_module()
     from vestig.fleet import tokens
 
     return tokens
@@ -119,7 +119,7 @@ def _token_revoke(call: Call) -> Any:
 
 
 def _database(call: Call) -> Any:
-    return _tenants().database_of(call.config)
+    return tenants_module().database_of(call.config)
 
 
 def _token_line(one: TokenReport) -> str:
