@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from hypothetical_questions import shared_runs, stored_questions
-from vestig.commit.questions import usable_questions
+from vestig.commit.item import usable_questions
 from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 
 

@@ -136,8 +136,6 @@ PURE = frozenset(
         "commit/entity_merge.py",
         "commit/item.py",
         "commit/names.py",
-        "commit/questions.py",
-        "commit/repeats.py",
         "commit/rows.py",
         "commit/short_texts.py",
         "commit/text.py",

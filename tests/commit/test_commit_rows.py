@@ -9,8 +9,8 @@ import pytest
 from vestig.calls.commit import commit_request
 from vestig.changes import NewMemory, StoredWindow
 from vestig.commit.item import Item
-from vestig.commit.repeats import RepeatWishes
 from vestig.commit.rows import (
+    RepeatWishes,
     Rows,
     add_memory,
     add_nearest,

@@ -13,9 +13,9 @@ import pytest
 
 import vestig
 from scripted import Opener
-from vestig.commit.model_answer import JudgedUpdate
-from vestig.commit.model_updates import (
+from vestig.commit.model_answer import (
     SUPERSEDED_MAX,
+    JudgedUpdate,
     OlderMemory,
     ignored_because,
     is_one_sentence,

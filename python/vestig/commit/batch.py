@@ -29,7 +29,6 @@ from vestig.commit.near_duplicates import (
     similar_memory,
     stored_form,
 )
-from vestig.commit.repeats import repeat_wishes
 from vestig.commit.rows import (
     Rows,
     add_memory,
@@ -39,6 +38,7 @@ from vestig.commit.rows import (
     add_repetition,
     memory_of,
     reinforced,
+    repeat_wishes,
 )
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError

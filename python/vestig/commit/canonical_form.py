@@ -31,7 +31,7 @@ class CanonicalForm(msgspec.Struct, frozen=True):
     opens: bool
 
 
-# --- marks ---------------------------------------------------------------------------------
+# --- marks ------------------------------------------------------------------------------------
 
 _QUOTES: Final = APOSTROPHES | dict.fromkeys(map(ord, "“”„‟«»"), '"')
 _SPACED_QUOTES: Final = lazy_pattern(r"(?<=«) | (?=»)")
@@ -91,7 +91,7 @@ def _is_quoted(chunk: str) -> bool:
     return '"' in chunk or "`" in chunk or chunk[0] == "'"
 
 
-# --- sentences -----------------------------------------------------------------------------
+# --- sentences --------------------------------------------------------------------------------
 
 # What may stand before a statement without a part in it.
 _LEAD_IN: Final = lazy_pattern(
@@ -297,7 +297,7 @@ def _with_number(compound: str) -> str:
     return compound
 
 
-# --- forms ---------------------------------------------------------------------------------
+# --- forms ------------------------------------------------------------------------------------
 
 
 def canonical_form(text: str) -> CanonicalForm:
@@ -344,7 +344,7 @@ def _opening(form: CanonicalForm) -> str:
     return _uncapitalised(tokens[0], "".join(tokens[1:2]))
 
 
-# --- differences ---------------------------------------------------------------------------
+# --- differences ------------------------------------------------------------------------------
 
 _DIFFERENCES_MAX: Final = 8
 # Two texts are taken as one again where a token of the one is so near to its like in the other.

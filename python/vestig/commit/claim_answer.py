@@ -14,8 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.arguments import LABEL_CHARS_MAX, SCOPE_CHARS_MAX, parse_time
-from vestig.commit.model_answer import KeptEntity, is_name, is_type
-from vestig.commit.model_updates import stands_in
+from vestig.commit.model_answer import KeptEntity, is_name, is_type, stands_in
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError
 from vestig.language.names import cased_name, norm_name
@@ -196,7 +195,7 @@ def kept_answer(
     )
 
 
-# --- entities ------------------------------------------------------------------------------------
+# --- entities ---------------------------------------------------------------------------------
 
 
 def _type_of(given: str, types: Ontology) -> tuple[str, bool]:
@@ -257,7 +256,7 @@ def _joined(
     return kept, tuple(dict.fromkeys((*a[1], *b[1])))
 
 
-# --- claims --------------------------------------------------------------------------------------
+# --- claims -----------------------------------------------------------------------------------
 
 
 def _kept_claim(

@@ -35,10 +35,9 @@ from vestig.commit.claim_answer import (
     statement_of,
 )
 from vestig.commit.extracted_entities import EntityDecision, EntityRows
-from vestig.commit.hooks import call_hooks
 from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
-from vestig.commit.pipeline import count_outcomes, prepare_part
+from vestig.commit.pipeline import call_hooks, count_outcomes, prepare_part
 from vestig.commit.rows import token_codes
 from vestig.commit.vectors_ahead import embedded_as
 from vestig.errors import ValidationError

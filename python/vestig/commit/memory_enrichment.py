@@ -10,15 +10,16 @@ import msgspec
 
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewQuestion
 from vestig.commit.extracted_entities import EntityRows, entity_rows
+from vestig.commit.item import is_allowed, usable_questions
 from vestig.commit.model_answer import (
     PROMPTS,
     KeptEntities,
     ModelAnswer,
+    followed_verdicts,
     kept_entities,
+    older_memories,
     stability_of,
 )
-from vestig.commit.model_updates import followed_verdicts, older_memories
-from vestig.commit.questions import is_allowed, usable_questions
 from vestig.config.schema import Settings
 from vestig.errors import ProviderTimeoutError
 from vestig.ids import new_id

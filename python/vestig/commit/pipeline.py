@@ -11,7 +11,7 @@
     decide                   `Batch.decide`: one `ChangeSet` for all items of a group
     write, index             `_write`: one transaction, then the projection catches up
     enrich                   `enrich.enrich`: jobs, at once only when configured so
-    hooks                    `hooks.call_hooks`
+    hooks                    `call_hooks`: once per attempt
 
 Invariant: no embedder, hook or model is called while the write lock is held. A decision made
 outside the lock is made again inside it when another writer was faster.
@@ -32,8 +32,6 @@ from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.claim_references import named_claim
 from vestig.commit.document_version import DocumentVersion
-from vestig.commit.echoes import without_echoes
-from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
 from vestig.commit.keys import key_of_claim
 from vestig.commit.name_resolution import NameVectors
@@ -41,13 +39,16 @@ from vestig.commit.names import with_known_types
 from vestig.commit.text import (
     check_text,
     content_hash,
+    normalise,
     refusal_reason,
     text_forms,
 )
 from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
-from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
-from vestig.firewall import counted
-from vestig.language.text_forms import unusable_reason
+from vestig.errors import ConflictError, HygieneError, ProviderError, ValidationError, VestigError
+from vestig.firewall import Memories, Stored, Unframed, counted, may_hold_frames, unframed
+from vestig.ids import id_text, is_full_id
+from vestig.language.text_forms import single_spaced, unusable_reason
+from vestig.ports import CommitHook
 from vestig.session.embedding import (
     check_identity,
     embed_memories,
@@ -58,19 +59,22 @@ from vestig.session.secrets import cleaned
 from vestig.session.secrets import count as count_secrets
 from vestig.session.session import Session
 from vestig.session.transaction import clock_notice, keep_answer
+from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
-from vestig.telemetry import span
+from vestig.telemetry import WARNING, caused_by_interrupt, log_event, span
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
     CommitOutcomeKind,
     Degradation,
     ItemError,
+    Memory,
     RetentionPolicy,
 )
 
 if TYPE_CHECKING:
     from vestig.store.records.writes import WriteTransaction
+
 
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
@@ -303,7 +307,54 @@ def _item_error(index: int, error: Exception) -> ItemError:
     return ItemError(index=index, code=code, message=str(error))
 
 
-# --- validate, filter ----------------------------------------------------------------------
+# --- frames -----------------------------------------------------------------------------------
+
+_PREFIX: Final = "mem_"
+
+
+def without_echoes(session: Session, namespace: str, text: str) -> Unframed:
+    """A text without frames of memories of a namespace, and without the texts in them that are
+    those of the memories."""
+    if not session.config.settings.firewall.echo or not may_hold_frames(text):
+        return Unframed(text, ())
+    with session.ledger.read() as view:
+        lookup = _Lookup(session, view, namespace)
+        return unframed(text, Memories(by_id=lookup.by_id, by_text=lookup.by_text))
+
+
+class _Lookup:
+    def __init__(self, session: Session, view: LedgerView, namespace: str) -> None:
+        self._hygiene = session.config.settings.hygiene
+        self._view = view
+        self._namespace = namespace
+
+    def by_id(self, id: str) -> Stored | None:
+        """The memory of an id, or of the only one that begins so."""
+        full = id if id.startswith(_PREFIX) else _PREFIX + id
+        if not is_full_id(full, "mem"):
+            found = self._view.ids_with_prefix(self._namespace, full, 2)
+            if len(found) != 1:
+                return None
+            full = found[0]
+        return self._first([full])
+
+    def by_text(self, text: str) -> Stored | None:
+        """A memory with the normal form of a text."""
+        hashed = content_hash(normalise(text, self._hygiene))
+        ids = self._view.ids_with_hashes(self._namespace, [hashed])
+        return self._first([id_text("mem", one) for one in ids[:1]])
+
+    def _first(self, ids: list[str]) -> Stored | None:
+        found = self._view.memories(self._namespace, ids) if ids else []
+        return Stored(found[0].id, found[0].content, _speaker(found[0])) if found else None
+
+
+def _speaker(memory: Memory) -> str:
+    named = memory.author or (memory.role and memory.role.value)
+    return single_spaced(named or (f"“{memory.title}”" if memory.title else ""))
+
+
+# --- validate, filter -------------------------------------------------------------------------
 
 
 def _prepare(
@@ -416,7 +467,7 @@ def _unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
     )
 
 
-# --- extract, embed, decide, write: one group, one transaction ----------------------------
+# --- extract, embed, decide, write: one group, one transaction --------------------------------
 
 
 def _commit_accepted(
@@ -584,3 +635,61 @@ def count_outcomes(session: Session, outcomes: Sequence[CommitOutcome]) -> None:
     updates = sum(outcome.possible_update_of is not None for outcome in outcomes)
     if updates:
         session.metrics.add("vestig_possible_updates_total", updates)
+
+
+# --- hooks ------------------------------------------------------------------------------------
+
+# A commit made by a hook calls hooks again; one made by those is refused.
+DEPTH_MAX: Final = 2
+
+
+def check_depth(session: Session) -> None:
+    """Refuses a commit made inside the hook of a commit that a hook made."""
+    if getattr(session.hook_depth, "value", 0) >= DEPTH_MAX:
+        raise ConflictError(
+            "a commit inside the hook of a commit that was itself made by a hook is refused:"
+            " hand the work to another thread or a queue"
+        )
+
+
+def call_hooks(session: Session, items: Sequence[Item]) -> Exception | None:
+    """The store's hook, then the call's own, per item; failures become `hook_failed`.
+
+    Returns the first failure, for `hooks.strict`.
+    """
+    first: Exception | None = None
+    for item in items:
+        if item.request.dry_run or item.outcome is None:
+            continue
+        for hook in (session.hook, item.request.on_commit):
+            if hook is None:
+                continue
+            failure = _call(session, hook, item)
+            if failure is not None:
+                first = first or failure
+                _report(session, item, failure)
+    return first
+
+
+def _call(session: Session, hook: CommitHook, item: Item) -> Exception | None:
+    assert item.outcome is not None, "hooks are called once the outcome is known"
+    depth = getattr(session.hook_depth, "value", 0)
+    session.hook_depth.value = depth + 1
+    try:
+        hook(item.outcome)
+    except Exception as error:  # the caller's code: whatever it raises, the data stays
+        if caused_by_interrupt(error):
+            raise KeyboardInterrupt from error
+        return error
+    finally:
+        session.hook_depth.value = depth
+    return None
+
+
+def _report(session: Session, item: Item, failure: Exception) -> None:
+    session.metrics.add("vestig_hook_failures_total")
+    log_event(WARNING, "hook_failed", error_type=type(failure).__name__)
+    entry = Degradation(code="hook_failed", detail=f"the hook raised {type(failure).__name__}")
+    session.metrics.degraded([entry])
+    assert item.outcome is not None, "only finished items call hooks"
+    item.outcome = msgspec.structs.replace(item.outcome, degraded=(*item.outcome.degraded, entry))

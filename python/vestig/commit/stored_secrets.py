@@ -93,7 +93,7 @@ def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> Se
     )
 
 
-# --- items -------------------------------------------------------------------------------------
+# --- items ------------------------------------------------------------------------------------
 
 
 def _rules_of_item(row: ItemRow) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def _mask_items(
     return forgetting.replace_values(session, space, select) if places else 0
 
 
-# --- memories ----------------------------------------------------------------------------------
+# --- memories ---------------------------------------------------------------------------------
 
 
 def _found(session: Session, space: str, ids: Sequence[str]) -> list[_Found]:

@@ -13,8 +13,8 @@ from vestig.calls.commit import STRUCTURED, CommitStructuredRequest, UpdateReque
 from vestig.calls.declaration import checked
 from vestig.changes import ChangeSet, MemoryPatch, NewJob, NewOriginalText
 from vestig.commit import pipeline
+from vestig.commit.item import is_allowed
 from vestig.commit.keys import with_begin_moved
-from vestig.commit.questions import is_allowed
 from vestig.commit.text import content_hash, refusal_reason, text_forms
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id

@@ -15,9 +15,8 @@ import msgspec
 
 from vestig.arguments import LABEL_CHARS_MAX
 from vestig.commit.document_version import DocumentVersion, write_versions
-from vestig.commit.echoes import without_echoes
 from vestig.commit.item import Item
-from vestig.commit.pipeline import Part, commit_part, prepare_part
+from vestig.commit.pipeline import Part, commit_part, prepare_part, without_echoes
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.blocks import Markup
