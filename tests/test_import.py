@@ -161,7 +161,6 @@ NEVER_IN_A_RECALL = {
     "shlex",
     "vestig.commit.model_answer",
     "vestig.commit.pipeline",
-    "vestig.commit.short_texts",
     "vestig.config.explain",
     "vestig.language.quantities",
     "vestig.language.time.direction",

@@ -10,8 +10,8 @@ import pytest
 from vestig.calls.commit import CommitRequest, GivenEntity
 from vestig.calls.declaration import rows_of
 from vestig.commit.item import is_allowed, questions_by_rule, usable_questions
-from vestig.commit.names import EntityMention, new_entity, sure_enough, with_known_types
-from vestig.commit.rows import Rows, add_mentions
+from vestig.commit.names import new_entity, sure_enough, with_known_types
+from vestig.commit.rows import EntityMention, Rows, add_mentions
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError
 from vestig.language.names import Mention, best_mentions, embedded_name

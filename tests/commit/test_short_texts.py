@@ -8,7 +8,7 @@ import pytest
 
 import vestig
 from calls import committing
-from vestig.commit.short_texts import is_too_short
+from vestig.commit.text import is_too_short
 from vestig.types import CommitOutcomeKind as Kind
 
 KEPT = [

@@ -13,11 +13,10 @@ import msgspec
 
 from vestig.changes import ChangeSet, NewMemory, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
-from vestig.commit.claim_references import stored_claim
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey
 from vestig.commit.keys import check_replaceable_by_key, neighbours, version_end
-from vestig.commit.name_resolution import NameResolution, NameVectors
+from vestig.commit.names import NameResolution, NameVectors, stored_claim
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
     SIMILAR_FOUND,

@@ -36,7 +36,7 @@ from vestig.commit.claim_answer import (
 )
 from vestig.commit.extracted_entities import EntityDecision, EntityRows
 from vestig.commit.item import Item, extract
-from vestig.commit.name_resolution import NameVectors
+from vestig.commit.names import NameVectors
 from vestig.commit.pipeline import call_hooks, count_outcomes, prepare_part
 from vestig.commit.rows import token_codes
 from vestig.commit.vectors_ahead import embedded_as

@@ -11,8 +11,8 @@ import msgspec
 from vestig.changes import ChangeSet, EntityPatch, NewEdge, NewEntity
 from vestig.commit.entity_merge import merge_changes
 from vestig.commit.model_answer import KeptEntity
-from vestig.commit.names import EntityMention, new_entity
-from vestig.commit.rows import mention_edge
+from vestig.commit.names import new_entity
+from vestig.commit.rows import EntityMention, mention_edge
 from vestig.language.names import embedded_name, norm_name
 from vestig.language.ontology import UNTYPED
 from vestig.session import nodes

@@ -30,12 +30,10 @@ from vestig.arguments import check_validity
 from vestig.calls.commit import CommitRequest, commit_request
 from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
-from vestig.commit.claim_references import named_claim
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Item, extract
 from vestig.commit.keys import key_of_claim
-from vestig.commit.name_resolution import NameVectors
-from vestig.commit.names import with_known_types
+from vestig.commit.names import NameVectors, named_claim, with_known_types
 from vestig.commit.text import (
     check_text,
     content_hash,

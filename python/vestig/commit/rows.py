@@ -32,7 +32,6 @@ from vestig.changes import (
     StoredWindow,
 )
 from vestig.commit.item import Item
-from vestig.commit.names import EntityMention
 from vestig.ids import NewIds, new_id
 from vestig.language.names import norm_name
 from vestig.language.text_forms import evidence_text
@@ -51,6 +50,15 @@ from vestig.types import (
     TemporalWindow,
     Trigger,
 )
+
+
+class EntityMention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A memory's mention of an entity; `new`: the entity's row, when it is stored with it."""
+
+    entity_id: str
+    confidence: float
+    evidence: str
+    new: NewEntity | None = None
 
 
 class Rows(msgspec.Struct, kw_only=True):

@@ -19,7 +19,7 @@ from vestig.changes import ChangeSet, NewItem
 from vestig.commit import pipeline
 from vestig.commit.batch import Batch
 from vestig.commit.item import Item
-from vestig.commit.name_resolution import NameVectors
+from vestig.commit.names import NameVectors
 from vestig.commit.pipeline import call_hooks, check_depth, without_echoes
 from vestig.commit.text import content_hash, text_forms
 from vestig.commit.vectors_ahead import VectorsAhead
