@@ -133,7 +133,6 @@ VENDOR_FAMILIES = [{"onnxruntime", "tokenizers"}]
 PURE = frozenset(
     (
         "commit/canonical_form.py",
-        "commit/entity_merge.py",
         "commit/item.py",
         "commit/rows.py",
         "commit/text.py",

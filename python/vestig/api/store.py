@@ -53,8 +53,8 @@ from vestig.store.sqlite import forks
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
     from vestig.arguments import Provenance
+    from vestig.commit.enrich import Worker
     from vestig.commit.update import UpdateResult
-    from vestig.commit.worker import Worker
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.results import (
@@ -249,7 +249,7 @@ class Vestig:
 
     def _start_worker(self) -> None:
         """Works the queue of jobs in the background until `close`."""
-        from vestig.commit.worker import Worker
+        from vestig.commit.enrich import Worker
 
         if not self._session.read_only:
             self._worker = Worker(self._session)

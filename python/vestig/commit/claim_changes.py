@@ -34,7 +34,7 @@ from vestig.commit.claim_answer import (
     name_form,
     statement_of,
 )
-from vestig.commit.extracted_entities import EntityDecision, EntityRows
+from vestig.commit.entities import EntityDecision, EntityRows
 from vestig.commit.item import Item, extract
 from vestig.commit.names import NameVectors
 from vestig.commit.pipeline import call_hooks, count_outcomes, prepare_part

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewQuestion
-from vestig.commit.extracted_entities import EntityRows, entity_rows
+from vestig.commit.entities import EntityRows, entity_rows
 from vestig.commit.item import is_allowed, usable_questions
 from vestig.commit.model_answer import (
     PROMPTS,

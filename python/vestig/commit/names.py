@@ -1,4 +1,4 @@
-"""The names in a group of commits, seen against one state of the store: those that a text holds, that
+"""The names in a group of commits, seen against one state of the store: those that texts hold, that
 the caller gave, and those of a claim."""
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from vestig.calls.graph import (
     PurgeEntitiesRequest,
 )
 from vestig.changes import ChangeSet, EntityPatch
-from vestig.commit.entity_merge import check_unexpired, merge_changes
+from vestig.commit.entities import check_unexpired, merge_changes
 from vestig.errors import NotFoundError
 from vestig.results import SequenceResult
 from vestig.session import nodes
