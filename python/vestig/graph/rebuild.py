@@ -15,7 +15,7 @@ import msgspec
 
 from vestig.calls.graph import EntityBackfillRequest, ExtractEntitiesRequest, RebuildEdgesRequest
 from vestig.changes import ChangeSet, EdgePatch, NewEdge
-from vestig.commit.names import EntityMention, new_entity, sure_enough
+from vestig.commit.names import new_entity, sure_enough
 from vestig.commit.rows import EntityMention, mention_edge, related_edge
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import id_text
