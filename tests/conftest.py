@@ -21,9 +21,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from isolation import ZONES, is_local, isolated_environment
-from store_fixtures import chain, clock, opener, reopened, store, world
+from store_fixtures import chain, clock, opener, reopened, server, store, world
 
-__all__ = ["chain", "clock", "opener", "reopened", "store", "world"]
+__all__ = ["chain", "clock", "opener", "reopened", "server", "store", "world"]
 
 _HOME_KEY = pytest.StashKey[Path]()
 

@@ -72,9 +72,9 @@ def _command_of(pid: int) -> bytes:
 
 
 class PostgresServer:
-    """A server with an empty database in a folder of its own."""
+    """A server in a folder of its own, with an empty database or as the standby of another one."""
 
-    def __init__(self, programs: Path) -> None:
+    def __init__(self, programs: Path, standby_of: PostgresServer | None = None) -> None:
         self._programs = programs
         self.folder = Path(tempfile.mkdtemp(prefix="vestig-postgres-"))
         self.data = self.folder / "data"
@@ -82,10 +82,12 @@ class PostgresServer:
         self._as = other_user()
         if self._as:
             os.chown(self.folder, self._as["user"], self._as["group"])
-        command = [
-            str(programs / "initdb"), "-D", str(self.data), "-A", "trust", "-U", "owner",
-            "--no-sync", "-E", "UTF8",
-        ]  # fmt: skip
+        if standby_of is None:
+            words = ["initdb", "-A", "trust", "-U", "owner", "--no-sync", "-E", "UTF8"]
+        else:
+            words = ["pg_basebackup", "-R", "-X", "stream", "-c", "fast", "--no-sync"]
+            words += ["-d", standby_of.address.replace("/postgres", "/")]
+        command = [str(programs / words[0]), "-D", str(self.data), *words[1:]]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **self._as)
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
@@ -99,10 +101,10 @@ class PostgresServer:
         """Of its database, for another user."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/postgres"
 
-    def sql(self, statements: str) -> None:
+    def sql(self, *statements: str) -> None:
         """Runs statements in its database as its owner, each by itself."""
         command = [str(self._programs / "psql"), "-q", self.address]
-        command += [word for one in statements.split(";") for word in ("-c", one)]
+        command += [word for one in statements for word in ("-c", one)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **self._as)
 
     def start(self) -> None:
@@ -130,6 +132,24 @@ class PostgresServer:
             self._process.send_signal(how)
             self._process.wait()
             self._process = None
+
+    def await_standby(self) -> None:
+        """Commits wait for a standby from here on, which is there when this returns."""
+        there = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
+        self.sql(
+            "ALTER SYSTEM SET synchronous_standby_names = '*'",
+            "SELECT pg_reload_conf()",
+            "DO $$ BEGIN WHILE NOT EXISTS (" + there + ") LOOP"
+            " PERFORM pg_sleep(0.1); PERFORM pg_stat_clear_snapshot(); END LOOP; END $$",
+        )
+
+    def promote(self) -> None:
+        """Makes a standby the leader."""
+        self.sql(
+            "SELECT pg_promote()",
+            "ALTER SYSTEM RESET synchronous_standby_names",
+            "SELECT pg_reload_conf()",
+        )
 
     def pause(self) -> None:
         """Stops all of its processes without ending them."""

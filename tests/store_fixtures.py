@@ -10,6 +10,7 @@ import pytest
 
 import vestig
 from graph_rows import entity
+from postgres_server import PostgresServer, find_programs
 from scripted import ELSEWHERE, Opener
 from search_world import COSINES, GASKET, LEDGER, NO_ENTITIES, PUMP, QUERY
 from vestig.embedders.checked import float32_bytes
@@ -83,3 +84,15 @@ def chain(world: dict[str, Any]) -> dict[str, Any]:
     store.graph.link(world[PUMP], world[GASKET], "RELATED", weight=0.0)
     store.graph.link(world[LEDGER], world[GASKET], "RELATED")
     return world
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that lives as long as the tests."""
+    pytest.importorskip("psycopg", reason="the extra fleet is not installed")
+    programs = find_programs()
+    if programs is None:
+        pytest.skip("expected the programs of PostgreSQL (initdb, postgres): none are installed")
+    one = PostgresServer(programs)
+    yield one
+    one.close()

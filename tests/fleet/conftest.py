@@ -22,16 +22,6 @@ from vestig.testing import HashingEmbedder
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[PostgresServer]:
-    programs = find_programs()
-    if programs is None:
-        pytest.skip("expected the programs of PostgreSQL (initdb, postgres): none are installed")
-    one = PostgresServer(programs)
-    yield one
-    one.close()
-
-
 @pytest.fixture
 def database(server: PostgresServer) -> Iterator[Database]:
     one = Database(Address(server.address), 5.0)

@@ -488,7 +488,7 @@ def pieces(values: list[bytes]) -> set[bytes]:
 
 def in_tables(server: PostgresServer, wanted: set[bytes]) -> list[bytes]:
     """Those of these bytes that stand in a file of a table, once all pages are written."""
-    server.sql("CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT")
+    server.sql("CHECKPOINT", "SELECT pg_switch_wal()", "CHECKPOINT")
     files = [path for path in (server.data / "base").rglob("*") if path.is_file()]
     assert files
     everything = b"\0".join(path.read_bytes() for path in files)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import ledger_rows as made
+from postgres_server import PostgresServer
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.ids import id_bytes
 from vestig.store.ledger.ledger import Ledger
@@ -41,8 +44,8 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @initialize(in_memory=st.booleans())
     def open(self, in_memory: bool) -> None:
-        self.path = None if in_memory else Path(self.folder.name) / "store"
-        self.ledger: Ledger = open_ledger(self.path)
+        self.path: Path | None = None if in_memory else Path(self.folder.name) / "store"
+        self.ledger = self.opened()
 
     def teardown(self) -> None:
         if hasattr(self, "ledger"):
@@ -222,7 +225,10 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.ledger.close()
-        self.ledger = open_ledger(self.path)
+        self.ledger = self.opened()
+
+    def opened(self) -> Ledger:
+        return open_ledger(self.path)
 
     @precondition(lambda self: self.seq > 0)
     @rule(data=st.data())
@@ -279,3 +285,40 @@ LedgerMachine.TestCase.settings = settings(
     max_examples=settings.default.max_examples // 3, stateful_step_count=15
 )
 TestLedgerMachine = LedgerMachine.TestCase
+
+
+class TenantMachine(LedgerMachine):
+    """The same of a tenant, which another machine follows at random points."""
+
+    server: PostgresServer
+
+    @initialize(seed=st.integers(0, 1_000))
+    def open(self, seed: int) -> None:  # type: ignore[override]
+        from two_machines import TwoMachines
+
+        self.path = Path(self.folder.name)
+        self.machines = TwoMachines(self.server, self.path, random.Random(seed))
+        self.ledger = self.machines.ledger
+
+    def opened(self) -> Ledger:
+        return self.machines.reopen()
+
+    def teardown(self) -> None:
+        if hasattr(self, "machines"):
+            self.machines.check()
+            self.machines.close()
+        super().teardown()
+
+
+TenantMachine.TestCase.settings = settings(
+    max_examples=settings.default.max_examples // 10, stateful_step_count=15
+)
+
+
+@pytest.mark.usefixtures("tenants")
+class TestTenantMachine(TenantMachine.TestCase):  # type: ignore[misc,name-defined]
+    """Run with a server."""
+
+    @pytest.fixture(scope="class")
+    def tenants(self, server: PostgresServer) -> None:
+        TenantMachine.server = server

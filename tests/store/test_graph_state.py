@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import ledger_rows as made
 from filled_store import IDENTITY, exported, keeper_of
+from postgres_server import PostgresServer
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.ids import id_bytes
 from vestig.store.doctor import compare_projection
@@ -40,8 +43,10 @@ class GraphMachine(RuleBasedStateMachine):
 
     @initialize(in_memory=st.booleans())
     def open(self, in_memory: bool) -> None:
-        self.path = None if in_memory else Path(self.folder.name) / "store"
-        self.ledger: Ledger = open_ledger(self.path)
+        self.begin(open_ledger(None if in_memory else Path(self.folder.name) / "store"))
+
+    def begin(self, ledger: Ledger) -> None:
+        self.ledger = ledger
         self.ledger.set_embedding_identity(IDENTITY)
         self.keeper = keeper_of(self.ledger)
 
@@ -216,3 +221,37 @@ GraphMachine.TestCase.settings = settings(
     max_examples=settings.default.max_examples // 3, stateful_step_count=15
 )
 TestGraphMachine = GraphMachine.TestCase
+
+
+class TenantMachine(GraphMachine):
+    """The same of a tenant, which another machine follows at random points."""
+
+    server: PostgresServer
+
+    @initialize(seed=st.integers(0, 1_000))
+    def open(self, seed: int) -> None:  # type: ignore[override]
+        from two_machines import TwoMachines
+
+        folder = Path(self.folder.name)
+        self.machines = TwoMachines(self.server, folder, random.Random(seed))
+        self.begin(self.machines.ledger)
+
+    def teardown(self) -> None:
+        if hasattr(self, "machines"):
+            self.machines.check()
+            self.machines.close()
+        super().teardown()
+
+
+TenantMachine.TestCase.settings = settings(
+    max_examples=settings.default.max_examples // 10, stateful_step_count=15
+)
+
+
+@pytest.mark.usefixtures("tenants")
+class TestTenantMachine(TenantMachine.TestCase):  # type: ignore[misc,name-defined]
+    """Run with a server."""
+
+    @pytest.fixture(scope="class")
+    def tenants(self, server: PostgresServer) -> None:
+        TenantMachine.server = server

@@ -53,6 +53,8 @@ class Address:
     Example:
         >>> str(Address("postgresql://me:secret@db.example/vestig"))
         'postgresql://me@db.example:5432/vestig'
+        >>> str(Address("postgresql://a.example,b.example:5433/x?target_session_attrs=read-write"))
+        'postgresql://a.example:5432,b.example:5433/x'
     """
 
     def __init__(self, dsn: str) -> None:
@@ -64,8 +66,12 @@ class Address:
             )
         self.dsn = make_conninfo(dsn, application_name=parts.get("application_name") or "vestig")
         user = f"{parts['user']}@" if parts.get("user") else ""
-        host, port = parts.get("host") or "localhost", parts.get("port") or 5432
-        self._text = f"postgresql://{user}{host}:{port}/{parts.get('dbname') or ''}"
+        hosts = str(parts.get("host") or "localhost").split(",")
+        ports = str(parts.get("port") or 5432).split(",")
+        # one port goes for all hosts
+        ports *= len(hosts) if len(ports) == 1 else 1
+        where = ",".join(f"{host}:{port or 5432}" for host, port in zip(hosts, ports, strict=False))
+        self._text = f"postgresql://{user}{where}/{parts.get('dbname') or ''}"
 
     def __str__(self) -> str:
         return self._text
