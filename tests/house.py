@@ -70,7 +70,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "firewall.py",
         "errors.py",
         "embedders/builtin.py",
-        "embedders/piece_codes.py",
+        "embedders/checked.py",
     ),
     # usearch is loaded behind it: the other order ends the process
     "onnxruntime": ("indexes/usearch.py", "rerankers/onnx.py"),

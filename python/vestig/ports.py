@@ -117,7 +117,7 @@ class TokenEmbedder(Embedder, Protocol):
 
 class CodeEmbedder(TokenEmbedder, Protocol):
     """A `TokenEmbedder` that makes codes of its states by itself, the same as
-    `embedders.piece_codes` makes; it is asked for them where codes are stored."""
+    `embedders.checked.piece_codes` makes; it is asked for them where codes are stored."""
 
     def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """Like `embed_tokens`, with codes in the place of states.

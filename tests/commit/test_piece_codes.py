@@ -17,7 +17,7 @@ from forget_checks import clean
 from scripted import Opener
 from traces import holding
 from vestig.config.weights import KINDS, LATE_TERMS
-from vestig.embedders.piece_codes import piece_codes, query_codes
+from vestig.embedders.checked import piece_codes, query_codes
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
 from vestig.ports import SPECIAL_PIECE, Pieces, TokenStates

@@ -12,7 +12,7 @@ import pytest
 
 from vestig import _core
 from vestig._core import testing
-from vestig.embedders.piece_codes import piece_axes
+from vestig.embedders.checked import piece_axes
 from vestig.ports import CODE_BYTES, PIECES_MAX, STATE_DIMENSIONS
 
 FILES = ("piece_mean.txt", "piece_axes.txt")

@@ -12,8 +12,13 @@ import pytest
 
 from vestig._core import testing
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.embedders.checked import CheckedEmbedder, CheckedTokenEmbedder, checked_embedder
-from vestig.embedders.piece_codes import piece_codes, query_codes
+from vestig.embedders.checked import (
+    CheckedEmbedder,
+    CheckedTokenEmbedder,
+    checked_embedder,
+    piece_codes,
+    query_codes,
+)
 from vestig.errors import ProviderError, ValidationError
 from vestig.ports import (
     PIECES_MAX,

@@ -139,7 +139,7 @@ class BuiltinEmbedder:
             >>> len(vector), [len(part) for part in pieces]
             (1536, [32, 272])
         """
-        from vestig.embedders.piece_codes import piece_axes
+        from vestig.embedders.checked import piece_axes
         from vestig.ports import Pieces
 
         axes = piece_axes()

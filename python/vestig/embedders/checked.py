@@ -1,12 +1,18 @@
-"""Settings that every embedder reads, and checks of its vectors: number, length, finite values."""
+"""Parts of every embedder: its settings, checks of its vectors (number, length, finite values),
+and codes of word pieces for late interaction, made of its hidden states by fixed axes.
+
+The mean and the axes are files of this package, pinned by their hashes; they are read when the
+first code is made.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Final, Protocol, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from vestig.errors import ConfigError, ProviderError, ValidationError, VestigError
 from vestig.ports import (
@@ -25,6 +31,10 @@ from vestig.ports import (
     is_finite,
 )
 from vestig.telemetry import caused_by_interrupt
+
+if TYPE_CHECKING:
+    from vestig import _core
+
 
 _T = TypeVar("_T")
 _P = TypeVar("_P", TokenStates, Pieces)
@@ -201,9 +211,6 @@ class CheckedTokenEmbedder(CheckedEmbedder):
             ValidationError: a text holds lone surrogates.
         """
         if self._codes is None:
-            # imported here: a provider with codes of its own reads the axes itself
-            from vestig.embedders.piece_codes import piece_codes
-
             made = self.embed_tokens(texts)
             return [(vector, piece_codes(states)) for vector, states in made]
         expected = (
@@ -331,3 +338,53 @@ def require_dimension(settings: EmbeddingSettings, model: str, own: int) -> None
             f"embedding.dimension: expected {own}, the dimension of {model},"
             f" got {settings.dimension}; remove embedding.dimension or choose another model"
         )
+
+
+@cache
+def piece_axes() -> _core.PieceAxes:
+    """The axes of the codes, read once.
+
+    Raises:
+        ConfigError: a file is missing.
+        ProviderError: a file is not the pinned one.
+    """
+    from vestig._core import PieceAxes
+
+    data = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data")
+    try:
+        return PieceAxes(os.path.join(data, "piece_mean.txt"), os.path.join(data, "piece_axes.txt"))
+    except OSError as error:
+        raise ConfigError(
+            "late interaction: expected vestig/data/piece_mean.txt and piece_axes.txt in the"
+            f" installation, reading them failed: {error.strerror}; install vestig again"
+        ) from error
+    except ValueError as error:
+        raise ProviderError(f"late interaction: {error}; install vestig again") from error
+
+
+def codes_identity() -> bytes:
+    """SHA-256 of the mean and of the axes, one behind the other: codes of another identity cannot
+    be compared."""
+    from vestig._core import PieceAxes
+
+    return b"".join(PieceAxes.SHA256)
+
+
+def piece_codes(states: TokenStates) -> Pieces:
+    """One-bit codes of the word pieces of a memory.
+
+    Example:
+        >>> from array import array
+        >>> from vestig.ports import TokenStates
+        >>> state = array("f", [1.0] + 383 * [0.0]).tobytes()
+        >>> [len(part) for part in piece_codes(TokenStates(bytes(8), 2 * state))]
+        [8, 68]
+    """
+    return Pieces(states.ids, piece_axes().codes(states.states))
+
+
+def query_codes(states: TokenStates) -> tuple[bytes, bytes, bytes]:
+    """Ids, 4-bit codes (256 numbers from -7 to 7 a piece, int8) and steps (float64) of the word
+    pieces of a query, as the core's `Query` takes them."""
+    ids, codes, steps = piece_axes().query(states.ids, states.states)
+    return ids, codes, steps

@@ -119,7 +119,7 @@ class EmbedderContract:
             values = zip(_unpacked(alone.states), _unpacked(states.states), strict=True)
             assert max(abs(a - b) for a, b in values) <= 1e-4
         if gives_codes(embedder):
-            from vestig.embedders.piece_codes import piece_codes
+            from vestig.embedders.checked import piece_codes
 
             wanted = [(vector, piece_codes(states)) for vector, states in batch]
             assert embedder.embed_codes(self.TEXTS) == wanted

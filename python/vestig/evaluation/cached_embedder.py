@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vestig.embedders.piece_codes import codes_identity
+from vestig.embedders.checked import codes_identity
 from vestig.ports import (
     CODE_BYTES,
     STATE_DIMENSIONS,

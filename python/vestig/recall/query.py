@@ -20,7 +20,7 @@ from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.config.weights import newest
-from vestig.embedders.piece_codes import query_codes
+from vestig.embedders.checked import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.time import expressions
