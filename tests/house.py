@@ -37,7 +37,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("store.integrity", "embedders", "rerankers", "indexes", "llms", "prompts"),
     ("store.records",),
     ("store.ledger",),
-    ("store.projection", "registry"),
+    ("store.projection", "registry", "contracts"),
     ("store.portable",),
     ("store.erasure",),
     ("store.upkeep",),
