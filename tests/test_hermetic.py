@@ -87,7 +87,7 @@ def test_onnxruntime_reports_to_nobody(isolated: Path) -> None:
     """onnxruntime would write a device id and send events as soon as it is imported."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
     code = (
-        "from vestig.indexes.usearch import build\n"
+        "from vestig.indexes import build\n"
         "import sys, os\n"
         "build(8, [])\n"
         "assert 'onnxruntime' in sys.modules\n"

@@ -12,7 +12,7 @@ other names only. What another package offers under one of them is not used, and
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +20,6 @@ from vestig.embedders.checked import CheckedEmbedder, EmbeddingSettings, checked
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 from vestig.ports import (
-    CandidateIndex,
     Embedder,
     LanguageModel,
     LanguageModelSettings,
@@ -155,24 +154,6 @@ the call holds NaN or infinity; check the provider
     if settings is None:
         return checked_embedder(embedder)
     return checked_embedder(embedder, batch_size=settings.batch_size)
-
-
-def build_index(dimensions: int, batches: Iterable[Sequence[bytes]]) -> CandidateIndex:
-    """A candidate index of float32 vectors, each as bytes, added batch by batch."""
-    from vestig.indexes import usearch
-
-    return usearch.build(dimensions, batches)
-
-
-def load_index(dimensions: int, packed: Any) -> CandidateIndex:
-    """A candidate index from the bytes of its `packed`.
-
-    Raises:
-        ValueError: not an index of such vectors.
-    """
-    from vestig.indexes import usearch
-
-    return usearch.load(dimensions, packed)
 
 
 def known_providers() -> list[str]:

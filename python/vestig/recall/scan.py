@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from vestig import registry
+from vestig import indexes
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.memories.equal_texts import distinct, recalled, text_keys
@@ -106,7 +106,7 @@ class CandidateSet:
             fits = (found.header.model, found.header.dimensions) == _model(session)
             if not fits or not files.is_of_ledger(view, session.ledger.store_uuid, found.header):
                 raise ValueError("it is of another state or model")
-            self._index = registry.load_index(found.header.dimensions, found.packed)
+            self._index = indexes.load(found.header.dimensions, found.packed)
         except (OSError, ValueError) as error:
             session.keeper.report(
                 "projection_stale",
@@ -157,7 +157,7 @@ def build_index(session: Session, progress: Progress | None = None) -> int:
                     progress(len(ids), total)
 
         model, dimensions = _model(session)
-        index = registry.build_index(dimensions, batches())
+        index = indexes.build(dimensions, batches())
         header = files.Header(
             store_uuid=session.ledger.store_uuid,
             seq=view.seq,

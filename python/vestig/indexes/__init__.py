@@ -1,1 +1,0 @@
-"""Candidate indexes: approximate nearest neighbours of a vector, one vendor per file."""
