@@ -23,9 +23,9 @@ from vestig.calls.graph import (
     NeighbourhoodRequest,
     PurgeEntitiesRequest,
     RebuildEdgesRequest,
+    SearchRequest,
     UnlinkRequest,
 )
-from vestig.calls.queries import SearchRequest
 from vestig.results import EdgeRebuildReport
 from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session

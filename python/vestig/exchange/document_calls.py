@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vestig.calls.documents import AddDocumentRequest, DocumentsRequest, ForgetDocumentRequest
+from vestig.calls.files import AddDocumentRequest, DocumentsRequest, ForgetDocumentRequest
 from vestig.calls.memories import ForgetRequest
 from vestig.errors import NotFoundError, ValidationError
 from vestig.exchange.blocks import Markup

@@ -11,7 +11,7 @@ import msgspec
 from vestig.answers import Repeat
 from vestig.calls.filter import ENTITY as ENTITY_KIND
 from vestig.calls.filter import Filter
-from vestig.calls.queries import SearchRequest
+from vestig.calls.graph import SearchRequest
 from vestig.changes import AccessTouch
 from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError, ValidationError

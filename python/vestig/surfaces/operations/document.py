@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.calls import documents
+from vestig.calls import files
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import YES, Call, Operation
 
@@ -46,7 +46,7 @@ def _listed(value: DocumentList, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="document add",
-        call=documents.AddDocumentRequest,
+        call=files.AddDocumentRequest,
         method="add_document",
         document="document",
         text=_added,
@@ -56,7 +56,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="document list",
-        call=documents.DocumentsRequest,
+        call=files.DocumentsRequest,
         method="documents",
         document="documents",
         text=_listed,
@@ -64,7 +64,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="document forget",
-        call=documents.ForgetDocumentRequest,
+        call=files.ForgetDocumentRequest,
         method="forget_document",
         options=(YES,),
         run=_forget,

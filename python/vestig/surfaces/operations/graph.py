@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import graph
 from vestig.calls.argument import Choice
-from vestig.calls.graph import NeighbourhoodRequest
-from vestig.calls.queries import SearchRequest
+from vestig.calls.graph import NeighbourhoodRequest, SearchRequest
 from vestig.language.text_forms import one_line
 from vestig.surfaces.operation import YES, Call, Operation
 from vestig.surfaces.operations.memory import EXPLAIN
