@@ -11,10 +11,14 @@ from vestig.api.store import Vestig
 from vestig.calls.declaration import checked
 from vestig.calls.queries import RecallRequest
 from vestig.config import Config
-from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
+from vestig.evaluation.benchmark_run import (
+    CachedEmbedder,
+    StoredUnits,
+    import_benchmark,
+    stored_units,
+)
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.cached_embedder import CachedEmbedder
-from vestig.evaluation.unanswerable_questions import Case
+from vestig.evaluation.confidence import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.ports import Scan
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together

@@ -11,8 +11,8 @@ import numpy as np
 from benchmark_store import BenchmarkStore, unit_of
 from learning import FOLDS, Listed
 from vestig.config.weights import KINDS, SIGNALS
+from vestig.evaluation.benchmark_run import CachedEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ids import id_text
 
 # What weights are fitted to: every term but that of a cross-encoder.

@@ -23,13 +23,12 @@ from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmark_run import (
     BenchmarkRun,
     StoredUnits,
+    cached_embedder,
     import_benchmark,
     stored_units,
 )
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, Query, read_benchmark
-from vestig.evaluation.cached_embedder import cached_embedder
-from vestig.evaluation.comparison import differences
-from vestig.evaluation.variants import Variant
+from vestig.evaluation.rows import Variant, differences
 from vestig.ids import repeatable_ids
 from vestig.ports import ModelRequest
 from vestig.testing import ScriptedModel

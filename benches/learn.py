@@ -33,8 +33,8 @@ from learning import FOLDS, Listed, Mask, Values, Weights, fit, means, shares_of
 from vestig.config.weights import LATE_TERMS, LEARNED, KindWeights, WeightsFile, newest
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
+from vestig.evaluation.benchmark_run import CachedEmbedder, cached_embedder
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, read_benchmark, without_categories
-from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 
 # What a set counts that is no folder of worlds: about a quarter for each of a hundred questions.
 OTHER = 0.06

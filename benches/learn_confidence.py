@@ -23,16 +23,19 @@ from candidate_lists import MOST, is_worlds
 from learning import FOLDS, Values, rounded
 from logistic import fit_logistic, logistic
 from vestig.config.weights import KindWeights
+from vestig.evaluation.benchmark_run import CachedEmbedder
 from vestig.evaluation.benchmarks import Benchmark
-from vestig.evaluation.cached_embedder import CachedEmbedder
-from vestig.evaluation.calibration import (
+from vestig.evaluation.confidence import (
+    ANSWERABLE,
     MIXTURE,
     POPULATIONS,
     REMOVED,
+    UNANSWERABLE,
+    Case,
     calibration_error,
     calibrations,
+    cases,
 )
-from vestig.evaluation.unanswerable_questions import ANSWERABLE, UNANSWERABLE, Case, cases
 from vestig.recall.confidence import BIAS, FEATURES, FIT, LEAD_MAX, features, lead_of, log_odds
 
 RIDGE = 0.003

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmark_store import BenchmarkStore
 from vestig.config import Settings
+from vestig.evaluation.benchmark_run import cached_embedder
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cached_embedder import cached_embedder
 from vestig.recall.context.budget import measure
 from vestig.registry import make_embedder
 from vestig.surfaces.mcp.answers import OpenStore

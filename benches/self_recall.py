@@ -21,7 +21,7 @@ from typing import Any
 import vestig
 from generator import batches, embedded_text, records
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.cached_embedder import CachedEmbedder
+from vestig.evaluation.benchmark_run import CachedEmbedder
 from vestig.ports import Embedder
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome

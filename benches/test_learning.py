@@ -29,8 +29,8 @@ from learning import (
     shares_of,
 )
 from vestig.config.weights import WeightsFile
+from vestig.evaluation.benchmark_run import cached_embedder
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cached_embedder import cached_embedder
 from vestig.recall.confidence import FEATURES, FitFile
 from vestig.testing import TokenHashingEmbedder
 

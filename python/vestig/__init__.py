@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from vestig.evaluation.evaluate import evaluate
     from vestig.evaluation.report import EvaluationReport, RetrievalReplay
-    from vestig.evaluation.retrieval_replay import replay_requests
+    from vestig.evaluation.retrieval import replay_requests
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import Item, MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
@@ -104,7 +104,7 @@ _HOME: Final = {
     "SearchResult": "vestig.graph.search_result",
     "Vestig": "vestig.api.store",
     "evaluate": "vestig.evaluation.evaluate",
-    "replay_requests": "vestig.evaluation.retrieval_replay",
+    "replay_requests": "vestig.evaluation.retrieval",
 }
 
 

@@ -11,7 +11,7 @@ from labelled_life import Bench, queries, units
 
 import vestig
 from vestig.evaluation import html_report, tables
-from vestig.evaluation.calibration import calibration, calibration_error, calibrations
+from vestig.evaluation.confidence import calibration, calibration_error, calibrations
 from vestig.evaluation.report import EvaluationReport, ScoreFigures
 from vestig.testing import HashingEmbedder
 

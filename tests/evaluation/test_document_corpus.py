@@ -9,8 +9,7 @@ import pytest
 
 import vestig
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.document_corpus import passages, quoted
+from vestig.evaluation.benchmarks import passages, quoted, read_benchmark
 from vestig.evaluation.evaluate import evaluate
 from vestig.testing import HashingEmbedder
 

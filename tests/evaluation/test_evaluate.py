@@ -14,8 +14,8 @@ from loopback_messages import LoopbackMessages
 from vestig.api.store import Vestig
 from vestig.config import load
 from vestig.errors import ConfigError, ValidationError
-from vestig.evaluation.metrics import METRICS
-from vestig.evaluation.variants import ablations_of, plan
+from vestig.evaluation.rankings import METRICS
+from vestig.evaluation.rows import ablations_of, planned_rows
 from vestig.testing import HashingEmbedder
 
 PROFILES = ["baseline", "default"]
@@ -186,11 +186,11 @@ def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured()
         },
     )
     options: dict[str, Any] = {"switches": [{"recall.default_limit": 3}], "ablate": True}
-    rows = plan(config, profiles=None, gate=False, **options)
+    rows = planned_rows(config, profiles=None, gate=False, **options)
     profiles = [row.name for row in rows if row.kind == "profile"]
     assert profiles == ["baseline", "reference", "default", "mine"]
     assert {row.profile for row in rows if row.kind != "profile"} == {"mine"}
-    named = plan(config, profiles=["mine"], gate=True, **options)
+    named = planned_rows(config, profiles=["mine"], gate=True, **options)
     assert [row.name for row in named if row.kind == "profile"] == ["mine", "baseline", "default"]
 
 

@@ -13,9 +13,9 @@ from labelled_life import Bench, queries, units
 import vestig
 from vestig.evaluation import html_report, tables
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.comparison import compare, estimates
-from vestig.evaluation.metrics import CUTS, METRICS, Tally, with_losses
+from vestig.evaluation.rankings import CUTS, METRICS, Tally, with_losses
 from vestig.evaluation.report import AuthorUnits, BenchmarkReport, EvaluationReport, Row
+from vestig.evaluation.rows import compare, estimates
 from vestig.evaluation.tables import JUDGED_LEAST, Table, against_hybrid, category_differences
 from vestig.testing import HashingEmbedder
 

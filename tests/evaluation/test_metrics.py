@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from vestig.evaluation.comparison import differences, estimates
-from vestig.evaluation.metrics import CUTS, DEPTH, METRICS, score, score_by_cut
+from vestig.evaluation.rankings import CUTS, DEPTH, METRICS, score, score_by_cut
+from vestig.evaluation.rows import differences, estimates
 
 RANKED = ["x", "a", "y", "b", "z"]
 RELEVANT = frozenset("abc")
@@ -82,11 +82,11 @@ def test_a_metric_over_no_questions_is_null() -> None:
 def test_resamples_drawn_in_blocks_are_those_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from vestig.evaluation import comparison
+    from vestig.evaluation import rows
 
     values, others = {"mrr": _values(3, 41)}, {"mrr": _values(4, 41)}
     whole = estimates(values), differences(values, others)
-    monkeypatch.setattr(comparison, "_BLOCK", 41 * 7)
+    monkeypatch.setattr(rows, "_BLOCK", 41 * 7)
     assert (estimates(values), differences(values, others)) == whole
 
 

@@ -10,13 +10,13 @@ import pytest
 from labelled_life import Bench, queries, units
 
 from vestig.embedders.checked import CheckedTokenEmbedder, checked_embedder
-from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cached_embedder import (
+from vestig.evaluation.benchmark_run import (
     CachedEmbedder,
     CachedTokenEmbedder,
     cached_embedder,
 )
-from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
+from vestig.evaluation.benchmarks import read_benchmark
+from vestig.evaluation.rankings import PeerParameters, parameters_for, peer_rankings
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, TokenHashingEmbedder
 
 TEXTS = {

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from labelled_life import Bench
 
+from vestig.evaluation.benchmark_run import CachedEmbedder
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cached_embedder import CachedEmbedder
-from vestig.evaluation.metrics import score
-from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
+from vestig.evaluation.rankings import PeerParameters, parameters_for, peer_rankings, score
 from vestig.testing import HashingEmbedder
 
 # Units of two conversations: ids repeat between them, authors are words like others.

@@ -12,9 +12,9 @@ from labelled_life import Bench, queries, units
 
 import vestig
 from vestig.evaluation import html_report, tables
-from vestig.evaluation.comparison import COMPARED, compare, gate_breaches, main_profiles
-from vestig.evaluation.metrics import METRICS
+from vestig.evaluation.rankings import METRICS
 from vestig.evaluation.report import Estimate, EvaluationReport, Row
+from vestig.evaluation.rows import COMPARED, compare, gate_breaches, main_profiles
 from vestig.testing import HashingEmbedder
 
 HOSTILE = "<script>alert(1)</script>|`*_[x](http://example.org)\u2028"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vestig.evaluation.labelled_retrieval import (
+from vestig.evaluation.retrieval import (
     CUTS,
     Retrieval,
     expected_label,

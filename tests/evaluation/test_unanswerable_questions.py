@@ -12,17 +12,17 @@ from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.calibration import calibrations
-from vestig.evaluation.unanswerable_questions import (
+from vestig.evaluation.confidence import (
     ANSWERABLE,
     Answered,
     Case,
     answered,
+    calibrations,
     cases,
     confidences,
     scores,
 )
-from vestig.evaluation.variants import Variant
+from vestig.evaluation.rows import Variant
 from vestig.session.opening import MEMORY_PATH, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 

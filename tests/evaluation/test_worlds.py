@@ -10,11 +10,10 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from vestig.evaluation import tables
+from vestig.evaluation.benchmark_run import CachedEmbedder
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.evaluate import evaluate
-from vestig.evaluation.metrics import CUTS, Tally
-from vestig.evaluation.peers import parameters_for, peer_rankings
+from vestig.evaluation.rankings import CUTS, Tally, parameters_for, peer_rankings
 from vestig.testing import HashingEmbedder
 
 

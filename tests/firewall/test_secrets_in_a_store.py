@@ -11,7 +11,7 @@ import pytest
 import vestig
 from scripted import Opener
 from served import serving
-from vestig.evaluation.secret_cases import Maker
+from vestig.evaluation.firewall import Maker
 from vestig.firewall import masked_text
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcomeKind

@@ -12,7 +12,7 @@ from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmark_run import import_benchmark
 from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
-from vestig.evaluation.calibration import calibrations
+from vestig.evaluation.confidence import calibrations
 
 TEXTS = (
     "The red key opens the shed behind the greenhouse",

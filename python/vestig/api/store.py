@@ -20,12 +20,13 @@ from vestig.api.guards import (
 from vestig.api.items import Items
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
-from vestig.calls.documents import (
+from vestig.calls.files import (
     AddDocumentRequest,
     DocumentsRequest,
+    ExportRequest,
     ForgetDocumentRequest,
+    ImportRequest,
 )
-from vestig.calls.files import ExportRequest, ImportRequest
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.memories import (
     CountRequest,

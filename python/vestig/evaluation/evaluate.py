@@ -19,9 +19,9 @@ from vestig.arguments import count_argument
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.errors import ValidationError
-from vestig.evaluation import variants
 from vestig.evaluation.benchmark_run import (
     BenchmarkRun,
+    CachedEmbedder,
     StoredUnits,
     benchmark_folders,
     import_benchmark,
@@ -29,18 +29,24 @@ from vestig.evaluation.benchmark_run import (
     vectors_of,
 )
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
-from vestig.evaluation.cached_embedder import CachedEmbedder
-from vestig.evaluation.calibration import POPULATIONS
-from vestig.evaluation.comparison import (
-    INTERVAL_DRAWS,
-    PAIRED_DRAWS,
-    SEED,
-    compare,
-    estimates,
-    gate_breaches,
+from vestig.evaluation.confidence import (
+    ANSWERABLE,
+    POPULATIONS,
+    Case,
+    answered,
+    cases,
+    confidences,
+    scores,
 )
-from vestig.evaluation.metrics import CUTS, DEPTH, Tally, with_losses
-from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
+from vestig.evaluation.rankings import (
+    CUTS,
+    DEPTH,
+    PEERS,
+    Tally,
+    parameters_for,
+    peer_rankings,
+    with_losses,
+)
 from vestig.evaluation.report import (
     BenchmarkReport,
     EvaluationReport,
@@ -49,15 +55,16 @@ from vestig.evaluation.report import (
     QuestionRanks,
     Row,
 )
-from vestig.evaluation.unanswerable_questions import (
-    ANSWERABLE,
-    Case,
-    answered,
-    cases,
-    confidences,
-    scores,
+from vestig.evaluation.rows import (
+    INTERVAL_DRAWS,
+    PAIRED_DRAWS,
+    SEED,
+    Variant,
+    compare,
+    estimates,
+    gate_breaches,
+    planned_rows,
 )
-from vestig.evaluation.variants import Variant
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.session.opening import MEMORY_PATH, load_config, open_session
@@ -132,7 +139,7 @@ def evaluate(
         return _retrieval(chosen, loaded, vectors_of(loaded, embedder, cache), count, progress)
     if sample is not None:
         raise ValidationError("sample", sample, "it only with retrieve")
-    plan = variants.plan(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
+    plan = planned_rows(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
     chosen = [_read(folder, leave_out) for folder in benchmark_folders(benchmarks)]
     vectors = vectors_of(loaded, embedder, cache)
     steps = _Steps(progress, sum(_size(one, plan, peers, confidence) for one in chosen))
@@ -169,8 +176,8 @@ def _retrieval(
     sample: int | None,
     progress: Progress | None,
 ) -> EvaluationReport:
-    from vestig.evaluation.labelled_retrieval import CUTS as RETRIEVED
-    from vestig.evaluation.labelled_retrieval import evaluate_retrieval
+    from vestig.evaluation.retrieval import CUTS as RETRIEVED
+    from vestig.evaluation.retrieval import evaluate_retrieval
 
     measured = evaluate_retrieval(chosen, config, vectors, sample=sample, progress=progress)
     return _report(RETRIEVED, RETRIEVED[-1], gated=False, retrieval=measured)

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from vestig.evaluation.comparison import main_profiles, named_difference
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
+from vestig.evaluation.rows import main_profiles, named_difference
 from vestig.evaluation.tables import (
     BETTER,
     SIGNIFICANT,

@@ -8,9 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.evaluation.calibration import MIXTURE
-from vestig.evaluation.comparison import PAIRED_DRAWS, main_profiles, named_difference
-from vestig.evaluation.peers import PEERS
+from vestig.evaluation.confidence import MIXTURE
+from vestig.evaluation.rankings import PEERS
 from vestig.evaluation.report import (
     BenchmarkReport,
     Calibration,
@@ -24,6 +23,7 @@ from vestig.evaluation.report import (
     RetrievalRow,
     Row,
 )
+from vestig.evaluation.rows import PAIRED_DRAWS, main_profiles, named_difference
 
 NONE: Final = "–"
 SIGNIFICANT: Final = 0.01
