@@ -82,8 +82,43 @@ def test_fleet_doctor_names_what_it_finds(command: Command, database: Database) 
         conn.run("COMMIT", until)
     code, report, _ = command("fleet", "doctor")
     assert code == 1
-    assert "moving-one is moving" in [one["detail"] for one in report["findings"]]
+    assert "moving-one is moving: repeat its move, or end it with --abandon" in [
+        one["detail"] for one in report["findings"]
+    ]
     database.drop("moving-one")
+
+
+def test_a_tenant_is_moved_and_a_move_is_abandoned(
+    command: Command, database: Database, server: PostgresServer
+) -> None:
+    database.ask("CREATE DATABASE branch")
+    there = server.address.removesuffix("postgres") + "branch"
+    secret = there.replace("owner@", "owner:hunter2-of-the-fleet@")
+    assert command("fleet", "init", "--store", there)[0] == 0
+    command("tenant", "create", "depot")
+    added = command("add", "The depot is shut on Mondays", "--tenant", "depot")[1]
+    database.set_state("depot", "active", "moving", moved_to=there)
+    code, problem, _ = command("add", "The depot opens at six", "--tenant", "depot")
+    assert (code, "is moving to another database" in problem["detail"]) == (3, True)
+    assert command("tenant", "move", "depot", "--abandon")[1]["state"] == "active"
+    code, out, err = command("tenant", "move", "depot", "--to", secret, text=True)
+    where = there.replace("owner@", "")
+    assert (code, out.splitlines()[1]) == (0, f"  moved to {where}")
+    assert "hunter2" not in out + err
+    shown = command("tenant", "show", "depot")[1]
+    assert (shown["state"], shown["moved_to"]) == ("moved", where)
+    found = command("recall", "when is the depot shut?", "--tenant", "depot", "--store", there)[1]
+    assert [one["id"] for one in found["results"]] == [added["memory_id"]]
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--abandon", "--to", "postgresql://db/v"), ("--to", "host=db password=hunter2")]
+)
+def test_a_move_names_where_to_or_is_abandoned(command: Command, words: tuple[str, ...]) -> None:
+    code, problem, err = command("tenant", "move", "depot", *words)
+    assert (code, problem["type"].endswith(":validation")) == (2, True)
+    assert problem["detail"].startswith("to: expected ")
+    assert "hunter2" not in str(problem) + err
 
 
 def test_doctor_looks_at_the_copy_of_a_tenant(command: Command) -> None:

@@ -29,13 +29,14 @@ from vestig.store.sqlite import files
 _REWRITE_LIMIT_S: Final = 3_600.0
 
 
-def database_of(config: Config) -> Database:
-    """The database that `store.path` names.
+def database_of(config: Config, path: str | None = None) -> Database:
+    """The database that `store.path` names, or this address in its place.
 
     Raises:
-        ValidationError: it names a folder.
+        ConfigError: the address cannot be read.
+        ValidationError: it is none, but a folder.
     """
-    return poller_of(config.settings).database
+    return poller_of(config.settings, path).database
 
 
 def init(database: Database) -> FleetReport:
@@ -62,8 +63,8 @@ def doctor(database: Database) -> FleetReport:
         if row.schema != newest:
             detail = f"{row.name}: schema {row.schema}, this version of vestig writes {newest}"
             found.append(Finding(check="schema", level="finding", detail=detail))
-        if row.state != "active":
-            detail = f"{row.name} is {row.state}"
+        if row.state in ("moving", "arriving"):
+            detail = f"{row.name} is {row.state}: repeat its move, or end it with --abandon"
             found.append(Finding(check="state", level="finding", detail=detail))
         behind = database.caches_behind(row.name, row.snapshot)
         if behind:
@@ -76,7 +77,7 @@ def doctor(database: Database) -> FleetReport:
 
 def list_tenants(database: Database) -> list[TenantReport]:
     """Every tenant by name, for a user who owns the tables."""
-    return [_report(row) for row in database.tenants()]
+    return [report_of(row) for row in database.tenants()]
 
 
 def show(database: Database, tenant: object) -> TenantReport:
@@ -87,7 +88,7 @@ def show(database: Database, tenant: object) -> TenantReport:
     """
     name = tenant_name(tenant)
     row = database.find(name)
-    return _report(row, machines=database.machines(name))
+    return report_of(row, machines=database.machines(name))
 
 
 def create(database: Database, tenant: object, folder: Path | None = None) -> TenantReport:
@@ -102,7 +103,7 @@ def create(database: Database, tenant: object, folder: Path | None = None) -> Te
     with tempfile.TemporaryDirectory(prefix="vestig-") as scratch:
         place = Path(scratch) / "store" if folder is None else folder
         with open_ledger(place, without_store="make" if folder is None else "refuse") as ledger:
-            return _report(_create(database, name, ledger, place, Path(scratch)))
+            return report_of(_create(database, name, ledger, place, Path(scratch)))
 
 
 def _create(
@@ -150,7 +151,7 @@ def down(database: Database, tenant: object, folder: Path) -> TenantReport:
             target.rmdir()
         os.rename(fresh, target)
     files.sync_folder(target.parent)
-    return _report(database.find(name), path=str(target), copied=place.position)
+    return report_of(database.find(name), path=str(target), copied=place.position)
 
 
 def _unpack_newest(database: Database, tenant: str, fresh: Path) -> Place:
@@ -188,7 +189,7 @@ def drop(
     return found
 
 
-def _report(
+def report_of(
     row: TenantRow,
     *,
     machines: tuple[str, ...] = (),

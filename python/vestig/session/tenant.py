@@ -75,8 +75,11 @@ def poller_of(settings: Settings, path: str | None = None) -> PositionPoller:
     """
     named = settings.store.path if path is None else path
     if not is_address(named):
+        # what is meant as an address may name a password
         raise ValidationError(
-            "store", named, "an address of PostgreSQL", "--store postgresql://user@host/database"
+            "store" if path is None else "to",
+            type(named).__name__,
+            "an address of PostgreSQL, postgresql://user@host/database",
         )
     address, timeout_s = Address(named), max(1.0, settings.store.lock_timeout_s)
     with _lock:
@@ -182,7 +185,9 @@ class TenantCopy:
             return copy.rebuild_reason or "moved or deleted"
         try:
             copy.refresh(min_position)
-        except (LookupError, StoreDamagedError) as error:
+        except (LookupError, StoreDamagedError, StoreLockedError) as error:
+            if copy.is_elsewhere:
+                self.folders.discard(copy.tenant)
             if not copy.rebuild_reason:
                 raise
             return str(error)

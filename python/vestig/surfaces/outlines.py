@@ -231,6 +231,11 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "tenant snapshot": Outline(
         "tenant", "Make the snapshot of a tenant anew, and drop the changes before it."
     ),
+    "tenant move": Outline(
+        "tenant",
+        "Move a tenant to another database. It takes no writes meanwhile, and reads go on. An"
+        " interrupted run goes on when it is repeated.",
+    ),
     "tenant drop": Outline(
         "tenant", "Remove a tenant for good. Prints what would be removed and asks first."
     ),

@@ -123,6 +123,11 @@ class CacheFolders:
             marked = msgspec.structs.replace(row, address=address, tenant=tenant, cache=cache)
             settings.write_upstream(conn, marked)
 
+    def discard(self, tenant: str) -> None:
+        """Removes the copy of a tenant that is here no more."""
+        with self._building(tenant):
+            self._discard(tenant)
+
     def _discard(self, tenant: str) -> None:
         place = self.path(tenant)
         if not place.exists():

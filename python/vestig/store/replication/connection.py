@@ -22,6 +22,10 @@ _OK: Final = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.E
 Value = int | bytes | str | None
 
 
+class Binary(bytes):
+    """A value as PostgreSQL sent it, for a column of the same type."""
+
+
 class ConnectionLostError(VestigError):
     """PostgreSQL did not answer: nothing is known of the message that was sent last."""
 
@@ -71,7 +75,10 @@ class Address:
         # one port goes for all hosts
         ports *= len(hosts) if len(ports) == 1 else 1
         where = ",".join(f"{host}:{port or 5432}" for host, port in zip(hosts, ports, strict=False))
-        self._text = f"postgresql://{user}{where}/{parts.get('dbname') or ''}"
+        where = f"{where}/{parts.get('dbname') or ''}"
+        self._text = f"postgresql://{user}{where}"
+        # for all who use it, whatever user they log in as
+        self.without_user = f"postgresql://{where}"
 
     def __str__(self) -> str:
         return self._text

@@ -212,13 +212,18 @@ class Copy:
         self._next_poll_s = at + self._rules.max_staleness_s
         self._row, self._gone, self._away = row, row is None, ""
         if row is not None:
-            self._newest = Place(position=row.position, last_id=row.last_id)
+            self._newest = row.place
 
     def unanswered(self, asked: float, ended: float, failure: str) -> None:
         """PostgreSQL was asked and did not answer: it is asked again after a while."""
         self._away = failure
         pause = max(self._rules.max_staleness_s, 4 * (ended - asked))
         self._next_poll_s = ended + min(pause, _AWAY_PAUSE_S)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Return whether the tenant was dropped here, or has moved to another database."""
+        return self._gone or (self._row is not None and self._row.state == "moved")
 
     def read_as_of_now(self) -> None:
         """The next `refresh` brings what PostgreSQL holds at this moment, at least."""
@@ -385,7 +390,7 @@ class Copy:
         """See `Upstream.begin`."""
         write = self._open_write
         assert write is not None
-        wanted = Place(position=write.row.position, last_id=write.row.last_id)
+        wanted = write.row.place
         try:
             while read_place(conn) != wanted and self._apply_newer(conn):
                 # What others wrote is kept also where the caller's own writing fails.

@@ -12,15 +12,18 @@ from hashlib import blake2b
 from itertools import count, groupby
 from typing import Final
 
+import msgspec
+
 from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, StoreLockedError
 from vestig.store.replication.connection import (
     Address,
     Answer,
+    Binary,
     Connection,
     ConnectionLostError,
     RefusedError,
 )
-from vestig.store.replication.rows import PART_BYTES, Change, TenantRow
+from vestig.store.replication.rows import PART_BYTES, Change, Place, TenantRow
 from vestig.store.replication.tokens import TOKEN_TABLE
 
 # Of the tables below; another one is refused.
@@ -57,6 +60,8 @@ CREATE TABLE vestig.caches (
     seen timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tenant, cache)
 ) PARTITION BY HASH (tenant);
 """
+# What a tenant takes along to another database; copies on machines are of one database.
+_MOVED: Final = ("snapshots", "changes", "tokens")
 _BY_TENANT: Final = ("tenants", "changes", "snapshots", "caches")
 _WITH_TEXT: Final = ("changes", "snapshots")
 _ASK_REWRITE: Final = f"""
@@ -291,35 +296,108 @@ class Database:
             ConflictError: there is one of this name.
         """
         with self.session(row.name) as (conn, deadline):
-            try:
-                conn.run_with(
-                    "INSERT INTO vestig.tenants (tenant, position, last_id, ledger_schema, state,"
-                    " snapshot, snapshot_digest, change_bytes)"
-                    " VALUES ($1, $2, $3, $4, 'active', $5, $6, 0)",
-                    (
-                        row.name, row.position, row.last_id, row.schema, row.snapshot,
-                        row.snapshot_digest,
-                    ),
-                    deadline,
-                )  # fmt: skip
-            except RefusedError as error:
-                if error.state == "23505":
-                    raise ConflictError(
-                        f"tenant {row.name}: expected a name that is free, there is a tenant of"
-                        " this name; nothing was changed"
-                    ) from None
-                raise
+            self._insert_tenant(conn, row, deadline)
             self._insert_parts(conn, row.name, row.snapshot, parts)
             conn.run("COMMIT", time.monotonic() + self.timeout_s)
 
-    def drop(self, tenant: str) -> None:
-        """Removes all rows of a tenant.
+    def _insert_tenant(self, conn: Connection, row: TenantRow, deadline: float) -> None:
+        try:
+            conn.run_with(
+                "INSERT INTO vestig.tenants (tenant, position, last_id, ledger_schema, state,"
+                " snapshot, snapshot_digest, change_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                (
+                    row.name, row.position, row.last_id, row.schema, row.state, row.snapshot,
+                    row.snapshot_digest, row.change_bytes,
+                ),
+                deadline,
+            )  # fmt: skip
+        except RefusedError as error:
+            if error.state == "23505":
+                raise ConflictError(
+                    f"tenant {row.name}: expected a name that is free in {self.address}, there is"
+                    " a tenant of this name; nothing was changed there"
+                ) from None
+            raise
+
+    def set_state(
+        self,
+        tenant: str,
+        before: str,
+        after: str,
+        *,
+        moved_to: str | None = None,
+        place: Place | None = None,
+    ) -> TenantRow:
+        """The tenant as it is after its state was set; it stays as it is where it is not in the
+        state `before`, or not at the place that is named.
 
         Raises:
             NotFoundError: there is none of this name.
         """
         with self.session(tenant) as (conn, deadline):
-            self._row(conn, tenant, deadline, "FOR UPDATE")
+            row = self._row(conn, tenant, deadline, "FOR UPDATE")
+            if row.state != before or place not in (None, row.place):
+                return row
+            sql = "UPDATE vestig.tenants SET state = $2, moved_to = $3 WHERE tenant = $1"
+            conn.run_with(sql, (tenant, after, moved_to), deadline)
+            conn.run("COMMIT", deadline)
+            return msgspec.structs.replace(row, state=after, moved_to=moved_to)
+
+    def receive(self, source: Database, row: TenantRow) -> None:
+        """All rows of a tenant of another database, in one transaction; `row` is that of the
+        tenant here. One that has moved away from here before makes room.
+
+        Raises:
+            ConflictError: there is another one of this name.
+        """
+        with self.session(row.name) as (conn, deadline):
+            moved = "DELETE FROM vestig.tenants WHERE tenant = $1 AND state = 'moved'"
+            if conn.run_with(moved, (row.name,), deadline).affected:
+                self._delete_history(conn, row.name, deadline)
+            self._insert_tenant(conn, row, deadline)
+            for table in _MOVED:
+                for values in source._rows_of(table, row.name):
+                    numbers = ", ".join(f"${number + 1}" for number in range(len(values)))
+                    conn.run_with(
+                        f"INSERT INTO vestig.{table} VALUES ({numbers})",
+                        [None if value is None else Binary(value) for value in values],
+                        time.monotonic() + self.timeout_s,
+                    )
+            conn.run("COMMIT", time.monotonic() + self.timeout_s)
+
+    def _rows_of(self, table: str, tenant: str) -> Iterator[tuple[bytes | None, ...]]:
+        """The rows of a tenant in a table, as PostgreSQL sends them, a few MiB at a time."""
+        with self.session(tenant, isolation="REPEATABLE READ") as (conn, deadline):
+            conn.run(
+                "DECLARE moved NO SCROLL CURSOR FOR"
+                f" SELECT * FROM vestig.{table} WHERE tenant = '{tenant}'",
+                deadline,
+            )
+            fetch = "FETCH 8 FROM moved"
+            while found := conn.run_with(fetch, (), time.monotonic() + self.timeout_s).rows:
+                yield from found
+
+    def drop_moved(self, tenant: str) -> None:
+        """Removes the snapshot and the changes of a tenant that has moved; its row stays."""
+        with self.session(tenant) as (conn, deadline):
+            if self._row(conn, tenant, deadline, "FOR UPDATE").state == "moved":
+                self._delete_history(conn, tenant, deadline)
+                conn.run("COMMIT", deadline)
+
+    def _delete_history(self, conn: Connection, tenant: str, deadline: float) -> None:
+        for table in ("changes", "snapshots"):
+            conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
+
+    def drop(self, tenant: str, state: str | None = None) -> None:
+        """Removes all rows of a tenant, where it is in this state; None: in any.
+
+        Raises:
+            NotFoundError: there is none of this name.
+        """
+        with self.session(tenant) as (conn, deadline):
+            row = self._row(conn, tenant, deadline, "FOR UPDATE")
+            if state not in (None, row.state):
+                return
             for table in reversed(_BY_TENANT):
                 conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
             conn.run_with(_ASK_REWRITE, (tenant,), deadline)
@@ -421,7 +499,7 @@ class Database:
             if at and at[0][0] != last_id:
                 raise LookupError("of another history")
             newest = self._row(conn, tenant, deadline)
-            newest.check_readable(schema)
+            newest.check_schema(schema)
             if newest.position < after:
                 raise LookupError("of another history")
             if not at and after < newest.snapshot:

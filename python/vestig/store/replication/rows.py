@@ -60,6 +60,11 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
     change_bytes: int
     moved_to: str | None = None
 
+    @property
+    def place(self) -> Place:
+        """Where its newest change stands."""
+        return Place(position=self.position, last_id=self.last_id)
+
     def check_readable(self, schema: int) -> None:
         """Checks that a worker of this ledger schema may read it here.
 
@@ -79,13 +84,21 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
                 " finish its move there, or remove what is here with `vestig tenant drop`"
             )
             raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
+        self.check_schema(schema)
+
+    def check_schema(self, schema: int) -> None:
+        """Checks that its ledger is of this schema.
+
+        Raises:
+            StoreLockedError: it is not; names both.
+        """
         if self.schema != schema:
             advice = f"use the version of vestig that writes schema {self.schema}"
             if self.schema < schema:
                 advice += f", or raise it with `vestig tenant migrate {self.name}`"
             problem = (
-                f"{name}: expected a ledger of schema {schema}, which this worker writes, it has"
-                f" schema {self.schema}; {advice}"
+                f"tenant {self.name}: expected a ledger of schema {schema}, which this worker"
+                f" writes, it has schema {self.schema}; {advice}"
             )
             raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
 

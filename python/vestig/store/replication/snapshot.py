@@ -122,8 +122,7 @@ def difference(ledger: Path, newer: Path) -> tuple[bytes, bytes, Place]:
     """
     conn = apsw.Connection(str(newer))
     try:
-        conn.execute("ATTACH ? AS mine", (str(ledger),))
-        if not same_history(conn):
+        if not continues(conn, ledger):
             raise LookupError("of another history")
         session = apsw.Session(conn, "main")
         for table in SHARED:
@@ -135,6 +134,13 @@ def difference(ledger: Path, newer: Path) -> tuple[bytes, bytes, Place]:
         return patch, head_of(conn), Place(position=row.position, last_id=row.last_id)
     finally:
         conn.close()
+
+
+def continues(conn: apsw.Connection, ledger: Path) -> bool:
+    """Return whether the ledger of this connection is of the history of another one, which is
+    attached as `mine`."""
+    conn.execute("ATTACH ? AS mine", (str(ledger),))
+    return same_history(conn)
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:

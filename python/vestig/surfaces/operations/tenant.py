@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.calls.argument import Argument, Choice, Text, Time
+from vestig.calls.argument import Argument, Choice, Flag, Text, Time
 from vestig.surfaces.operation import YES, Call, Operation
 
 if TYPE_CHECKING:
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 _NAME: Final = Text("Name of the tenant: a to z, 0 to 9, dot, hyphen, underscore.", name="name")
 _FOLDER: Final = Text("Directory of the store.", name="folder")
+_TO: Final = Text(
+    "Address of the other database, as --store takes it; a password is best kept out of it.",
+    "--to",
+    name="to",
+)
+_ABANDON: Final = Flag(
+    "End a move that did not come to its end: the tenant takes writes again where it is.",
+    "--abandon",
+    name="abandon",
+)
 _TOKEN_ID: Final = Text("Id of the token, as `vestig tenant token list` has it.", name="id")
 _TOKEN_OPTIONS: Final = (
     Choice(
@@ -87,6 +97,22 @@ def _drop(call: Call) -> Any:
     return tenants.drop(tenants.database_of(call.config), call.args["name"], agreed)
 
 
+def _move(call: Call) -> Any:
+    from vestig.errors import ValidationError
+
+    database, given = _database(call), call.args
+    from vestig.fleet import move
+
+    to, abandons = given.get("to"), bool(given.get("abandon", False))
+    if (to is None) != abandons:
+        raise ValidationError(
+            "to", None, "either --to with the address of the other database, or --abandon"
+        )
+    if to is None:
+        return move.abandon(database, given["name"])
+    return move.move(database, given["name"], _tenants().database_of(call.config, to))
+
+
 def _init(call: Call) -> Any:
     tenants = tenants_module()
     return tenants.init(tenants.database_of(call.config))
@@ -152,6 +178,8 @@ def _line(one: TenantReport) -> str:
 
 def _text(found: TenantReport, _: Mapping[str, Any]) -> str:
     lines = [_line(found)]
+    if found.moved_to is not None:
+        lines.append(f"  {found.state} to {found.moved_to}")
     lines += [f"  copy on {machine}" for machine in found.machines]
     if found.path is not None:
         lines.append(f"  copied to {found.path}")
@@ -231,6 +259,7 @@ OPERATIONS: Final = (
     _of_one("tenant up", _up, _NAME, _FOLDER),
     _of_one("tenant down", _down, _NAME, _FOLDER),
     _of_one("tenant snapshot", _snapshot, _NAME),
+    _of_one("tenant move", _move, _NAME, _TO, _ABANDON),
     _of_one("tenant drop", _drop, _NAME, YES, text=_dropped),
     _of_tokens("add", _token_add, _token_added, *_TOKEN_OPTIONS),
     _of_tokens("list", _token_list, _token_lines),
