@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from vestig.errors import ConflictError, StoreDamagedError, VestigError
-from vestig.fleet.tenants import report_of
+from vestig.fleet.tenants import REWRITE_LIMIT_S, report_of
 from vestig.results import TenantReport
 from vestig.session.tenant import tenant_name
 from vestig.store.replication.capture import head_of
@@ -167,7 +167,7 @@ def _finish(database: Database, row: TenantRow, to: Database) -> None:
             f" with `vestig tenant drop {row.name} --store {to.address}`, and run the command again"
         )
     database.drop_moved(row.name)
-    database.vacuum()
+    database.rewrite(REWRITE_LIMIT_S)
 
 
 def _contents(database: Database, tenant: str, folder: Path) -> _Contents:

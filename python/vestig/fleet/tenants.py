@@ -26,7 +26,7 @@ from vestig.store.replication.snapshot import pack, unpack
 from vestig.store.sqlite import files
 
 # How long a table may take whose pages are written anew.
-_REWRITE_LIMIT_S: Final = 3_600.0
+REWRITE_LIMIT_S: Final = 3_600.0
 
 
 def database_of(config: Config, path: str | None = None) -> Database:
@@ -70,7 +70,7 @@ def doctor(database: Database) -> FleetReport:
         if behind:
             detail = f"{row.name}: {', '.join(behind)} lie before its snapshot"
             found.append(Finding(check="copies", level="finding", detail=detail))
-    for detail in database.rewrite(_REWRITE_LIMIT_S):
+    for detail in database.rewrite(REWRITE_LIMIT_S):
         found.append(Finding(check="pages", level="finding", detail=detail))
     return FleetReport(address=str(database.address), findings=tuple(found))
 
@@ -185,7 +185,7 @@ def drop(
     if not confirm(found):
         raise ConflictError(f"tenant {name}: nothing was removed")
     database.drop(name)
-    database.rewrite(_REWRITE_LIMIT_S)
+    database.rewrite(REWRITE_LIMIT_S)
     return found
 
 

@@ -385,8 +385,9 @@ class Database:
                 conn.run("COMMIT", deadline)
 
     def _delete_history(self, conn: Connection, tenant: str, deadline: float) -> None:
-        for table in ("changes", "snapshots"):
+        for table in _WITH_TEXT:
             conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
+        conn.run_with(_ASK_REWRITE, (tenant,), deadline)
 
     def drop(self, tenant: str, state: str | None = None) -> None:
         """Removes all rows of a tenant, where it is in this state; None: in any.
@@ -398,9 +399,9 @@ class Database:
             row = self._row(conn, tenant, deadline, "FOR UPDATE")
             if state not in (None, row.state):
                 return
-            for table in reversed(_BY_TENANT):
+            self._delete_history(conn, tenant, deadline)
+            for table in ("caches", "tenants"):
                 conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
-            conn.run_with(_ASK_REWRITE, (tenant,), deadline)
             conn.run("COMMIT", deadline)
 
     def rows(self, tenants: Sequence[str]) -> dict[str, TenantRow]:

@@ -100,9 +100,10 @@ def _drop(call: Call) -> Any:
 def _move(call: Call) -> Any:
     from vestig.errors import ValidationError
 
-    database, given = _database(call), call.args
+    tenants, given = tenants_module(), call.args
     from vestig.fleet import move
 
+    database = tenants.database_of(call.config)
     to, abandons = given.get("to"), bool(given.get("abandon", False))
     if (to is None) != abandons:
         raise ValidationError(
@@ -110,7 +111,7 @@ def _move(call: Call) -> Any:
         )
     if to is None:
         return move.abandon(database, given["name"])
-    return move.move(database, given["name"], _tenants().database_of(call.config, to))
+    return move.move(database, given["name"], tenants.database_of(call.config, to))
 
 
 def _init(call: Call) -> Any:
