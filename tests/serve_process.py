@@ -24,11 +24,13 @@ class Process(NamedTuple):
     running: subprocess.Popen[str]
     port: int
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             data = None if body is None else json.dumps(body)
-            link.request(method, f"/api/memory/{path}", data, {"Content-Type": "application/json"})
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            sent["Content-Type"] = "application/json"
+            link.request(method, f"/api/memory/{path}", data, sent)
             answer = link.getresponse()
             return answer.status, json.loads(answer.read())
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import itertools
 import json
 import logging
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from postgres_server import PostgresServer
+from serve_process import Process, started
 from served import Reply, Site, running
 from vestig.config import load
 from vestig.errors import StoreLockedError
@@ -576,6 +578,68 @@ def test_the_command_refuses_what_is_no_fleet(
     filled = [word.format(folder=tmp_path / "store", address=server.address) for word in words]
     assert run(["serve", "--fleet", "--port", "0", *filled]) == 2
     assert expected in capfd.readouterr().err
+
+
+def test_a_database_that_cannot_be_served_is_told_of_at_the_start(
+    server: PostgresServer, database: Database, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name = f"empty_{os.getpid()}_{next(_numbers)}"
+    database.ask(f"CREATE DATABASE {name}")
+    empty = server.address.rpartition("/")[0] + f"/{name}"
+    assert run(["serve", "--fleet", "--port", "0", "--store", empty]) == 3
+    assert "vestig fleet init" in capfd.readouterr().err
+    assert run(["serve", "--fleet", "--port", "0", "--store", "postgresql://127.0.0.1:1/x"]) == 3
+    assert "expected PostgreSQL to answer" in capfd.readouterr().err
+
+
+def test_a_server_that_is_killed_leaves_each_write_to_be_done_once_by_another(
+    server: PostgresServer,
+    database: Database,
+    tenant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = {"Authorization": f"Bearer {token_for(database, tenant)}"}
+    folders = [tmp_path / name for name in ("a", "b")]
+    with ExitStack() as open_:
+        processes = []
+        for folder in folders:
+            folder.mkdir()
+            monkeypatch.setenv("VESTIG_FLEET__CACHE_DIR", str(folder / "copies"))
+            words = ("--fleet", "--store", server.address)
+            processes.append(open_.enter_context(started(folder, *words)))
+        first, second = processes
+
+        def commit(process: Process, number: int) -> tuple[int, Any]:
+            body = {"content": f"Parcel {number * 7919} went to hall {number}"}
+            return process.ask("POST", "commit", body, Idempotency_Key=f"parcel-{number}", **sent)
+
+        acknowledged: dict[int, str] = {}
+
+        def write() -> None:
+            for number in range(40):
+                try:
+                    status, document = commit(first, number)
+                except (OSError, http.client.HTTPException, json.JSONDecodeError):
+                    return
+                assert status == 201, document
+                acknowledged[number] = document["memory_id"]
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        while len(acknowledged) < 12:
+            time.sleep(0.005)
+        first.running.kill()
+        writer.join()
+        ids = {number: commit(second, number) for number in range(len(acknowledged) + 2)}
+        assert {status for status, _ in ids.values()} == {201}
+        for number, id in acknowledged.items():
+            assert ids[number][1]["memory_id"] == id
+        assert second.ask("GET", "count", **sent)[1]["count"] == len(ids)
+        assert second.stop() == 0
+        assert second.running.stderr is not None
+        said = second.running.stderr.read()
+        assert sent["Authorization"].removeprefix("Bearer ") not in said
 
 
 def test_the_list_of_tokens_is_not_served(client: Client, database: Database, tenant: str) -> None:
