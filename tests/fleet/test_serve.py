@@ -451,6 +451,23 @@ def test_a_key_is_known_on_every_server(sites: Sites, database: Database, tenant
     assert two.get("count").document["count"] == 0
 
 
+def test_a_key_that_another_server_has_used_does_nothing_else(
+    sites: Sites, database: Database, tenant: str
+) -> None:
+    token = token_for(database, tenant, "admin")
+    one, two = (Client(sites(name, **LAZY), token) for name in ("a", "b"))
+    kept = one.post("commit", {"content": "The spare key is with Ada"}).document["memory_id"]
+    assert two.get(f"show/{kept}").status == 200
+    body = {"content": "The north gate opens at seven"}
+    assert one.post("commit", body, Idempotency_Key="order-17").status == 201
+    refused = two.post("forget", {"ids": [kept], "confirm": True}, Idempotency_Key="order-17")
+    assert (refused.status, refused.code) == (422, "validation")
+    items = {"items": [{"content": "The south gate opens at nine"}]}
+    assert two.post("commit", items, Idempotency_Key="order-17").status == 422
+    assert two.get(f"show/{kept}").status == 200
+    assert two.get("count").document["count"] == 2
+
+
 def test_a_key_of_one_tenant_is_none_of_another(
     sites: Sites, database: Database, tenant: str
 ) -> None:

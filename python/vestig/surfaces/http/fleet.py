@@ -45,7 +45,7 @@ TENANT_HEADER: Final = b"x-vestig-tenant"
 # Tokens that are looked up at once, and that wait for it: those that nobody made are no burden.
 _LOOK_UPS: Final = 2
 _WAITING_MAX: Final = 64
-# So often PostgreSQL is asked for its health, however often the server is.
+# So often PostgreSQL is asked for its health, however often the server is, and so long it may take.
 _HEALTH_S: Final = 1.0
 # What the token of the server itself lets a request do: see its counters.
 _SERVER: Final = Grant(tenant="", rights="read")
@@ -155,6 +155,8 @@ class FleetStores:
         self.dimensions = pool.dimensions
         self.namespace = config.settings.namespace
         self.counters = Metrics()
+        # of its own, so that health is told soon where PostgreSQL hangs
+        self._probe = Database(pool.database.address, _HEALTH_S)
         self._lock = threading.Lock()
         self._looked_at = float("-inf")
         self._answers = True
@@ -201,7 +203,7 @@ class FleetStores:
             if time.monotonic() - self._looked_at < _HEALTH_S:
                 return self._answers
             try:
-                self._pool.database.ask("SELECT 1")
+                self._probe.ask("SELECT 1")
                 self._answers = True
             except StoreLockedError:
                 self._answers = False
