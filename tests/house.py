@@ -25,7 +25,6 @@ ROOMS: tuple[tuple[str, ...], ...] = (
         "results",
         "json_text",
         "messages",
-        "time_limit",
         "telemetry",
     ),
     ("arguments",),

@@ -1,5 +1,6 @@
 """Interfaces with more than one implementation: embedder, reranker, index of vectors, language
-model, scan of the projection, clock; and the values that pass through them.
+model, scan of the projection, clock; the values that pass through them, and the time that a call
+of another package's code gets.
 
 The meaning of every number of a scan stands in the core's own description of `Row` and `Scan`.
 """
@@ -8,10 +9,11 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -244,6 +246,7 @@ class Reranker(Protocol):
 
 # An answer is read up to this many bytes; what is longer has failed.
 ANSWER_BYTES_MAX: Final = 1_048_576
+_T = TypeVar("_T")
 
 
 class ModelUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -632,3 +635,42 @@ class Clock(Protocol):
     def __call__(self) -> datetime:
         """The current time. A naive one is UTC."""
         ...
+
+
+def within(seconds: float, call: Callable[[], _T]) -> _T:
+    """Return what a call returns or raises, if it ends in time.
+
+    It runs in a thread of its own. What still runs after its time is left to end by itself, and
+    does not keep the process from ending; its answer is not looked at.
+
+    Args:
+        seconds: 0 or less = no time is left.
+
+    Raises:
+        TimeoutError: it did not end in time.
+
+    Example:
+        >>> within(5.0, lambda: 7)
+        7
+        >>> within(0.0, threading.Event().wait)
+        Traceback (most recent call last):
+        ...
+        TimeoutError: no answer within 0 s
+    """
+    answers: list[_T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answers.append(call())
+        except BaseException as error:  # raised again in the caller's thread
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="vestig-time-limit", daemon=True)
+    thread.start()
+    thread.join(max(0.0, seconds))
+    if failures:
+        raise failures[0]
+    if not answers:
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    return answers[0]

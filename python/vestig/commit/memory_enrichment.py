@@ -24,12 +24,12 @@ from vestig.config.schema import Settings
 from vestig.errors import ProviderTimeoutError
 from vestig.ids import new_id
 from vestig.memories.states import Successor, replace
+from vestig.ports import within
 from vestig.session.embedding import remember_identity
 from vestig.session.entity_names import types_of
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, UniquenessCollision
-from vestig.time_limit import within
 from vestig.times import to_us
 from vestig.types import EventType, Memory, Stability, Status
 

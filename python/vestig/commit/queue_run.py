@@ -48,14 +48,13 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.ids import id_bytes, id_text, new_id
-from vestig.ports import Pieces
+from vestig.ports import Pieces, within
 from vestig.session.embedding import embed_memories, embedded_texts, remember_identity
 from vestig.session.model_calls import ParsedAnswer, degradation_of
 from vestig.session.session import Session
 from vestig.store.records.jobs import JobRules
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult
-from vestig.time_limit import within
 from vestig.times import DAY_US
 from vestig.types import Degradation, EventType, Kind, Memory, Status
 

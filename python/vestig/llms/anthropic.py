@@ -27,8 +27,8 @@ from vestig.ports import (
     ModelAnswer,
     ModelRequest,
     ModelUsage,
+    within,
 )
-from vestig.time_limit import within
 
 _BASE_URL: Final = "https://api.anthropic.com"
 _STATUS_WRONG: Final = 300

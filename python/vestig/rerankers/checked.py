@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 
 from vestig.errors import ProviderError, ProviderTimeoutError
-from vestig.ports import Reranker
-from vestig.time_limit import within
+from vestig.ports import Reranker, within
 
 _FLOAT32_BYTES = 4
 

@@ -20,11 +20,11 @@ import msgspec
 from vestig.config.recall_sections import RetrieveSettings
 from vestig.errors import ConfigError, ProviderError, StoreLockedError
 from vestig.lazy_pattern import lazy_pattern
+from vestig.ports import within
 from vestig.retrieve.confidence import Certainty, Verdict
 from vestig.retrieve.values import Message, PlannedQuery, ToolCall, folded_text
 from vestig.session.model_calls import Costs, ModelCalls, degradation_of
 from vestig.session.session import Session
-from vestig.time_limit import within
 from vestig.times import from_us
 from vestig.types import Degradation
 

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from vestig.calls.queries import RetrieveRequest
 from vestig.config import Config
+from vestig.ports import within
 from vestig.recall.context.block import Measure
 from vestig.recall.context.budget import fitting_text, measure
 from vestig.recall.request import QUERY_CHARS_MAX
@@ -46,7 +47,6 @@ from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.telemetry import INFO, log_event, span
-from vestig.time_limit import within
 from vestig.types import Degradation, Memory
 
 # Steps of the trace that `debug` shows.

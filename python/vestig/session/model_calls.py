@@ -31,13 +31,13 @@ from vestig.ports import (
     ModelAnswer,
     ModelRequest,
     ModelUsage,
+    within,
 )
 from vestig.prompts import Rendered, rendered, written
 from vestig.results import ModelCost
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.observer import Metrics
 from vestig.telemetry import span
-from vestig.time_limit import within
 from vestig.types import Degradation
 
 _PER_TOKENS: Final = 1_000_000
