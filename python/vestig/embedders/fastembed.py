@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from vestig.config.environment import forbid_telemetry
-from vestig.embedders.checked import EmbeddingSettings
-from vestig.embedders.local_model import LocalModelEmbedder
+from vestig.embedders.checked import EmbeddingSettings, LocalModelEmbedder
 
 DEFAULT_MODEL: Final = "BAAI/bge-small-en-v1.5"
 

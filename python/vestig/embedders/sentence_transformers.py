@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from vestig.embedders.checked import EmbeddingSettings
-from vestig.embedders.local_model import LocalModelEmbedder
+from vestig.embedders.checked import EmbeddingSettings, LocalModelEmbedder
 
 DEFAULT_MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 
