@@ -31,8 +31,15 @@ from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
-    from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
-    from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
+    from vestig.graph.elements import (
+        EdgeChange,
+        EdgeDetail,
+        EdgePage,
+        EntityChange,
+        EntityDetail,
+        EntityPage,
+        PurgeReport,
+    )
     from vestig.graph.neighbourhood import Expansion, Neighbourhood, ViaEntities, ViaRelated
     from vestig.graph.rebuild import BackfillReport
     from vestig.graph.search_result import SearchResult
@@ -207,9 +214,9 @@ class Graph:
             [('Ada Lovelace', 2)]
         """
         asked = checked(EntitiesRequest, given(locals()))
-        from vestig.graph import entities
+        from vestig.graph import elements
 
-        return entities.list_entities(self._session, asked)
+        return elements.list_entities(self._session, asked)
 
     def entity(
         self,
@@ -233,9 +240,9 @@ class Graph:
             NotFoundError: unknown in this namespace, or expired.
         """
         asked = checked(EntityRequest, given(locals()))
-        from vestig.graph import entities
+        from vestig.graph import elements
 
-        return entities.show_entity(self._session, asked)
+        return elements.show_entity(self._session, asked)
 
     def merge_entities(self, a: str, b: str, *, namespace: str | None = None) -> EntityChange:
         """Makes `a` another name of `b`: edges and names of `a` become those of `b`, and
@@ -261,9 +268,9 @@ class Graph:
             (True, True, ('ACME', 'ACME Incorporated'))
         """
         asked = checked(MergeEntitiesRequest, given(locals()))
-        from vestig.graph import entities
+        from vestig.graph import elements
 
-        return entities.merge_entities(self._session, asked)
+        return elements.merge_entities(self._session, asked)
 
     def expire_entity(self, id: str, *, namespace: str | None = None) -> EntityChange:
         """Hides an entity and its edges. A memory that names it again makes a new one.
@@ -276,9 +283,9 @@ class Graph:
             NotFoundError: unknown in this namespace, or expired already.
         """
         asked = checked(ExpireEntityRequest, given(locals()))
-        from vestig.graph import entities
+        from vestig.graph import elements
 
-        return entities.expire_entity(self._session, asked)
+        return elements.expire_entity(self._session, asked)
 
     def purge_entities(
         self,
@@ -301,9 +308,9 @@ class Graph:
                 removed then.
         """
         asked = checked(PurgeEntitiesRequest, given(locals()))
-        from vestig.graph import entities
+        from vestig.graph import elements
 
-        return entities.purge_entities(self._session, asked)
+        return elements.purge_entities(self._session, asked)
 
     # --- names in texts ----------------------------------------------------------------------
 
@@ -405,9 +412,9 @@ class Graph:
         clean = cleaned(self._session, given(locals()))
         count(self._session, clean.rules, "masked")
         asked = checked(LinkRequest, clean.arguments)
-        from vestig.graph import edges
+        from vestig.graph import elements
 
-        return edges.link(self._session, asked)
+        return elements.link(self._session, asked)
 
     def unlink(self, edge_id: str, *, namespace: str | None = None) -> EdgeChange:
         """Ends an edge; time travel still shows it as it was. A computed edge that is
@@ -421,9 +428,9 @@ class Graph:
             NotFoundError: an edge that this namespace does not hold.
         """
         asked = checked(UnlinkRequest, given(locals()))
-        from vestig.graph import edges
+        from vestig.graph import elements
 
-        return edges.unlink(self._session, asked)
+        return elements.unlink(self._session, asked)
 
     def edge(self, id: str, *, snippet_len: int = 60, namespace: str | None = None) -> EdgeDetail:
         """One edge, ended or not, with what its ends are called.
@@ -434,9 +441,9 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(EdgeRequest, given(locals()))
-        from vestig.graph import edges
+        from vestig.graph import elements
 
-        return edges.edge(self._session, asked)
+        return elements.edge(self._session, asked)
 
     def edges(
         self,
@@ -459,9 +466,9 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(EdgesRequest, given(locals()))
-        from vestig.graph import edges
+        from vestig.graph import elements
 
-        return edges.edges(self._session, asked)
+        return elements.edges(self._session, asked)
 
     def rebuild_edges(
         self,

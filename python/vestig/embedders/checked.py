@@ -1,6 +1,6 @@
-"""Parts of every embedder: its settings, checks of its vectors (number, length, finite values), codes
-of word pieces for late interaction, made of its hidden states by fixed axes, and the run of a model
-of a Python package in this process.
+"""Parts of every embedder: its settings, checks of its vectors (number, length, finite values), and
+codes of word pieces for late interaction, made of its hidden states by fixed axes; and what runs a
+model of a Python package in this process.
 
 The mean and the axes are files of this package, pinned by their hashes; they are read when the
 first code is made.

@@ -14,8 +14,15 @@ from vestig.surfaces.operations.memory import EXPLAIN
 from vestig.types import Edge, Entity
 
 if TYPE_CHECKING:
-    from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
-    from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
+    from vestig.graph.elements import (
+        EdgeChange,
+        EdgeDetail,
+        EdgePage,
+        EntityChange,
+        EntityDetail,
+        EntityPage,
+        PurgeReport,
+    )
     from vestig.graph.neighbourhood import Neighbourhood
     from vestig.graph.rebuild import BackfillReport
     from vestig.graph.search_result import SearchHit, SearchResult
