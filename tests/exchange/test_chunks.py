@@ -7,7 +7,7 @@ import random
 import pytest
 
 from vestig.errors import ValidationError
-from vestig.exchange.chunks import chunk
+from vestig.exchange.passages import chunk
 
 
 def test_a_blank_line_too_early_is_no_break() -> None:

@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from vestig.exchange.blocks import Markup
-from vestig.exchange.passages import CutDocument, Passage, cut_document
+from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 
 _WORDS = (
     *("larch", "keel", "tar.", "oakum,", "Bergen!", "why?", "naïve", "日本語", "😀", "e.g."),

@@ -1381,7 +1381,7 @@ class Vestig:
         asked = checked(CognifyRequest, given(locals()))
         from vestig.knowledge import cognify
 
-        return cognify.cognify(self._session, asked)
+        return cognify(self._session, asked)
 
     # --- files -----------------------------------------------------------------------------
 
@@ -1494,9 +1494,9 @@ class Vestig:
             ((1, 1, 1), 1)
         """
         asked = checked(AddDocumentRequest, given(locals()))
-        from vestig.exchange import document_calls
+        from vestig.exchange import documents
 
-        return document_calls.add_document(self._session, asked)
+        return documents.add_document(self._session, asked)
 
     def documents(self, *, scope: str | None = None, limit: int | None = None) -> DocumentList:
         """The newest version of each document, the newest first.
@@ -1506,9 +1506,9 @@ class Vestig:
             limit: Documents at most; default all.
         """
         asked = checked(DocumentsRequest, given(locals()))
-        from vestig.exchange import document_calls
+        from vestig.exchange import documents
 
-        return document_calls.list_documents(self._session, asked)
+        return documents.list_documents(self._session, asked)
 
     def forget_document(
         self,
@@ -1536,9 +1536,9 @@ class Vestig:
         """
         asked = checked(ForgetDocumentRequest, given(locals()))
         from vestig.commit.enrich import enrich_inline
-        from vestig.exchange import document_calls
+        from vestig.exchange import documents
 
-        return document_calls.forget_document(self._session, asked, run_jobs=enrich_inline)
+        return documents.forget_document(self._session, asked, run_jobs=enrich_inline)
 
 
 @cache

@@ -27,9 +27,8 @@ import msgspec
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
-from vestig.exchange.blocks import Markup
-from vestig.exchange.front_matter import FrontMatter, front_matter
-from vestig.exchange.passages import cut_document
+from vestig.exchange.document_text import FrontMatter, front_matter
+from vestig.exchange.passages import Markup, cut_document
 from vestig.json_text import read_json
 from vestig.times import from_us
 

@@ -1,4 +1,6 @@
-"""Import of documents: each is compared, passage by passage, with its version before.
+"""Documents of a store: brought in by files or as text, listed, forgotten.
+
+An import compares each, passage by passage, with its version before.
 
 Invariant: what a document lacks ends in the same transaction in which its source is written, so an
 import that is interrupted leaves the version before as it was, and one that is repeated ends as if
@@ -14,17 +16,27 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from vestig.arguments import LABEL_CHARS_MAX
+from vestig.calls.files import AddDocumentRequest, DocumentsRequest, ForgetDocumentRequest
+from vestig.calls.memories import ForgetRequest
 from vestig.commit.document_version import DocumentVersion, write_versions
 from vestig.commit.item import Item
 from vestig.commit.pipeline import Part, commit_part, prepare_part, without_echoes
 from vestig.commit.vectors_ahead import VectorsAhead
-from vestig.errors import ValidationError, VestigError
-from vestig.exchange.blocks import Markup
-from vestig.exchange.counts import Tally
-from vestig.exchange.document_text import DocumentText, date_in
-from vestig.exchange.front_matter import FrontMatter, front_matter
-from vestig.exchange.passages import CutDocument, Passage, cut_document
+from vestig.errors import NotFoundError, ValidationError, VestigError
+from vestig.exchange.commit_fields import Run, Tally, named
+from vestig.exchange.document_text import (
+    DocumentText,
+    FrontMatter,
+    date_in,
+    document_of,
+    front_matter,
+)
+from vestig.exchange.inputs import Input
+from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.ids import new_id
+from vestig.memories.forget import RunJobs, forget
+from vestig.results import AddedDocument, Document, DocumentList, ForgetReport
+from vestig.session.nodes import unambiguous_id
 from vestig.session.secrets import cleaned
 from vestig.session.secrets import count as count_secrets
 from vestig.session.session import Session
@@ -456,3 +468,118 @@ def _dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, s
     if named is not None:
         return named, "file_name"
     return (now_us, "now") if text.file_us is None else (text.file_us, "file_time")
+
+
+# --- a document as text, the documents of a store, one that is forgotten ----------------------
+
+
+def add_document(session: Session, asked: AddDocumentRequest) -> AddedDocument:
+    """Stores a text as passages; one with the source of an earlier one takes its place."""
+    if not asked.text.strip():
+        raise ValidationError("text", asked.text, "", message="text cannot be empty")
+    size = len(asked.text.encode("utf-8", "surrogatepass"))
+
+    def read() -> DocumentText:
+        return document_of(
+            asked.text,
+            label=asked.title or "",
+            format=asked.format.value,
+            markup=Markup(asked.format.value),
+            size=size,
+            path=asked.source,
+            title=asked.title or "",
+        )
+
+    source = Input()
+    source.name, source.size = asked.title or asked.source or "text", size
+    run = Run()
+    tally = Tally(source, run, lone=True)
+    shared: dict[str, Any] = {
+        "source": asked.source or "import",
+        "tags": asked.tags,
+        "entities": [named(one) for one in asked.entities] or None,
+    }
+    options = DocumentOptions(
+        scope=asked.scope,
+        shared={name: value for name, value in shared.items() if value is not None},
+        passage_chars=session.config.settings.documents.passage_chars,
+    )
+    with session.operation("add_document", without_store="make"):
+        import_documents(session, [DocumentFile(tally, asked.source, size, None, read)], options)
+    if tally.failed:
+        raise ValidationError("text", "", "", message=run.errors[-1].message)
+    return AddedDocument(
+        source_id=tally.source_id,
+        passages=tally.passages,
+        added=tally.added,
+        kept=tally.kept,
+        ended=tally.ended,
+        errors=tuple(run.errors),
+        warnings=tuple(run.warnings),
+        degraded=tuple(run.degraded.values()),
+    )
+
+
+def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
+    """The newest version of each document, the newest first."""
+    with session.operation("documents"), session.ledger.read() as view:
+        newest: dict[Any, Source] = {}
+        for source in documents.versions(view, session.namespace):
+            name = documents.name_of(source)
+            # one without a path has no other versions
+            key: Any = name if name.path is not None else source.id
+            newest.pop(key, None)
+            newest[key] = source
+        found = [
+            _document(source)
+            for source in reversed(newest.values())
+            if asked.scope is None or documents.name_of(source).scope == asked.scope
+        ]
+    return DocumentList(documents=tuple(found[: asked.limit]), total=len(found))
+
+
+def forget_document(
+    session: Session, asked: ForgetDocumentRequest, *, run_jobs: RunJobs
+) -> ForgetReport:
+    """Removes all versions of a document and their passages for good.
+
+    Raises:
+        NotFoundError: no document has this id.
+        ValidationError: several fit it.
+    """
+    space = session.in_namespace(asked.namespace)
+    with session.operation("forget", without_store="make"), session.ledger.read() as view:
+        versions = list(documents.versions(view, space))
+        by_id = {source.id: source for source in versions}
+        id = unambiguous_id([one for one in by_id if one.startswith(asked.id)], "id", asked.id)
+        if id is None:
+            raise NotFoundError("Document", asked.id)
+        chosen = [by_id[id]]
+        name = documents.name_of(by_id[id])
+        if name.path is not None:
+            chosen = [source for source in versions if documents.name_of(source) == name]
+        ids = view.products_of(space, [source.id for source in chosen])
+    request = ForgetRequest(
+        ids=tuple(ids),
+        force=asked.force,
+        dry_run=asked.dry_run,
+        actor=asked.actor,
+        namespace=asked.namespace,
+    )
+    gone = tuple(source.id for source in chosen)
+    return forget(session, request, run_jobs=run_jobs, documents=gone)
+
+
+def _document(source: Source) -> Document:
+    fields = source.metadata
+    return Document(
+        id=source.id,
+        path=source.path,
+        title=fields.get("title", ""),
+        format=fields.get("format", ""),
+        scope=fields.get("scope"),
+        size=fields.get("size", 0),
+        passages=fields.get("passages", 0),
+        created_at=source.created_at,
+        ingested_at=source.ingested_at,
+    )

@@ -1,25 +1,28 @@
-"""`import`: exports restored, all other files committed; resumable."""
+"""`import`: exports restored, all other files committed, with what they name; resumable."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from vestig.calls.commit import GivenEntity
 from vestig.calls.files import TEXT_ENDINGS, ImportFormat, ImportRequest
+from vestig.calls.upkeep import SecretsRequest
+from vestig.changes import ChangeSet, NewEdge, NewEntity
+from vestig.commit.enrich import enrich_inline
+from vestig.commit.names import new_entity
 from vestig.commit.pipeline import Part, commit_part, prepare_part
+from vestig.commit.stored_secrets import secrets
 from vestig.commit.text import normalise
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError, VestigError
-from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
+from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions, Run, Tally, named
 from vestig.exchange.converter import Converter
-from vestig.exchange.counts import Run, Tally
 from vestig.exchange.document_text import document_text
 from vestig.exchange.documents import (
     DocumentFile,
@@ -27,18 +30,20 @@ from vestig.exchange.documents import (
     import_documents,
     missing_documents,
 )
-from vestig.exchange.export_secrets import mask_restored, may_hold_secrets
 from vestig.exchange.file_records import unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.formats.table import is_document
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
-from vestig.exchange.links import write_links
+from vestig.firewall import masked_text
+from vestig.ids import new_id
+from vestig.language.names import embedded_name, norm_key
 from vestig.results import ImportReport
-from vestig.session.embedding import probed_identity
+from vestig.session.embedding import embed_memories, probed_identity, remember_identity
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up
 from vestig.store.portable.restore import restore
 from vestig.telemetry import span
-from vestig.types import ItemError
+from vestig.types import Degradation, EdgeType, ItemError
 
 # Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
@@ -116,14 +121,6 @@ def _normal_forms(text: str) -> tuple[str, ...]:
     """The normal forms of a text: with single spaces, and with its own."""
     both = (HygieneSettings(normalize_whitespace=one) for one in (True, False))
     return tuple(normalise(text, settings) for settings in both)
-
-
-def named(entity: GivenEntity) -> str | dict[str, Any]:
-    """An entity as a caller of `commit` names it."""
-    if entity.is_text:
-        return entity.name
-    names = ("name", "type", "confidence", "evidence")
-    return {name: getattr(entity, name) for name in names}
 
 
 def _restore(session: Session, file: ImportFile, asked: ImportRequest) -> ImportReport:
@@ -426,3 +423,115 @@ def _folders(files: Any) -> list[str]:
     named = files if isinstance(files, (list, tuple)) else [files]
     paths = [Path(one).expanduser() for one in named if isinstance(one, (str, os.PathLike))]
     return [os.path.abspath(path) for path in paths if path.is_dir()]
+
+
+# --- secrets in an export ---------------------------------------------------------------------
+
+
+def may_hold_secrets(session: Session, file: ImportFile) -> bool:
+    """Return whether any line of the file has a secret that is not to be stored."""
+    if session.config.settings.firewall.secrets == "off":
+        return False
+    return any(masked_text(line.decode("utf-8", "replace"))[1] for line in file.export_lines())
+
+
+def mask_restored(session: Session) -> list[str]:
+    """Masks the secrets of what was restored, and forgets the memories that held them; returns a
+    warning where there were some."""
+    with session.ledger.read() as view:
+        spaces = view.namespaces()
+    fixed, items, warnings = 0, 0, list[str]()
+    for space in spaces:
+        report = secrets(session, SecretsRequest(fix=True, namespace=space), run_jobs=enrich_inline)
+        fixed += report.fixed
+        items += report.items_fixed
+        warnings += [f"a secret could not be masked: {error.message}" for error in report.errors]
+    if fixed:
+        warnings.append(
+            f"{fixed} memories held secrets: masked texts stand in their place, and they are"
+            " forgotten"
+        )
+    if items:
+        warnings.append(f"the values of {items} items held secrets, which are masked")
+    return warnings
+
+
+# --- entities and relations that a file names -------------------------------------------------
+
+
+def write_links(
+    session: Session, links: Sequence[Link], *, dry_run: bool
+) -> tuple[list[bool], list[Degradation]]:
+    """Writes what the store lacks, in one transaction; for each whether it did, and what degraded.
+    With `dry_run` it writes nothing and says the same.
+
+    Raises:
+        ProviderError: the embedder failed.
+    """
+    named = {norm_key(name, kind): (name, kind) for one in links for name, kind in _ends(one)}
+    with session.ledger.read() as view:
+        known = view.entity_ids_by_key(session.namespace, list(named))
+    wanted = {key: end for key, end in named.items() if key not in known}
+    vectors: list[bytes] = []
+    if wanted and dry_run:
+        vectors = [b""] * len(wanted)
+    elif wanted:
+        remember_identity(session)
+        names = [embedded_name(name) for name, _ in wanted.values()]
+        _, vectors = embed_memories(session, [], names)
+    entities = {
+        key: new_entity(
+            session.namespace, name, kind, origin="manual",
+            model=session.embedder.model, embedding=vector,
+        )
+        for (key, (name, kind)), vector in zip(wanted.items(), vectors, strict=True)
+    }  # fmt: skip
+    ids = known | {key: entity.id for key, entity in entities.items()}
+    written, edges = _edges(session, links, ids, entities)
+    degraded: list[Degradation] = []
+    if any(written) and not dry_run:
+        changes = ChangeSet(
+            namespace=session.namespace, entities=tuple(entities.values()), edges=edges
+        )
+        with session.ledger.write(session.now_us()) as txn:
+            txn.apply(changes)
+        catch_up(session, degraded)
+    return written, degraded
+
+
+def _edges(
+    session: Session, links: Sequence[Link], ids: dict[str, str], entities: dict[str, NewEntity]
+) -> tuple[list[bool], tuple[NewEdge, ...]]:
+    """For each link whether it is new, and the relations that are."""
+    written: list[bool] = []
+    edges: dict[tuple[str, str, str], NewEdge] = {}
+    made: set[str] = set()
+    with session.ledger.read() as view:
+        for link in links:
+            keys = [norm_key(name, kind) for name, kind in _ends(link)]
+            if link.relation is None:
+                written.append(keys[0] in entities and keys[0] not in made)
+                made.add(keys[0])
+                continue
+            start, end = (ids[key] for key in keys)
+            place = (start, end, link.relation)
+            stored = [] if keys[0] in entities else view.edges(session.namespace, start, "RELATION")
+            is_new = place not in edges and all(
+                (edge.from_id, edge.to_id, edge.relation) != place for edge in stored
+            )
+            written.append(is_new)
+            if is_new:
+                edges[place] = NewEdge(
+                    id=new_id("edge"),
+                    from_id=start,
+                    to_id=end,
+                    edge_type=EdgeType.RELATION,
+                    origin="caller",
+                    relation=link.relation,
+                )
+    return written, tuple(edges.values())
+
+
+def _ends(link: Link) -> list[tuple[str, str]]:
+    first = (link.name, link.type)
+    return [first] if link.other is None else [first, (link.other, link.other_type)]

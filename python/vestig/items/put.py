@@ -24,7 +24,7 @@ from vestig.commit.pipeline import call_hooks, check_depth, without_echoes
 from vestig.commit.text import content_hash, text_forms
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ConflictError
-from vestig.exchange.chunks import chunk
+from vestig.exchange.passages import chunk
 from vestig.firewall import counted
 from vestig.language.text_forms import CONTROL_CHARACTERS
 from vestig.memories.states import deprecate_changes, joined

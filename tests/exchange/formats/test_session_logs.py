@@ -12,8 +12,7 @@ import pytest
 from chats import as_lines, said, store_of
 from vestig.exchange.file_records import RecordFile
 from vestig.exchange.formats import claude_code, codex
-from vestig.exchange.formats.drafts import Reading
-from vestig.exchange.formats.session_log import START, LogPlace, LogTurn
+from vestig.exchange.formats.drafts import START, LogPlace, LogTurn, Reading
 from vestig.exchange.inputs import StreamInput
 
 SESSION = "5f0c2a58-1111-4c1e-9a57-0d6f0a3b7c11"

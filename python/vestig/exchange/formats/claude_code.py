@@ -8,14 +8,16 @@ from typing import Any, Final
 import msgspec
 
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import Found, Reading, joined
-from vestig.exchange.formats.session_log import (
+from vestig.exchange.formats.drafts import (
     START,
+    Found,
     LogPlace,
     LogTurn,
+    Reading,
     Said,
     block_texts,
     drafts,
+    joined,
     log_turns,
 )
 

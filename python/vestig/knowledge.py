@@ -1,18 +1,22 @@
-"""Reading: a language model reads turns and passages that none has read, window by window, and what
-it finds is stored.
+"""Reading of stored turns and documents by a language model: window by window, those that none has
+read; what it finds is stored.
 
 Invariant: what a window adds and the end of its jobs are one transaction. Neither an embedder nor a
 model is called while the write lock is held.
+
+Invariant: which memories make a window follows from what is stored and which of them were read, so
+a window that failed is made again from the same memories, alone.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from itertools import groupby
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -22,6 +26,7 @@ from vestig.commit.claim_changes import PROMPT, AnswerWriting, WrittenAnswer
 from vestig.commit.queue_run import PAUSING
 from vestig.commit.summary_changes import PROMPT as SUMMARY_PROMPT
 from vestig.commit.summary_changes import SummaryAnswer, SummaryWriting
+from vestig.config.schema import CognifySettings, SummarySettings
 from vestig.errors import (
     ConfigError,
     ModelBudgetError,
@@ -31,14 +36,13 @@ from vestig.errors import (
 )
 from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids
-from vestig.knowledge.documents import Document, documents_due, prompt_values, shown_passages
-from vestig.knowledge.windows import Window, WindowPlan, planned_windows
 from vestig.results import CognifyReport
 from vestig.session.filter_ids import resolved
 from vestig.session.model_calls import ParsedAnswer, degradation_of, without_model
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
 from vestig.store.records import jobs
+from vestig.store.records.jobs import Readable
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult
 from vestig.types import Degradation, ItemError, Memory, Status
@@ -361,3 +365,180 @@ class _Taken(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     window: Window
     jobs: list[Job]
+
+
+# --- documents that are to be summed up -------------------------------------------------------
+
+_CHARS_MAX: Final = 24_000
+
+
+class Document(NamedTuple):
+    """A document by its source, with the ids of its passages, and of the summaries that a new one
+    takes the place of."""
+
+    source: str
+    ids: tuple[str, ...]
+    older: tuple[str, ...]
+
+
+def documents_due(
+    view: LedgerView,
+    namespace: str,
+    readable: Sequence[Readable],
+    chosen: Collection[str] | None,
+    settings: SummarySettings,
+) -> Iterator[Document]:
+    """Documents that were read completely and have no summary of this version.
+
+    Args:
+        chosen: ids of passages, of which a document has one; None = all.
+    """
+    passages = [one for one in readable if not one.is_turn]
+    for (scope, part_of), group in groupby(passages, lambda one: (one.scope, one.part_of)):
+        members = list(group)
+        ids = tuple(one.id for one in members)
+        if len(ids) < settings.min_passages or any(one.state != "done" for one in members):
+            continue
+        if chosen is not None and not any(id in chosen for id in ids):
+            continue
+        source = id_text("source", bytes.fromhex(part_of))
+        known = jobs.summaries(view, namespace, scope, source)
+        if not any(one.is_current for one in known):
+            yield Document(source, ids, tuple(one.id for one in known))
+
+
+def shown_passages(passages: Mapping[int, Memory]) -> dict[int, Memory]:
+    """The passages that are shown, at most 24,000 characters of them, evenly chosen."""
+    total = sum(len(one.content) for one in passages.values())
+    if total <= _CHARS_MAX:
+        return dict(passages)
+    numbers = list(passages)
+    wanted = max(1, len(numbers) * _CHARS_MAX // total)
+    while True:
+        step = len(numbers) / wanted
+        chosen = [numbers[int(at * step)] for at in range(wanted)]
+        if wanted == 1 or sum(len(passages[n].content) for n in chosen) <= _CHARS_MAX:
+            return {n: passages[n] for n in chosen}
+        wanted -= 1
+
+
+def prompt_values(title: str, passages: Mapping[int, Memory]) -> dict[str, str]:
+    """Return what the prompt is given."""
+    shown = shown_passages(passages)
+    return {
+        "title": title,
+        "passages": "\n\n".join(f"[{n}] {one.content[:_CHARS_MAX]}" for n, one in shown.items()),
+    }
+
+
+# --- windows ----------------------------------------------------------------------------------
+
+# Turns before a window that are shown with it.
+CONTEXT_TURNS: Final = 4
+_OPEN: Final = (None, "pending", "running")
+
+
+class WindowPlan(NamedTuple):
+    """Ids of memories that are read together, and of those that are shown before them."""
+
+    ids: tuple[str, ...]
+    context: tuple[str, ...]
+    newest_us: int
+
+
+def planned_windows(
+    readable: Sequence[Readable], chosen: Collection[str] | None, settings: CognifySettings
+) -> list[WindowPlan]:
+    """The windows of memories that were not read yet, newest first.
+
+    Args:
+        readable: in their order, those that were read too.
+        chosen: ids of those that may be read; None = all.
+    """
+    found: list[WindowPlan] = []
+    for (_, _, is_turn), group in groupby(
+        readable, lambda one: (one.scope, one.part_of, one.is_turn)
+    ):
+        members = list(group)
+        for start, end in _runs(members, chosen):
+            for first, last in _cuts(members[start:end], settings, turns=is_turn):
+                begin = start + first
+                before = members[max(0, begin - CONTEXT_TURNS) : begin] if is_turn else []
+                part = members[begin : start + last]
+                found.append(
+                    WindowPlan(
+                        tuple(one.id for one in part),
+                        tuple(one.id for one in before),
+                        max(one.created_us for one in part),
+                    )
+                )
+    return sorted(found, key=lambda one: -one.newest_us)
+
+
+def _runs(members: Sequence[Readable], chosen: Collection[str] | None) -> Iterator[tuple[int, int]]:
+    """Where runs of neighbours begin and end that are to be read and were tried equally often."""
+    at = 0
+    for key, group in groupby(members, lambda one: _tried(one, chosen)):
+        size = len(list(group))
+        if key is not None:
+            yield at, at + size
+        at += size
+
+
+def _tried(one: Readable, chosen: Collection[str] | None) -> int | None:
+    """How often it was tried; None where it is not to be read."""
+    if one.state not in _OPEN or (chosen is not None and one.id not in chosen):
+        return None
+    return one.attempts or 0
+
+
+def _cuts(
+    run: Sequence[Readable], settings: CognifySettings, *, turns: bool
+) -> Iterator[tuple[int, int]]:
+    """Where windows of a run begin and end."""
+    start = chars = 0
+    for at, one in enumerate(run):
+        full = at - start >= settings.turns if turns else chars + one.chars > settings.window_chars
+        if full and at > start:
+            yield start, at
+            start, chars = at, 0
+        chars += one.chars
+    if start < len(run):
+        yield start, len(run)
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """Memories that are read in one call by number, and those before them, whose numbers follow."""
+
+    memories: dict[int, Memory]
+    context: dict[int, Memory]
+
+    @property
+    def is_blank(self) -> bool:
+        """Return whether there is nothing to read: no text has a letter or a digit."""
+        return not any(char.isalnum() for one in self.memories.values() for char in one.content)
+
+    @property
+    def prompt_values(self) -> dict[str, str]:
+        """Return what the prompt is given: JSON, so that no text is taken for another number."""
+        title = next((one.title for one in self.memories.values() if one.title), "")
+        return {
+            "title": title,
+            "context": _lines(self.context),
+            "memories": _lines(self.memories),
+        }
+
+
+def _lines(memories: dict[int, Memory]) -> str:
+    return "\n".join(
+        msgspec.json.encode(
+            {
+                "number": number,
+                "date": one.t_valid.date().isoformat(),
+                "author": one.author,
+                "role": None if one.role is None else one.role.value,
+                "text": one.content,
+            }
+        ).decode()
+        for number, one in memories.items()
+    )

@@ -1,1 +1,0 @@
-"""Reading of stored turns and documents by a language model."""
