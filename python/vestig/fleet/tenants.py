@@ -6,13 +6,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
-from vestig.errors import ConflictError
+from vestig.errors import ConflictError, StoreDamagedError
 from vestig.results import Finding, FleetReport, TenantReport
 from vestig.session.opening import open_session
 from vestig.session.tenant import poller_of, tenant_name
@@ -21,7 +24,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.replication.cache import detach
 from vestig.store.replication.postgres import Database, SnapshotIsNewerError
-from vestig.store.replication.rows import Place, TenantRow
+from vestig.store.replication.rows import ID_BYTES, Place, TenantRow
 from vestig.store.replication.snapshot import pack, unpack
 from vestig.store.sqlite import files
 
@@ -166,6 +169,44 @@ def _unpack_newest(database: Database, tenant: str, fresh: Path) -> Place:
             return detach(fresh / files.LEDGER_FILE, database, tenant)
         except SnapshotIsNewerError:  # another one was made meanwhile
             shutil.rmtree(fresh)
+
+
+def migrate(database: Database, tenant: object) -> TenantReport:
+    """Brings the ledger of a tenant to the schema that this version writes: whole, or not at all.
+    One that has it stays as it is. Workers of the earlier version are refused from then on.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+        StoreLockedError: it is moving, or of a newer schema; or PostgreSQL does not answer.
+        StoreDamagedError: it is not what was written.
+    """
+    name = tenant_name(tenant)
+    with tempfile.TemporaryDirectory(prefix="vestig-") as scratch:
+        return report_of(database.raise_schema(name, partial(_migrated, database, Path(scratch))))
+
+
+def _migrated(
+    database: Database, scratch: Path, row: TenantRow
+) -> tuple[TenantRow, list[bytes]] | None:
+    """The row and the snapshot of a tenant, brought to the newest schema."""
+    newest = migrations.newest_version(migrations.MIGRATIONS)
+    row.check_writable(min(row.schema, newest))
+    if row.schema == newest:
+        return None
+    fresh = scratch / "store"
+    _unpack_newest(database, row.name, fresh)
+    # A position of its own: no copy of the earlier schema takes itself for a newest one.
+    place = Place(position=row.position + 1, last_id=os.urandom(ID_BYTES))
+    with open_ledger(fresh, without_store="refuse") as ledger:
+        found = ledger.verify_all()
+        if found:
+            raise StoreDamagedError(f"tenant {row.name}: {found[0].message}; nothing was changed")
+        _, parts, digest = pack(ledger, fresh, scratch, place)
+    newer = msgspec.structs.replace(
+        row, position=place.position, last_id=place.last_id, schema=newest,
+        snapshot=place.position, snapshot_digest=digest, change_bytes=0,
+    )  # fmt: skip
+    return newer, parts
 
 
 def drop(

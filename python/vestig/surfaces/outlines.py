@@ -236,6 +236,11 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "Move a tenant to another database. It takes no writes meanwhile, and reads go on. An"
         " interrupted run goes on when it is repeated.",
     ),
+    "tenant migrate": Outline(
+        "tenant",
+        "Bring the ledger of a tenant to the schema that this version writes. Workers of an"
+        " earlier version are refused from then on.",
+    ),
     "tenant drop": Outline(
         "tenant", "Remove a tenant for good. Prints what would be removed and asks first."
     ),

@@ -6,7 +6,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import count, groupby
@@ -23,7 +23,15 @@ from vestig.store.replication.connection import (
     ConnectionLostError,
     RefusedError,
 )
-from vestig.store.replication.rows import PART_BYTES, Change, Place, TenantRow
+from vestig.store.replication.rows import (
+    PART_BYTES,
+    Change,
+    Place,
+    TenantRow,
+    plain_tenant_row,
+    tenant_row,
+    text_of,
+)
 from vestig.store.replication.tokens import TOKEN_TABLE
 
 # Of the tables below; another one is refused.
@@ -34,6 +42,8 @@ _IDLE_CONNECTIONS_MAX: Final = 8
 _INLINE_BYTES_MAX: Final = 64 << 10
 # A worker that is stopped while it holds a tenant loses it after this time.
 _HELD_S: Final = 8
+# Within this time a ledger is brought to a newer schema.
+_MIGRATED_S: Final = 600
 
 _TABLES: Final = """
 CREATE SCHEMA vestig;
@@ -252,7 +262,7 @@ class Database:
     def tenants(self) -> list[TenantRow]:
         """Every tenant by name, for a user who owns the tables."""
         rows = self.ask(f"SELECT {_COLUMNS} FROM vestig.tenants ORDER BY tenant").rows
-        return [_tenant_row(row) for row in rows]
+        return [tenant_row(row) for row in rows]
 
     def find(self, tenant: str) -> TenantRow:
         """A tenant.
@@ -268,7 +278,7 @@ class Database:
         rows = conn.run_with(sql, (tenant,), deadline).rows
         if not rows:
             raise NotFoundError("Tenant", tenant, f"in {self.address}")
-        return _tenant_row(rows[0])
+        return tenant_row(rows[0])
 
     @contextmanager
     def session(
@@ -382,12 +392,44 @@ class Database:
         with self.session(tenant) as (conn, deadline):
             if self._row(conn, tenant, deadline, "FOR UPDATE").state == "moved":
                 self._delete_history(conn, tenant, deadline)
+                conn.run_with(_ASK_REWRITE, (tenant,), deadline)
                 conn.run("COMMIT", deadline)
 
     def _delete_history(self, conn: Connection, tenant: str, deadline: float) -> None:
         for table in _WITH_TEXT:
             conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
-        conn.run_with(_ASK_REWRITE, (tenant,), deadline)
+
+    def raise_schema(
+        self, tenant: str, make: Callable[[TenantRow], tuple[TenantRow, Sequence[bytes]] | None]
+    ) -> TenantRow:
+        """The tenant with another ledger, of a newer schema, in one transaction that holds it while
+        the ledger is made. None of the changes that were made before stays.
+
+        Args:
+            make: the row and the snapshot of the newer one; None: it stays as it is.
+
+        Raises:
+            NotFoundError: there is none of this name.
+        """
+        with self.session(tenant) as (conn, deadline):
+            conn.run(f"SET LOCAL idle_in_transaction_session_timeout = '{_MIGRATED_S}s'", deadline)
+            row = self._row(conn, tenant, deadline, "FOR UPDATE")
+            made = make(row)
+            if made is None:
+                return row
+            newer, parts = made
+            until = time.monotonic() + self.timeout_s
+            self._delete_history(conn, tenant, until)
+            self._insert_parts(conn, tenant, newer.snapshot, parts)
+            until = time.monotonic() + self.timeout_s
+            conn.run_with(
+                "UPDATE vestig.tenants SET position = $2, last_id = $3, ledger_schema = $4,"
+                " snapshot = $2, snapshot_digest = $5, change_bytes = 0 WHERE tenant = $1",
+                (tenant, newer.position, newer.last_id, newer.schema, newer.snapshot_digest),
+                until,
+            )
+            conn.run("COMMIT", until)
+            return newer
 
     def drop(self, tenant: str, state: str | None = None) -> None:
         """Removes all rows of a tenant, where it is in this state; None: in any.
@@ -402,6 +444,7 @@ class Database:
             self._delete_history(conn, tenant, deadline)
             for table in ("caches", "tenants"):
                 conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
+            conn.run_with(_ASK_REWRITE, (tenant,), deadline)
             conn.run("COMMIT", deadline)
 
     def rows(self, tenants: Sequence[str]) -> dict[str, TenantRow]:
@@ -413,7 +456,7 @@ class Database:
                 f" FROM vestig.tenants WHERE tenant IN ({_list(tenants)}); COMMIT",
                 deadline,
             )
-        return {row.name: row for row in map(_plain_tenant_row, answers[-2].rows)}
+        return {row.name: row for row in map(plain_tenant_row, answers[-2].rows)}
 
     # --- changes -----------------------------------------------------------------------------
 
@@ -437,7 +480,7 @@ class Database:
         if not rows:
             conn.run("ROLLBACK", deadline + self.timeout_s)
             raise NotFoundError("Tenant", tenant, f"in {self.address}")
-        return _plain_tenant_row(rows[0])
+        return plain_tenant_row(rows[0])
 
     def append(self, conn: Connection, before: TenantRow, change: Change, deadline: float) -> None:
         """Commits one change in the transaction that holds the tenant.
@@ -619,7 +662,9 @@ class Database:
         """The machines whose copies have not come to this position."""
         with self.session(tenant) as (conn, deadline):
             sql = "SELECT machine FROM vestig.caches WHERE tenant = $1 AND position < $2 ORDER BY 1"
-            return [_text(row[0]) for row in conn.run_with(sql, (tenant, position), deadline).rows]
+            return [
+                text_of(row[0]) for row in conn.run_with(sql, (tenant, position), deadline).rows
+            ]
 
     def ask_rewrite(self, tenant: str) -> None:
         """Remembers that pages which a tenant shares with others may hold what was removed."""
@@ -650,14 +695,14 @@ class Database:
         left = []
         for remainder, moment in asked:
             for table in _WITH_TEXT:
-                name = f"vestig.{table}_{_text(remainder)}"
+                name = f"vestig.{table}_{text_of(remainder)}"
                 why = self._write_anew(name, limit_s)
                 if why:
                     left.append(f"{name}: {why}")
                     break
             else:
                 sql = "DELETE FROM vestig.rewrites WHERE remainder = $1 AND asked = $2::timestamptz"
-                self.ask(sql, (int(remainder or 0), _text(moment)))
+                self.ask(sql, (int(remainder or 0), text_of(moment)))
         return tuple(left)
 
     def _write_anew(self, table: str, limit_s: float) -> str:
@@ -683,7 +728,7 @@ class Database:
                 "SELECT machine || ' at ' || position FROM vestig.caches WHERE tenant = $1"
                 " ORDER BY machine, position"
             )
-            return tuple(_text(row[0]) for row in conn.run_with(sql, (tenant,), deadline).rows)
+            return tuple(text_of(row[0]) for row in conn.run_with(sql, (tenant,), deadline).rows)
 
     def drop_cache(self, tenant: str, cache: bytes) -> None:
         """Forgets a copy that is gone."""
@@ -744,31 +789,5 @@ def _change_row(tenant: str, change: Change, digest: bytes) -> str:
     )
 
 
-def _tenant_row(row: Sequence[bytes | None]) -> TenantRow:
-    name, position, last, schema, state, snapshot, digest, size, moved_to = row
-    return TenantRow(
-        name=_text(name), position=int(position or 0), last_id=last or b"",
-        schema=int(schema or 0), state=_text(state), snapshot=int(snapshot or 0),
-        snapshot_digest=digest or b"", change_bytes=int(size or 0),
-        moved_to=None if moved_to is None else _text(moved_to),
-    )  # fmt: skip
-
-
-def _plain_tenant_row(row: Sequence[bytes | None]) -> TenantRow:
-    """Of an answer whose bytes are written as text."""
-    name, position, last, schema, state, snapshot, digest, *rest = row
-    return _tenant_row(
-        (name, position, _unhex(last), schema, state, snapshot, _unhex(digest), *rest)
-    )
-
-
-def _text(raw: bytes | None) -> str:
-    return (raw or b"").decode()
-
-
 def _hex(raw: bytes) -> str:
     return f"'\\x{raw.hex()}'"
-
-
-def _unhex(raw: bytes | None) -> bytes:
-    return bytes.fromhex((raw or b"").removeprefix(b"\\x").decode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -137,3 +138,30 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         state = blake2b(previous + self.id, digest_size=ID_BYTES, person=b"vestig-change")
         state.update(self.position.to_bytes(8, "little") + self.head + self.patch)
         return state.digest()
+
+
+def tenant_row(row: Sequence[bytes | None]) -> TenantRow:
+    """A tenant of an answer whose bytes come as they are."""
+    name, position, last, schema, state, snapshot, digest, size, moved_to = row
+    return TenantRow(
+        name=text_of(name), position=int(position or 0), last_id=last or b"",
+        schema=int(schema or 0), state=text_of(state), snapshot=int(snapshot or 0),
+        snapshot_digest=digest or b"", change_bytes=int(size or 0),
+        moved_to=None if moved_to is None else text_of(moved_to),
+    )  # fmt: skip
+
+
+def plain_tenant_row(row: Sequence[bytes | None]) -> TenantRow:
+    """A tenant of an answer whose bytes are written as text."""
+    name, position, last, schema, state, snapshot, digest, *rest = row
+    return tenant_row((name, position, unhex(last), schema, state, snapshot, unhex(digest), *rest))
+
+
+def text_of(raw: bytes | None) -> str:
+    """The text of a value; "" for none."""
+    return (raw or b"").decode()
+
+
+def unhex(raw: bytes | None) -> bytes:
+    """The bytes that PostgreSQL writes as text."""
+    return bytes.fromhex((raw or b"").removeprefix(b"\\x").decode())

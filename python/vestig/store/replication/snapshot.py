@@ -28,24 +28,27 @@ from vestig.store.upkeep.whole_store import backup
 _LEVEL: Final = 1
 
 
-def pack(ledger: Ledger, folder: Path, scratch: Path) -> tuple[Place, list[bytes], bytes]:
+def pack(
+    ledger: Ledger, folder: Path, scratch: Path, place: Place | None = None
+) -> tuple[Place, list[bytes], bytes]:
     """How far the ledger has come, and its store in parts of 1 MiB with their digest.
 
     Args:
         folder: of the store; its projection is packed too.
         scratch: a path that is not there, for a copy, which is gone afterwards.
+        place: where it stands; by default where it says, which is 0 for a store of its own.
 
     Raises:
         StoreDamagedError: the ledger is not what was written.
     """
     copied = scratch / "copy"
     backup(ledger, folder / files.PROJECTION_FOLDER, copied, keeps_upstream=True)
-    place = prepare(copied / files.LEDGER_FILE)
+    place = prepare(copied / files.LEDGER_FILE, place)
     parts = list(_parts(copied))
     return place, parts, digest_of(parts)
 
 
-def prepare(path: Path) -> Place:
+def prepare(path: Path, place: Place | None = None) -> Place:
     """Makes a copy of a ledger one that a tenant has: with the tables that are otherwise made when
     they are needed, for a change carries no new table; how far it has come."""
     with changing_file(path, compact=True) as conn:
@@ -55,6 +58,8 @@ def prepare(path: Path) -> Place:
         )
         if found is not None:
             nobody = msgspec.structs.replace(found, address="", tenant="", cache=nobody.cache)
+        if place is not None:
+            nobody = msgspec.structs.replace(nobody, position=place.position, last_id=place.last_id)
         settings.write_upstream(conn, nobody)
         settings.drop_request_log(conn)
     return Place(position=nobody.position, last_id=nobody.last_id)

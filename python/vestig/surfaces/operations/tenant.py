@@ -114,6 +114,11 @@ def _move(call: Call) -> Any:
     return move.move(database, given["name"], tenants.database_of(call.config, to))
 
 
+def _migrate(call: Call) -> Any:
+    tenants = tenants_module()
+    return tenants.migrate(tenants.database_of(call.config), call.args["name"])
+
+
 def _init(call: Call) -> Any:
     tenants = tenants_module()
     return tenants.init(tenants.database_of(call.config))
@@ -172,8 +177,8 @@ def _token_revoked(found: TokenReport, _: Mapping[str, Any]) -> str:
 
 def _line(one: TenantReport) -> str:
     return (
-        f"{one.tenant} | {one.state} | position {one.position} | snapshot at {one.snapshot},"
-        f" {one.change_bytes} bytes of changes after it"
+        f"{one.tenant} | {one.state} | schema {one.ledger_schema} | position {one.position} |"
+        f" snapshot at {one.snapshot}, {one.change_bytes} bytes of changes after it"
     )
 
 
@@ -261,6 +266,7 @@ OPERATIONS: Final = (
     _of_one("tenant down", _down, _NAME, _FOLDER),
     _of_one("tenant snapshot", _snapshot, _NAME),
     _of_one("tenant move", _move, _NAME, _TO, _ABANDON),
+    _of_one("tenant migrate", _migrate, _NAME),
     _of_one("tenant drop", _drop, _NAME, YES, text=_dropped),
     _of_tokens("add", _token_add, _token_added, *_TOKEN_OPTIONS),
     _of_tokens("list", _token_list, _token_lines),
