@@ -7,8 +7,8 @@ copies. An erase has succeeded when a search of every file finds none of the byt
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -54,7 +54,7 @@ OUTSIDE: Final = (
 )
 
 # By erasure, length and mark: occurrences by file; how many there are and where the first one is.
-_Hits = dict[tuple[int, int, int], Counter[str]]
+_Hits = defaultdict[tuple[int, int, int], Counter[str]]
 _Found = dict[tuple[int, int, int], tuple[int, int]]
 
 
@@ -203,7 +203,7 @@ class _Search:
         lengths = [length for _at, length in self._wanted]
         lengths += [len(run) for known in self._known.values() for run in known]
         self._overlap = max(lengths, default=1) - 1
-        self._hits: _Hits = {}
+        self._hits: _Hits = defaultdict(Counter)
         # One place of each hit in the ledger.
         self._places: dict[tuple[int, int, int], int] = {}
         self._shared = 0
@@ -246,7 +246,7 @@ class _Search:
             if plain:
                 found |= self._find_plain(data, seen)
             for hit, (count, offset) in found.items():
-                self._hits.setdefault(hit, Counter())[name] += count
+                self._hits[hit][name] += count
                 if in_ledger:
                     self._places.setdefault(hit, read - seen + offset)
             read += len(data) - seen
@@ -300,7 +300,7 @@ class _Search:
         return live
 
     def _count(self, at: int, length: int, mark: int) -> int:
-        return sum(self._hits.get((at, length, mark), Counter[str]()).values())
+        return sum(self._hits.get((at, length, mark), Counter()).values())
 
     def residues(self, ledger: Ledger) -> Counter[str]:
         """File → number of fragments in it that no live record holds; those that one holds are
@@ -331,25 +331,42 @@ class _Search:
 
 
 def _windows(path: Path, overlap: int) -> Iterator[tuple[int, bytes]]:
-    """(bytes that the last window showed already, window). A file of SQLite is read through its
-    own layer: closing it otherwise would drop the locks that this process holds on it."""
+    """(bytes that the last window showed already, window)."""
+    start = end = 0
+    with _reader(path) as read:
+        while len(data := read(start, end - start + _CHUNK)) > end - start:
+            yield end - start, data
+            end = start + len(data)
+            start = max(0, end - overlap)
+
+
+@contextmanager
+def _reader(path: Path) -> Iterator[Callable[[int, int], bytes]]:
+    """Bytes of a file from an offset on, as many as asked or as there are. A file of SQLite is read
+    through its own layer: closing it otherwise would drop the locks that this process holds on
+    it."""
     if path.name != LEDGER_FILE:
-        tail = b""
-        with path.open("rb") as file:
-            while data := file.read(_CHUNK):
-                yield len(tail), tail + data
-                tail = (tail + data)[-overlap:] if overlap else b""
+        with path.open("rb", buffering=0) as file:
+
+            def read(start: int, count: int) -> bytes:
+                file.seek(start)
+                return file.read(count)
+
+            yield read
         return
     with _opened(path) as ledger:
-        at, size = 0, ledger.xFileSize()
-        while at < size:
-            start = max(0, at - overlap)
+        size = ledger.xFileSize()
+
+        def read_pages(start: int, count: int) -> bytes:
             # Not beyond the end: a short read comes back without its zeros.
-            data = ledger.xRead(min(_CHUNK + at - start, size - start), start)
-            yield at - start, data
-            at = start + len(data)
-            if len(data) == 0:
-                raise StoreDamagedError(f"{path}: expected {size} bytes, found {at}")
+            wanted = min(count, size - start)
+            data = ledger.xRead(wanted, start) if wanted else b""
+            if len(data) < wanted:
+                found = start + len(data)
+                raise StoreDamagedError(f"{path}: expected {size} bytes, found {found}")
+            return data
+
+        yield read_pages
 
 
 @contextmanager

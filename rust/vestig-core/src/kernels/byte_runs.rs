@@ -1,20 +1,30 @@
 //! Finding byte runs as they are: the fast half of the proof that erased bytes are in no file.
 //!
-//! Whatever run stands somewhere in the data holds a whole word at a multiple of the word's length
-//! there, so it is enough to look at those words; a bitmap tells nearly all of them apart.
+//! A run that is long enough holds a whole word at a multiple of some bytes wherever it stands in the
+//! data, so it is enough to look at those words; a bitmap tells nearly all of them apart.
 
 use std::collections::HashMap;
 
 /// Words that are looked at together.
 const BLOCK: usize = 8;
 
-/// Runs of one range of lengths, by the words at which the data is looked at.
-struct Words<const W: usize> {
+/// A word of a run.
+struct Place {
+    word: u64,
+    run: u32,
+    /// Where in the run.
+    at: u32,
+}
+
+/// Runs of one range of lengths, by the words of W bytes at which the data is looked at, every S
+/// bytes.
+struct Words<const W: usize, const S: usize> {
     /// Bits of a power of two, by the hash of a word.
     sieve: Vec<u64>,
     shift: u32,
-    /// Word → runs that hold it, and where.
-    places: HashMap<u64, Vec<(u32, u8)>>,
+    /// By the place in the sieve, the first of its places in the runs.
+    starts: Vec<u32>,
+    places: Vec<Place>,
 }
 
 #[inline(always)]
@@ -24,33 +34,40 @@ fn word<const W: usize>(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(wide)
 }
 
-impl<const W: usize> Words<W> {
-    /// A run of 2 W - 1 bytes holds a whole word of W bytes wherever it stands.
-    const LEAST: usize = 2 * W - 1;
+impl<const W: usize, const S: usize> Words<W, S> {
+    /// A run of so many bytes holds a whole word wherever it stands.
+    const LEAST: usize = W + S - 1;
 
     fn of(runs: &[Vec<u8>], below: usize) -> Self {
-        let mut places: HashMap<u64, Vec<(u32, u8)>> = HashMap::new();
-        for (index, run) in runs.iter().enumerate() {
-            if !(Self::LEAST..below).contains(&run.len()) {
-                continue;
-            }
-            for at in 0..W {
-                let held = places.entry(word::<W>(&run[at..])).or_default();
-                held.push((index as u32, at as u8));
-            }
+        let of_length = |run: &&(u32, &Vec<u8>)| (Self::LEAST..below).contains(&run.1.len());
+        let numbered: Vec<(u32, &Vec<u8>)> = (0..).zip(runs).collect();
+        let mut places: Vec<Place> = Vec::new();
+        for (number, run) in numbered.iter().filter(of_length) {
+            places.extend((0..S).map(|at| Place {
+                word: word::<W>(&run[at..]),
+                run: *number,
+                at: at as u32,
+            }));
         }
-        let bits = (places.len() * 64)
+        let bits = (places.len() * 128)
             .next_power_of_two()
             .clamp(1 << 12, 1 << 24);
         let shift = 64 - bits.trailing_zeros();
+        places.sort_unstable_by_key(|place| Self::bit(place.word, shift));
         let mut sieve = vec![0_u64; bits / 64];
-        for key in places.keys() {
-            let bit = Self::bit(*key, shift);
+        let mut starts = vec![0_u32; sieve.len() + 1];
+        for place in &places {
+            let bit = Self::bit(place.word, shift);
             sieve[bit >> 6] |= 1 << (bit & 63);
+            starts[(bit >> 6) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
         }
         Self {
             sieve,
             shift,
+            starts,
             places,
         }
     }
@@ -72,18 +89,21 @@ impl<const W: usize> Words<W> {
         if self.places.is_empty() {
             return;
         }
-        for (number, block) in data.chunks(W * BLOCK).enumerate() {
-            let words = block.chunks_exact(W);
-            if words.clone().fold(0, |any, bytes| any | self.passes(bytes)) == 0 {
-                continue;
+        let look = |at: usize, found: &mut HashMap<u32, Found>| {
+            if self.passes(&data[at..]) == 1 {
+                self.add(runs, data, seen, at, found);
             }
-            for (place, bytes) in words.enumerate() {
-                if self.passes(bytes) == 1 {
-                    let at = (number * BLOCK + place) * W;
-                    self.add(runs, data, seen, at, found);
-                }
+        };
+        let mut start = 0;
+        for block in data.chunks_exact(S * BLOCK) {
+            let any = (0..BLOCK).fold(0, |any, n| any | self.passes(&block[n * S..n * S + W]));
+            if any != 0 {
+                (0..BLOCK).for_each(|n| look(start + n * S, found));
             }
+            start += S * BLOCK;
         }
+        let rest = (start..(data.len() + 1).saturating_sub(W)).step_by(S);
+        rest.for_each(|at| look(at, found));
     }
 
     /// Adds the runs that hold the word at this place.
@@ -96,15 +116,17 @@ impl<const W: usize> Words<W> {
         place: usize,
         found: &mut HashMap<u32, Found>,
     ) {
-        let held = self.places.get(&word::<W>(&data[place..]));
-        for (index, at) in held.into_iter().flatten() {
-            let run = &runs[*index as usize];
-            let Some(start) = place.checked_sub(usize::from(*at)) else {
+        let word = word::<W>(&data[place..]);
+        let of = Self::bit(word, self.shift) >> 6;
+        let held = &self.places[self.starts[of] as usize..self.starts[of + 1] as usize];
+        for own in held.iter().filter(|own| own.word == word) {
+            let run = &runs[own.run as usize];
+            let Some(start) = place.checked_sub(own.at as usize) else {
                 continue;
             };
             let end = start + run.len();
             if end > seen && data.get(start..end) == Some(run.as_slice()) {
-                let found = found.entry(*index).or_insert(Found {
+                let found = found.entry(own.run).or_insert(Found {
                     count: 0,
                     first: start,
                 });
@@ -113,6 +135,45 @@ impl<const W: usize> Words<W> {
             }
         }
     }
+}
+
+/// So many short runs are each looked for alone, which is faster than a sieve of short words.
+const FEW: usize = 4;
+/// Bytes that are looked at together.
+const STEP: usize = 64;
+
+/// Adds the places of one run, which are looked for by its first and its last byte.
+fn find_one(
+    (number, run): (u32, &[u8]),
+    data: &[u8],
+    seen: usize,
+    found: &mut HashMap<u32, Found>,
+) {
+    let [first, .., last] = *run else {
+        return;
+    };
+    let starts = (data.len() + 1).saturating_sub(run.len());
+    let mut add = |at: usize| {
+        if data[at..].starts_with(run) && at + run.len() > seen {
+            let found = found.entry(number).or_insert(Found {
+                count: 0,
+                first: at,
+            });
+            found.count += 1;
+        }
+    };
+    let (blocks, _) = data[..starts].as_chunks::<STEP>();
+    let (ends, _) = data[data.len() - starts..].as_chunks::<STEP>();
+    for (block, (firsts, lasts)) in blocks.iter().zip(ends).enumerate() {
+        let pairs = firsts.iter().zip(lasts);
+        let any = pairs.fold(0, |any, (a, b)| {
+            any | (u8::from(*a == first) & u8::from(*b == last))
+        });
+        if any != 0 {
+            (block * STEP..(block + 1) * STEP).for_each(&mut add);
+        }
+    }
+    (blocks.len() * STEP..starts).for_each(add);
 }
 
 /// Where a run stands in the data.
@@ -127,26 +188,40 @@ pub struct Found {
 /// Byte runs that are searched for together.
 pub struct ByteRuns {
     runs: Vec<Vec<u8>>,
-    eights: Words<8>,
-    fours: Words<4>,
-    twos: Words<2>,
-    ones: Words<1>,
+    fragments: Words<8, 16>,
+    salts: Words<4, 12>,
+    /// Shorter ones, as long as they are few.
+    few: Vec<u32>,
+    names: Words<4, 8>,
+    words: Words<4, 4>,
+    short: Words<2, 2>,
+    ones: Words<1, 1>,
 }
 
 impl ByteRuns {
     /// Runs that are not empty, each once.
     #[must_use]
     pub fn new(runs: Vec<Vec<u8>>) -> Self {
-        let eights = Words::of(&runs, usize::MAX);
-        let fours = Words::of(&runs, Words::<8>::LEAST);
-        let twos = Words::of(&runs, Words::<4>::LEAST);
-        let ones = Words::of(&runs, Words::<2>::LEAST);
+        let least = Words::<4, 12>::LEAST;
+        let short = (0..)
+            .zip(&runs)
+            .filter(|(_, run)| (2..least).contains(&run.len()));
+        let mut few: Vec<u32> = short.map(|(number, _)| number).collect();
+        let below = if few.len() > FEW {
+            few.clear();
+            least
+        } else {
+            2
+        };
         Self {
+            fragments: Words::of(&runs, usize::MAX),
+            salts: Words::of(&runs, Words::<8, 16>::LEAST),
+            few,
+            names: Words::of(&runs, below),
+            words: Words::of(&runs, below.min(Words::<4, 8>::LEAST)),
+            short: Words::of(&runs, below.min(Words::<4, 4>::LEAST)),
+            ones: Words::of(&runs, below.min(Words::<2, 2>::LEAST)),
             runs,
-            eights,
-            fours,
-            twos,
-            ones,
         }
     }
 
@@ -161,9 +236,19 @@ impl ByteRuns {
     #[must_use]
     pub fn find(&self, data: &[u8], seen: usize) -> HashMap<u32, Found> {
         let mut found = HashMap::new();
-        self.eights.find(&self.runs, data, seen, &mut found);
-        self.fours.find(&self.runs, data, seen, &mut found);
-        self.twos.find(&self.runs, data, seen, &mut found);
+        self.fragments.find(&self.runs, data, seen, &mut found);
+        self.salts.find(&self.runs, data, seen, &mut found);
+        for number in &self.few {
+            find_one(
+                (*number, &self.runs[*number as usize]),
+                data,
+                seen,
+                &mut found,
+            );
+        }
+        self.names.find(&self.runs, data, seen, &mut found);
+        self.words.find(&self.runs, data, seen, &mut found);
+        self.short.find(&self.runs, data, seen, &mut found);
         self.ones.find(&self.runs, data, seen, &mut found);
         found
     }

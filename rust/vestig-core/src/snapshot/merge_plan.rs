@@ -24,8 +24,8 @@ pub fn names(entry: &SegmentEntry, part: &Part) -> bool {
 }
 
 /// First of the parts that a publication makes one segment of: the tail. Where parts before it are
-/// written again, since they hold a forgotten memory, those that are no larger than all behind them
-/// go with it, so that many forgettings leave few segments.
+/// written again, since they hold a forgotten memory, the last ones go with it as long as each is no
+/// larger than all behind it: many forgettings leave few segments, and none writes more than that.
 #[must_use]
 pub fn first_written(held: &Snapshot) -> usize {
     let published = &held.parts[..held.published];
@@ -33,7 +33,11 @@ pub fn first_written(held: &Snapshot) -> usize {
     if !forgets && held.published < SEGMENTS_MAX {
         return held.published;
     }
-    let first = first_by_size(&live_rows(held)).min(held.published);
+    let first = if held.published < SEGMENTS_MAX {
+        first_small(&live_rows(held), held.published)
+    } else {
+        first_by_size(&live_rows(held)).min(held.published)
+    };
     let last = first.checked_sub(1).map(|last| &held.parts[last]);
     first - usize::from(last.is_some_and(|part| held.holds_removed(part)))
 }
@@ -95,9 +99,37 @@ fn first_by_size(rows: &[usize]) -> usize {
         .count()
 }
 
+/// The first of the last of these that are each no larger than all behind them; `published` or one
+/// before it.
+fn first_small(rows: &[usize], published: usize) -> usize {
+    let mut behind: usize = rows[published..].iter().sum();
+    let small = rows[..published].iter().rev().take_while(|rows| {
+        let small = **rows <= behind;
+        behind += **rows;
+        small
+    });
+    published - small.count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forgettings_leave_few_segments_and_write_little() {
+        for tail in [1, 20] {
+            let (mut sizes, mut written) = (vec![2048, 2048, 2048, 1800], 0);
+            for _ in 0..1000 {
+                sizes.push(tail);
+                let first = first_small(&sizes, sizes.len() - 1);
+                let rows: usize = sizes[first..].iter().sum();
+                sizes.splice(first.., [rows]);
+                written += rows;
+                assert!(sizes.len() <= 16, "{sizes:?}");
+            }
+            assert!(written <= 1000 * tail * 12, "{written}");
+        }
+    }
 
     #[test]
     fn merging_writes_a_row_a_logarithmic_number_of_times() {
