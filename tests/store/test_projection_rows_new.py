@@ -8,6 +8,7 @@ import pytest
 
 import ledger_rows as made
 from vestig.changes import ChangeSet
+from vestig.ids import id_bytes
 from vestig.store.ledger.opening import open_ledger
 from vestig.types import EdgeType
 
@@ -28,16 +29,18 @@ def test_new_entities_and_edges_give_the_rows_that_reading_gives(tmp_path: Path)
     with open_ledger(tmp_path / "s") as ledger:
         with ledger.write(made.NOW) as txn:
             txn.apply(changes)
-            rows = txn.new_rows()
+            new = txn.new_rows()
         with ledger.read() as view:
-            assert rows == list(view.projection_rows(0))
-    assert rows is not None
+            assert new is not None
+            assert new.rows == list(view.projection_rows(0))
+    assert new.changed == set()
+    rows = new.rows
     assert [len(row[26]) for row in rows] == [1, 1, 0], "edges"
     assert [row[19] is None for row in rows] == [False, False, True], "vectors"
 
 
 @pytest.mark.parametrize("what", ["events", "vectors", "token_codes", "questions", "edges"])
-def test_changes_of_older_nodes_give_no_new_rows(tmp_path: Path, what: str) -> None:
+def test_older_nodes_with_something_new_are_named(tmp_path: Path, what: str) -> None:
     """Nothing old was replaced, but these nodes are more than what is new of them."""
     old, new = made.memory("The office is in Oslo"), made.memory("Deploys run on Fridays")
     more = {
@@ -52,4 +55,12 @@ def test_changes_of_older_nodes_give_no_new_rows(tmp_path: Path, what: str) -> N
             txn.apply(ChangeSet(namespace="default", memories=(old,)))
         with ledger.write(made.NOW) as txn:
             txn.apply(ChangeSet(namespace="default", memories=(new,), **{what: (more[what],)}))
-            assert txn.new_rows() is None
+            rows = txn.new_rows()
+        with ledger.read() as view:
+            assert rows is not None
+            changed = view.projection_rows_of(rows.changed)
+            every = list(view.projection_rows(txn.seq))
+    assert [row[0] for row in changed] == [id_bytes(old.id)]
+    assert sorted([*rows.rows, *changed], key=lambda row: row[0]) == sorted(
+        every, key=lambda row: row[0]
+    )

@@ -95,9 +95,10 @@ class Link:
         self._written: dict[str, dict[bytes, None]] = {}
         self._retired: dict[str, dict[bytes, None]] = {}
         self.touched: set[int] = set()
-        # Table → the rows written, where the caller collects them, as long as nothing but new rows
-        # is written; then None.
+        # Table → the rows written, where the caller collects them; None once rows are replaced or
+        # removed, but for those of the nodes in `changed`.
         self.new_rows: dict[str, list[Sequence[Any]]] | None = None
+        self.changed: set[int] = set()
 
     def wrote(self, table: str, values: Sequence[Any]) -> None:
         """A new row."""
@@ -114,9 +115,16 @@ class Link:
         if self.new_rows is not None:
             self.new_rows.setdefault(table, []).extend(rows)
 
-    def replaced(self, table: str, old: Sequence[Any], new: Sequence[Any]) -> None:
-        """A row version and its successor."""
+    def replaced(
+        self, table: str, old: Sequence[Any], new: Sequence[Any], *, node: int | None = None
+    ) -> None:
+        """A row version and its successor; `node`: the only one whose row of the projection is
+        another then."""
+        collected = self.new_rows
         self._retire(table, old)
+        if node is not None:
+            self.new_rows = collected
+            self.changed.add(node)
         self._written.setdefault(table, {})[digest(table, new)] = None
 
     def removed(self, table: str, old: Sequence[Any]) -> None:

@@ -319,16 +319,22 @@ class ProjectionKeeper:
         return self.take_degraded()
 
     def _apply_new_rows(self, txn: WriteTransaction) -> bool:
-        """Adds what a transaction wrote to a projection that stands just before it; False when
-        the rows must be read."""
+        """Adds what a transaction wrote to a projection that stands just before it, and reads the
+        rows that it changed; False when all must be read."""
+        new = txn.new_rows()
+        if new is None or txn.applied is None:
+            return False
+        rows = new.rows
+        if new.changed:
+            with self._ledger.read() as view:
+                if view.seq != txn.applied[0]:
+                    return False
+                rows = [*rows, *view.projection_rows_of(new.changed)]
         with self._lock:
             core = self.core
             # The projection of a ledger without transactions knows no head.
             first = txn.seq == 0 and core.discarded is None
             if core.applied_seq != txn.seq or not (first or core.chain_head == txn.head):
-                return False
-            rows = txn.new_rows()
-            if rows is None or txn.applied is None:
                 return False
             with span("catch-up", rows=len(rows)):
                 core.apply(rows, *txn.applied, [])

@@ -4,7 +4,7 @@ carry; every ledger row is checked against the chain."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -336,19 +336,47 @@ def projection_rows(
 ) -> Iterator[ProjectionRow]:
     """Return what `LedgerView.projection_rows` returns, ; reads in batches, so memory use does not
     grow."""
+    if after_seq > 0:
+        yield from rows_of(conn, where, seq, chain.touched_after(conn, after_seq), retired)
+        return
     digests = DigestCheck(conn, where, seq, retired)
-    memories, entities = _touched(conn, after_seq)
-    for batch, selections in ((_memory_rows, memories), (entity_rows, entities)):
-        found = 0
-        for selection in selections:
-            try:
-                rows = list(batch(conn, selection, digests))
-            except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
-                raise damaged(where, "a row with values that were never written") from error
-            found += len(rows)
-            yield from rows
-        if after_seq <= 0 and batch is _memory_rows:
-            _check_count(conn, where, seq, found)
+    found = yield from _rows(conn, where, _memory_rows, _all(conn, "memories"), digests)
+    _check_count(conn, where, seq, found)
+    yield from _rows(conn, where, entity_rows, _all(conn, "entities"), digests)
+
+
+def rows_of(
+    conn: apsw.Connection,
+    where: str,
+    seq: int,
+    nodes: Collection[int],
+    retired: chain.RetiredDigests,
+) -> Iterator[ProjectionRow]:
+    """Rows of these memories, then of these entities (negative)."""
+    digests = DigestCheck(conn, where, seq, retired)
+    memories = _selections(sorted(row for row in nodes if row > 0))
+    yield from _rows(conn, where, _memory_rows, memories, digests)
+    entities = _selections(sorted(-row for row in nodes if row < 0))
+    yield from _rows(conn, where, entity_rows, entities, digests)
+
+
+def _rows(
+    conn: apsw.Connection,
+    where: str,
+    batch: Callable[[apsw.Connection, Selection, DigestCheck], Iterator[ProjectionRow]],
+    selections: Iterator[Selection],
+    digests: DigestCheck,
+) -> Generator[ProjectionRow, None, int]:
+    """Rows of these selections, and how many they were."""
+    found = 0
+    for selection in selections:
+        try:
+            rows = list(batch(conn, selection, digests))
+        except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
+            raise damaged(where, "a row with values that were never written") from error
+        found += len(rows)
+        yield from rows
+    return found
 
 
 def _check_count(conn: apsw.Connection, where: str, seq: int, found: int) -> None:
@@ -357,19 +385,6 @@ def _check_count(conn: apsw.Connection, where: str, seq: int, found: int) -> Non
     written = chain.unpack_counts(packed)[TABLE_CODES["memories"]]
     if found != written:
         raise damaged(where, f"{found} memories where {written} were written")
-
-
-def _touched(
-    conn: apsw.Connection, after_seq: int
-) -> tuple[Iterator[Selection], Iterator[Selection]]:
-    """Rows of memories and of entities that a transaction after `after_seq` touched."""
-    if after_seq <= 0:
-        return _all(conn, "memories"), _all(conn, "entities")
-    touched = chain.touched_after(conn, after_seq)
-    return (
-        _selections(sorted(row for row in touched if row > 0)),
-        _selections(sorted(-row for row in touched if row < 0)),
-    )
 
 
 def _all(conn: apsw.Connection, table: str) -> Iterator[Selection]:
@@ -497,7 +512,9 @@ def _time_windows(times: str) -> list[tuple[int | None, int | None]]:
 
 _Rows = Sequence[Sequence[Any]]
 # Tables that a row of the projection is made of, and those that it does not depend on.
-_TABLES: Final = frozenset(table.name for table in ALL if table.projected) | {"meta", "sources"}
+_TABLES: Final = frozenset(
+    (*(table.name for table in ALL if table.projected), "meta", "sources", "supersessions")
+)
 _ROW: Final = INDEX["memories"]["row"]  # and of entities
 _ID: Final = INDEX["memories"]["id"]  # and of entities
 _NODE: Final = INDEX["vectors"]["memory"]  # and of other tables; the entity of entity_vectors
@@ -526,22 +543,32 @@ class _NoCheck(DigestCheck):
         """No check."""
 
 
+class NewRows(NamedTuple):
+    """Rows of new nodes, memories before entities, and the nodes that the transaction changed (of
+    entities negative), whose rows must be read."""
+
+    rows: list[ProjectionRow]
+    changed: set[int]
+
+
 def new_rows(
-    written: Mapping[str, _Rows], touched: set[int], known: Mapping[str, int], seq: int
-) -> list[ProjectionRow] | None:
-    """Rows of the projection, memories before entities; None when the transaction touched nodes or
-    tables beyond these rows.
+    written: Mapping[str, _Rows], link: chain.Link, known: Mapping[str, int], seq: int
+) -> NewRows | None:
+    """Rows of the projection; None when the transaction wrote tables beyond these rows.
 
     Args:
         written: table → its new rows, in the order of writing.
-        touched: nodes that the chain names, entities negative.
+        link: names the nodes that the transaction touched and changed.
         known: ids of all nodes at the ends of edges → their rows.
         seq: of the transaction.
     """
     memories, entities = written.get("memories", ()), written.get("entities", ())
     nodes = {row[_ROW] for row in memories} | {-row[_ROW] for row in entities}
-    if not touched <= nodes or not written.keys() <= _TABLES:
+    if not written.keys() <= _TABLES:
         return None
+    changed = (link.touched - nodes) | link.changed
+    memories = [row for row in memories if row[_ROW] not in changed]
+    entities = [row for row in entities if -row[_ROW] not in changed]
     # the rows of entities are negative here, as in the chain
     ends: dict[int, bytes] = {row[_ROW]: row[_ID] for row in memories}
     ends.update((-row[_ROW], row[_ID]) for row in entities)
@@ -565,7 +592,7 @@ def new_rows(
         vectors = {row[_NODE]: row for row in written.get("entity_vectors", ())}
         starting = _edges("ent", edges, ends, seq)
         found += [entity_row(row, vectors.get(row[_ROW]), starting, digests) for row in entities]
-    return found
+    return NewRows(found, changed)
 
 
 def _by(at: int, rows: _Rows) -> dict[int, list[Sequence[Any]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -753,6 +753,14 @@ class LedgerView:
 
         with store_faults(self._where):
             yield from projection_rows(self._conn, self._where, self._seq, after_seq, self._retired)
+
+    def projection_rows_of(self, nodes: Collection[int]) -> list[ProjectionRow]:
+        """Whole rows of these memories, then of these entities (negative), as `projection_rows`
+        gives them."""
+        from vestig.store.records.projection_rows import rows_of
+
+        with store_faults(self._where):
+            return list(rows_of(self._conn, self._where, self._seq, nodes, self._retired))
 
     def stats(self, namespace: str) -> dict[str, Any]:
         """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of

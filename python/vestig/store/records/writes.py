@@ -20,7 +20,6 @@ from vestig.changes import (
 )
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
 from vestig.store.records import (
@@ -34,7 +33,7 @@ from vestig.store.records import (
 from vestig.store.records.graph_rows import ClaimWriter, NodeRows, named_nodes
 from vestig.store.records.graph_writes import GraphWriter
 from vestig.store.records.memory_versions import write_originals
-from vestig.store.records.projection_rows import AXES, new_rows
+from vestig.store.records.projection_rows import AXES, NewRows, new_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import StoredAnswer, from_json, memory_row, to_json
 from vestig.store.sqlite import statements
@@ -44,6 +43,7 @@ from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, columns_sql
 # A time before all others: the transaction keeps the last one that the ledger recorded.
 NO_CLOCK: Final = -(2**62)
 _ROW: Final = INDEX["memories"]["row"]
+_MEMORY: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?'
 
 
 class WriteTransaction(LedgerView):
@@ -128,13 +128,13 @@ class WriteTransaction(LedgerView):
         self._applied_link = link
         return self._new_seq
 
-    def new_rows(self) -> list[ProjectionRow] | None:
-        """The rows of the projection for what `apply` wrote; None when it did more than write new
-        memories and entities, so that the rows must be read. Answers once."""
+    def new_rows(self) -> NewRows | None:
+        """The rows of the projection for what `apply` wrote; None when all of them must be read.
+        Answers once."""
         link, self._applied_link = self._applied_link, None
         if link is None or link.new_rows is None:
             return None
-        return new_rows(link.new_rows, link.touched, self._nodes.by_id, self._new_seq)
+        return new_rows(link.new_rows, link, self._nodes.by_id, self._new_seq)
 
     def forget(
         self,
@@ -360,11 +360,7 @@ class WriteTransaction(LedgerView):
     def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
         for patch in changes:
             row = self._nodes.row(patch.memory_id)
-            old = fetch(
-                self._conn,
-                f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?',
-                (row,),
-            )[0]
+            (old,) = fetch(self._conn, _MEMORY, (row,))
             superseded_by = patch.columns.get("superseded_by")
             if superseded_by is not None and superseded_by not in self._nodes.by_id:
                 self._nodes.load((superseded_by,))
@@ -377,7 +373,7 @@ class WriteTransaction(LedgerView):
                 values = (*(new[at] for at in changed), row)
                 with memory_versions.unique_texts():
                     self._conn.execute(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
-                link.replaced("memories", old, new)
+                link.replaced("memories", old, new, node=row)
             link.touched.add(row)
             if "metadata" in patch.columns:
                 tags_at = COLUMNS["memories"].index("metadata")
