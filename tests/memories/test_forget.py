@@ -75,6 +75,22 @@ def test_a_long_text_over_many_pages(opener: Opener) -> None:
     clean(store)
 
 
+def test_segments_without_the_memory_stay_as_they_are(opener: Opener) -> None:
+    """However many of one size there are: what a forgetting writes does not grow with the store."""
+    store = opener()
+    projection = folder_of(store) / "projection"
+    ids = []
+    for part in ("harbour", "orchard", "library", "railway"):
+        ids += [commit(store, f"{part} {number * 7919} of {part}") for number in range(40)]
+        store._session.keeper._publish(False)
+    before = {path.name for path in projection.glob("seg-*")}
+    store.forget(ids[60])
+    left = {path.name for path in projection.glob("seg-*")}
+    assert len(before) == 4
+    assert len(before & left) == 3
+    clean(store)
+
+
 def test_texts_of_other_memories_are_shared_not_residues(opener: Opener) -> None:
     store = opener()
     id = commit(store, SECRET, scope="a")
