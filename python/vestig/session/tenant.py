@@ -203,6 +203,9 @@ class TenantCopy:
             StoreLockedError: PostgreSQL does not answer.
             StoreDamagedError: the copy is not what was written.
         """
+        opened = self._opened
+        if opened is not None and opened[0] is ledger:
+            opened[1].publish()
         with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=self.folders.folder) as scratch:
             place, parts, digest = pack(ledger, self.directory, Path(scratch))
         return self._poller.database.replace_snapshot(

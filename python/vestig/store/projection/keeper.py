@@ -340,6 +340,16 @@ class ProjectionKeeper:
                 core.apply(rows, *txn.applied, [])
         return True
 
+    def publish(self) -> None:
+        """Brings the files to what the ledger holds now; a full disk is a degradation.
+
+        Raises:
+            StoreDamagedError: see `align`.
+        """
+        with self._newest_view() as view:
+            self.align(view)
+        self._publish(False)
+
     def _publish(self, compact: bool) -> None:
         try:
             with span("publish"), self._lock:

@@ -100,7 +100,10 @@ class CacheFolders:
                 row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
                 unpack(parts, row.snapshot_digest, fresh)
             cache = os.urandom(ID_BYTES)
-            self._mark(fresh / files.LEDGER_FILE, tenant, cache)
+            ledger = fresh / files.LEDGER_FILE
+            self._mark(ledger, tenant, cache)
+            # The projection need not be synced: what of it is damaged is made anew.
+            files.sync(ledger)
             self.register(tenant, cache, row.snapshot)
             self._discard(tenant)
             os.rename(fresh, self.path(tenant))
@@ -115,7 +118,7 @@ class CacheFolders:
 
     def _mark(self, path: Path, tenant: str, cache: bytes) -> None:
         """Says in the ledger whose copy it is: an ordinary open refuses it."""
-        with changing_file(path) as conn:
+        with changing_file(path, synced=False) as conn:
             row = settings.read_upstream(conn)
             if row is None:
                 raise damaged(str(path), "a snapshot that says of no tenant")

@@ -37,6 +37,8 @@ from vestig.store.replication.tokens import TOKEN_TABLE
 # Of the tables below; another one is refused.
 VERSION: Final = 1
 _PARTITIONS: Final = 16
+# Of a snapshot, asked for in one message and held in memory.
+_PARTS_AT_ONCE: Final = 8
 _IDLE_CONNECTIONS_MAX: Final = 8
 # A larger change travels as parameters, in parts: text of it would be twice its size.
 _INLINE_BYTES_MAX: Final = 64 << 10
@@ -636,13 +638,18 @@ class Database:
             yield row, self._parts(conn, tenant, row.snapshot)
 
     def _parts(self, conn: Connection, tenant: str, position: int) -> Iterator[bytes]:
-        sql = "SELECT data FROM vestig.snapshots WHERE tenant = $1 AND position = $2 AND part = $3"
-        for part in count():
+        sql = (
+            "SELECT data FROM vestig.snapshots WHERE tenant = $1 AND position = $2"
+            " AND part >= $3 AND part < $4 ORDER BY part"
+        )
+        for first in count(0, _PARTS_AT_ONCE):
             until = time.monotonic() + self.timeout_s
-            rows = conn.run_with(sql, (tenant, position, part), until).rows
-            if not rows:
+            asked = (tenant, position, first, first + _PARTS_AT_ONCE)
+            rows = conn.run_with(sql, asked, until).rows
+            for (data,) in rows:
+                yield data or b""
+            if len(rows) < _PARTS_AT_ONCE:
                 return
-            yield rows[0][0] or b""
 
     # --- caches ------------------------------------------------------------------------------
 

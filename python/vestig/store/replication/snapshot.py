@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import tarfile
-import tempfile
+import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import apsw
 import msgspec
@@ -26,12 +26,15 @@ from vestig.store.sqlite.connections import changing_file
 from vestig.store.upkeep.whole_store import backup
 
 _LEVEL: Final = 1
+# That decompress; as many parts are held in memory beside those that were read.
+_THREADS: Final = 3
 
 
 def pack(
     ledger: Ledger, folder: Path, scratch: Path, place: Place | None = None
 ) -> tuple[Place, list[bytes], bytes]:
-    """How far the ledger has come, and its store in parts of 1 MiB with their digest.
+    """How far the ledger has come, and its store in parts of at most 1 MiB with
+    their digest.
 
     Args:
         folder: of the store; its projection is packed too.
@@ -74,48 +77,71 @@ def digest_of(parts: Iterable[bytes]) -> bytes:
 
 
 def _parts(folder: Path) -> Iterator[bytes]:
-    """A compressed tar of the files of a store, cut."""
-    stream = zlib.compressobj(_LEVEL)
+    """The names and lengths of the files of a store, and their bytes in this order, cut; each part
+    is compressed on its own, so that several are at once."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    listed = [(path.relative_to(folder).as_posix(), path.stat().st_size) for path in paths]
+    yield zlib.compress(msgspec.msgpack.encode(listed), _LEVEL)
     held = bytearray()
-    with tempfile.TemporaryFile() as scratch:
-        with tarfile.open(fileobj=scratch, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-            for path in sorted(folder.rglob("*")):
-                if path.is_file():
-                    archive.add(path, path.relative_to(folder).as_posix())
-        scratch.seek(0)
-        while data := scratch.read(PART_BYTES):
-            held += stream.compress(data)
-            while len(held) >= PART_BYTES:
-                yield bytes(held[:PART_BYTES])
-                del held[:PART_BYTES]
-    held += stream.flush()
-    for at in range(0, len(held), PART_BYTES):
-        yield bytes(held[at : at + PART_BYTES])
+    for path in paths:
+        with path.open("rb") as file:
+            while data := file.read(PART_BYTES):
+                held += data
+                if len(held) >= PART_BYTES:
+                    yield zlib.compress(held[:PART_BYTES], _LEVEL)
+                    del held[:PART_BYTES]
+    if held:
+        yield zlib.compress(held, _LEVEL)
 
 
 def unpack(parts: Iterable[bytes], digest: bytes, target: Path) -> None:
-    """Writes the files of a snapshot into a folder that is empty.
+    """Writes the files of a snapshot into a folder that is empty. They are not synced.
 
     Raises:
-        StoreDamagedError: it is not what was packed.
+        StoreDamagedError: it is not what was packed; the folder may hold some of it.
     """
-    stream = zlib.decompressobj()
     state = _state()
-    with tempfile.TemporaryFile(dir=target) as scratch:
-        try:
-            for part in parts:
-                state.update(part)
-                scratch.write(stream.decompress(part))
-            scratch.write(stream.flush())
-        except zlib.error:
-            raise _altered() from None
-        if state.digest() != digest:
-            raise _altered()
-        scratch.seek(0)
-        with tarfile.open(fileobj=scratch) as archive:
-            for member in archive:
-                _extract(archive, member, target)
-    files.sync_folder(target)
+    data = _decompressed(parts, state)
+    try:
+        listed = msgspec.msgpack.decode(next(data, b""), type=list[tuple[str, int]])
+        held = memoryview(b"")
+        for name, length in listed:
+            with _new_file(target, name) as file:
+                while file.tell() < length:
+                    held = held or memoryview(next(data, b""))
+                    if not held:
+                        raise _altered()
+                    written = file.write(held[: length - file.tell()])
+                    held = held[written:]
+        rest = bool(held) or any(data)
+    except (zlib.error, msgspec.MsgspecError, FileExistsError):
+        raise _altered() from None
+    finally:
+        data.close()
+    if rest or state.digest() != digest:
+        raise _altered()
+
+
+def _decompressed(parts: Iterable[bytes], state: blake2b) -> Generator[bytes]:
+    """The parts as they were before they were compressed, while the next ones are read; their
+    digest goes into `state`."""
+    with ThreadPoolExecutor(_THREADS, "vestig-snapshot") as threads:
+        ahead: deque[Future[bytes]] = deque()
+        for part in parts:
+            state.update(part)
+            ahead.append(threads.submit(_decompress, part))
+            if len(ahead) > _THREADS:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def _decompress(part: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    data = stream.decompress(part, PART_BYTES)
+    if not stream.eof or stream.unused_data:
+        raise zlib.error("another length than any part has")
+    return data
 
 
 def difference(ledger: Path, newer: Path) -> tuple[bytes, bytes, Place]:
@@ -148,19 +174,18 @@ def continues(conn: apsw.Connection, ledger: Path) -> bool:
     return same_history(conn)
 
 
-def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
-    """A file of a store: its ledger, its witness, or one of its projection."""
-    path = Path(member.name)
+def _new_file(target: Path, name: str) -> BinaryIO:
+    """A file of a store in the making: its ledger, its witness, or one of its projection."""
+    path = Path(name)
     in_place = len(path.parts) == 1 or path.parts[:-1] == (files.PROJECTION_FOLDER,)
-    source = archive.extractfile(member) if member.isfile() and in_place else None
-    if source is None or path.is_absolute() or ".." in path.parts:
+    if path.is_absolute() or ".." in path.parts or not in_place:
         raise _altered()
     place = target / path
     make_private_folder(place.parent)
-    files.make_private(place)
-    with place.open("r+b") as file:
-        shutil.copyfileobj(source, file, PART_BYTES)
-    place.chmod(member.mode & 0o600)
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(place, flags, 0o600)
+    os.fchmod(fd, 0o600)
+    return os.fdopen(fd, "wb")
 
 
 def _state() -> blake2b:

@@ -139,11 +139,14 @@ def open_writer(ledger: Path | None, durability: str) -> apsw.Connection:
 
 
 @contextmanager
-def changing_file(ledger: Path, *, compact: bool = False) -> Iterator[apsw.Connection]:
+def changing_file(
+    ledger: Path, *, compact: bool = False, synced: bool = True
+) -> Iterator[apsw.Connection]:
     """One transaction on a ledger that nobody has open. No log is left beside it.
 
     Args:
         compact: the file is then made anew from its live rows, so that no page keeps old bytes.
+        synced: it survives loss of power; else the caller syncs the file.
 
     Example:
         >>> path = Path(tempfile.mkdtemp()) / "ledger"
@@ -155,6 +158,8 @@ def changing_file(ledger: Path, *, compact: bool = False) -> Iterator[apsw.Conne
     """
     conn = apsw.Connection(str(ledger))
     try:
+        if not synced:
+            conn.execute("PRAGMA synchronous = OFF")
         with conn:
             yield conn
         if compact:

@@ -140,15 +140,20 @@ def replacing(path: Path, prefix: str = "") -> Iterator[Path]:
     try:
         make_private(fresh)
         yield fresh
-        fd = os.open(fresh, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync(fresh)
         os.replace(fresh, path)
     finally:
         fresh.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def sync(path: Path) -> None:
+    """fsync of a file that this process has not open: closing it would drop SQLite's locks."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def sync_folder(folder: Path) -> None:
