@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ from vestig.config import load
 from vestig.fleet.pool import TenantPool
 from vestig.fleet.tenants import create
 from vestig.store.replication.postgres import Database
+from vestig.store.replication.snapshot import scratch_folder
 from vestig.testing import HashingEmbedder
 
 _numbers = itertools.count(1)
@@ -280,3 +283,107 @@ def test_while_postgresql_is_away_one_tenant_asks_and_all_say_so(
     assert asked == [3]
     assert len(codes) == 4
     assert all("upstream_away" in found for found in codes)
+
+
+# --- files on this machine ----------------------------------------------------------------------
+
+
+def copies(tmp_path: Path) -> set[str]:
+    """The tenants of which this machine has files."""
+    return {path.parent.name for path in tmp_path.rglob("ledger.sqlite")}
+
+
+def use(pool: TenantPool, *names: str) -> None:
+    for name in names:
+        with pool.lease(name) as store:
+            store.count()
+
+
+def test_copies_that_were_used_longest_ago_make_room(
+    pool: Pools, tenants: Any, tmp_path: Path, database: Database
+) -> None:
+    names = tenants(4)
+    use(pool(max_open=1), *names[:3], names[0])
+    assert copies(tmp_path) == set(names[:3])
+    room = sum(path.stat().st_blocks * 512 for path in tmp_path.rglob("*") if path.is_file())
+    small = pool(max_open=1, max_cache_bytes=room * 5 // 6)  # for two and a half
+    use(small, names[3])
+    assert copies(tmp_path) == {names[3], names[0]}
+    assert database.machines(names[1]) == ()
+    assert len(database.machines(names[0])) == 1
+    use(small, names[1])
+    assert names[1] in copies(tmp_path)
+
+
+def test_a_copy_that_is_open_anywhere_stays(
+    pool: Pools, tenants: Any, tmp_path: Path, server: PostgresServer
+) -> None:
+    here, there, new, last = tenants(4)
+    script = (
+        "import sys, vestig\n"
+        "from vestig.testing import HashingEmbedder\n"
+        "with vestig.open(sys.argv[1], tenant=sys.argv[2], config={'fleet.cache_dir': sys.argv[3]},"
+        " embedder=HashingEmbedder(64)) as store:\n"
+        "    print(store.count(), flush=True)\n"
+        "    sys.stdin.read()\n"
+        "    store.commit('The gate opens at seven in the morning')\n"
+    )
+    command = [sys.executable, "-c", script, server.address, there, str(tmp_path / "cache")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"0\n"
+        small = pool(max_cache_bytes=1)
+        with small.lease(here) as store, small.lease(new):
+            assert copies(tmp_path) == {here, there, new}
+            assert store.count() == 0
+        assert other.communicate()[0] == b""
+    assert other.returncode == 0
+    use(small, there, last)
+    assert there in copies(tmp_path)  # it is open in the pool
+    small.close()
+    (tmp_path / "cache" / folder_name(tmp_path) / ".measured").unlink()
+    use(one := pool(max_cache_bytes=1), last)
+    one.close()
+    assert copies(tmp_path) == set()
+
+
+def folder_name(tmp_path: Path) -> str:
+    (found,) = (path.name for path in (tmp_path / "cache").iterdir())
+    return found
+
+
+def test_what_a_killed_process_left_goes_and_what_a_living_one_makes_stays(
+    pool: Pools, tenants: Any, tmp_path: Path
+) -> None:
+    first, second = tenants(2)
+    use(one := pool(), first)
+    around = tmp_path / "cache" / folder_name(tmp_path)
+    left, new = around / ".scratch-0123456789abcdef", around / ".scratch-fedcba9876543210"
+    with scratch_folder(around) as living:
+        for folder in (left, new):
+            folder.mkdir()
+        for folder in (left, living):
+            (folder / "ledger.sqlite").write_bytes(b"a text that was forgotten meanwhile")
+            os.utime(folder, (1, 1))
+        use(one, second)
+        assert living.exists()
+        assert new.exists()
+    assert not left.exists()
+    assert not living.exists()
+
+
+def test_while_postgresql_is_away_no_copy_is_removed(
+    pool: Pools, tenants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = tenants(2)
+    use(one := pool(max_open=1, max_cache_bytes=1), *names)
+    before = copies(tmp_path)
+    assert names[1] in before
+
+    def away(*_: Any) -> Any:
+        raise vestig.StoreLockedError("expected PostgreSQL to answer, it slept")
+
+    monkeypatch.setattr(Database, "dropping_cache", away)
+    (tmp_path / "cache" / folder_name(tmp_path) / ".measured").unlink()
+    one.close()
+    assert copies(tmp_path) == before

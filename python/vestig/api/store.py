@@ -212,9 +212,11 @@ class Vestig:
                 self._worker.close()
             with forks.inside():
                 if session.tenant is not None:
-                    session.tenant.close()
+                    session.tenant.end_following()
                 session.keeper.close()
                 session.ledger.close()
+                if session.tenant is not None:
+                    session.tenant.close()
                 session.observer.close()
 
     @property

@@ -23,6 +23,7 @@ Pause = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
 # What a double holds exactly: seeds travel through JSON.
 Seed = Annotated[int, msgspec.Meta(ge=0, le=9_007_199_254_740_991)]
+Bytes = Annotated[int, msgspec.Meta(ge=1, le=9_007_199_254_740_991)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 VariableName = Annotated[str, msgspec.Meta(pattern=VARIABLE_PATTERN)]
 NamespaceName = Annotated[str, msgspec.Meta(pattern=NAMESPACE_PATTERN)]

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from vestig.config.kinds import (
+    Bytes,
     Count,
     CountOrZero,
     NotNegative,
@@ -182,6 +183,13 @@ class FleetSettings(Section, frozen=True, kw_only=True):
     max_open: Annotated[
         Count, doc("Tenants that one process keeps open; those in use stay open beyond it.")
     ] = 100
+    max_cache_bytes: Annotated[
+        Bytes,
+        doc(
+            "Bytes that this machine's copies of tenants of one database take on the disk; those"
+            " that are open are never removed."
+        ),
+    ] = 10_737_418_240
     snapshot_bytes: Annotated[
         Count, doc("Bytes of changes after which a tenant's snapshot is made anew.")
     ] = 4_194_304

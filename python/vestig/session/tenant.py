@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +29,7 @@ from vestig.store.replication.connection import Address
 from vestig.store.replication.copy import Copy, CopyRules, PositionPoller
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.rows import check_tenant
-from vestig.store.replication.snapshot import pack
+from vestig.store.replication.snapshot import FolderLock, pack, scratch_folder
 
 # Of this process, by address and time limit: one poll asks for all open tenants of a database.
 _pollers: Final[weakref.WeakValueDictionary[tuple[str, float], PositionPoller]] = (
@@ -114,13 +114,17 @@ class TenantCopy:
         fleet, self._lock_timeout_s = settings.fleet, settings.store.lock_timeout_s
         name = tenant_name(tenant)
         self._poller = poller_of(settings, path)
-        self.folders = CacheFolders(cache_folder(fleet.cache_dir), self._poller)
+        self.folders = CacheFolders(
+            cache_folder(fleet.cache_dir), self._poller, fleet.max_cache_bytes
+        )
         rules = CopyRules(max_staleness_s=fleet.max_staleness_s, max_offline_s=fleet.max_offline_s)
         self.copy = Copy(self._poller, name, rules)
         self.snapshot_bytes = fleet.snapshot_bytes
         self._open_keeper = open_keeper
         self._changing = threading.Lock()
         self._opened: tuple[Ledger, ProjectionKeeper] | None = None
+        # keeps the files of the copy
+        self._held: FolderLock | None = None
         self._snapshotting: threading.Thread | None = None
 
     @property
@@ -135,20 +139,24 @@ class TenantCopy:
 
     def open(self, *, build: bool = False) -> tuple[Ledger, ProjectionKeeper]:
         """The ledger and the projection of the copy."""
-        ledger = self.folders.open_ledger(
+        ledger, held = self.folders.open_ledger(
             self.copy, lock_timeout_s=self._lock_timeout_s, build=build
         )
-        try:
-            keeper = self._open_keeper(ledger, self.directory)
-            keeper.check_history()
-        except StoreDamagedError:
-            ledger.close()
-            if build:
-                raise
-            return self.open(build=True)
-        except BaseException:
-            ledger.close()
-            raise
+        with ExitStack() as opened:
+            opened.callback(held.close)
+            opened.callback(ledger.close)
+            try:
+                keeper = self._open_keeper(ledger, self.directory)
+                keeper.check_history()
+            except StoreDamagedError:
+                if build:
+                    raise
+                opened.close()
+                return self.open(build=True)
+            opened.pop_all()
+        if self._held is not None:
+            self._held.close()
+        self._held = held
         self.copy.report_to(keeper.report)
         self._opened = ledger, keeper
         return ledger, keeper
@@ -206,8 +214,8 @@ class TenantCopy:
         opened = self._opened
         if opened is not None and opened[0] is ledger:
             opened[1].publish()
-        with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=self.folders.folder) as scratch:
-            place, parts, digest = pack(ledger, self.directory, Path(scratch))
+        with scratch_folder(self.folders.folder) as scratch:
+            place, parts, digest = pack(ledger, self.directory, scratch)
         return self._poller.database.replace_snapshot(
             self.copy.tenant, place.position, place.last_id, digest, parts
         )
@@ -294,8 +302,14 @@ class TenantCopy:
                 )
             time.sleep(_HISTORY_POLL_S)
 
-    def close(self) -> None:
+    def end_following(self) -> None:
         """The copy follows no more; waits for a snapshot that is being made."""
         self.copy.close()
         if self._snapshotting is not None:
             self._snapshotting.join()
+
+    def close(self) -> None:
+        """Lets go of the files, after ledger and projection are closed."""
+        if self._held is not None:
+            self._held.close()
+        self.folders.used(self.copy.tenant)

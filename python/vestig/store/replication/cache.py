@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ from typing import Final
 import apsw
 import msgspec
 
-from vestig.errors import StoreDamagedError
+from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.private_folder import make_private_folder
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
@@ -24,22 +24,31 @@ from vestig.store.records import settings
 from vestig.store.replication.copy import Copy, PositionPoller, apply_changes
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.rows import ID_BYTES, Place
-from vestig.store.replication.snapshot import unpack
+from vestig.store.replication.snapshot import FolderLock, scratch_folder, unpack
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file
 from vestig.store.sqlite.statements import damaged
 
 _SERVER_BYTES: Final = 8
+# The files of all copies are measured after one was built, and at most so often when one is closed.
+_MEASURE_S: Final = 60.0
+# Its time says when.
+_MEASURED: Final = ".measured"
 
 
 class CacheFolders:
-    """Copies of the tenants of one database, below a folder of this machine.
+    """Copies of the tenants of one database, below a folder of this machine. A copy that is open in
+    any process is locked, shared, by its folder; where one is built or removed, by a file beside
+    it, whose time says when it was used last.
 
     Args:
         root: the folder; copies of several databases may lie in it.
+        max_bytes: of the files of all copies; those that were used longest ago are removed, unless
+            they are open.
     """
 
-    def __init__(self, root: Path, poller: PositionPoller) -> None:
+    def __init__(self, root: Path, poller: PositionPoller, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._database = poller.database
         name = blake2b(str(self._database.address).encode(), digest_size=_SERVER_BYTES).hexdigest()
         self.folder = root / name
@@ -48,9 +57,11 @@ class CacheFolders:
         """The folder of a copy."""
         return self.folder / tenant
 
-    def open_ledger(self, copy: Copy, *, lock_timeout_s: float, build: bool = False) -> Ledger:
-        """The ledger of the copy. It is built from the snapshot where there is none, where it is
-        damaged, and where asked.
+    def open_ledger(
+        self, copy: Copy, *, lock_timeout_s: float, build: bool = False
+    ) -> tuple[Ledger, FolderLock]:
+        """The ledger of the copy, and what keeps its files until the ledger is closed. It is
+        built from the snapshot where there is none, where it is damaged, and where asked.
 
         Raises:
             NotFoundError: there is no such tenant.
@@ -60,16 +71,20 @@ class CacheFolders:
         """
         place = self.path(copy.tenant)
         with self._building(copy.tenant):
-            if build or not (place / files.LEDGER_FILE).exists():
+            built = build or not (place / files.LEDGER_FILE).exists()
+            if built:
                 self._build(copy.tenant)
             try:
                 ledger = self._open(copy, lock_timeout_s)
             except StoreDamagedError as error:
                 copy.report("copy_rebuilt", f"the copy on this machine was damaged: {error}")
                 self._build(copy.tenant)
-                ledger = self._open(copy, lock_timeout_s)
+                ledger, built = self._open(copy, lock_timeout_s), True
+            held = FolderLock(place, fcntl.LOCK_SH)
         copy.follow(ledger)
-        return ledger
+        if built:
+            self._make_room()
+        return ledger, held
 
     def _open(self, copy: Copy, lock_timeout_s: float) -> Ledger:
         return open_ledger(
@@ -80,22 +95,64 @@ class CacheFolders:
             upstream=copy,
         )
 
-    @contextmanager
-    def _building(self, tenant: str) -> Iterator[None]:
+    def used(self, tenant: str) -> None:
+        """Remembers that a copy was used up to now; the files of all are measured now and then."""
+        with suppress(FileNotFoundError):  # somebody has deleted the folder of all copies
+            os.utime(self._lock_file(tenant))
+            if self._last_use(tenant) - _time_of(self.folder / _MEASURED) > _MEASURE_S:
+                self._make_room()
+
+    def _lock_file(self, tenant: str) -> Path:
+        return self.folder / f".{tenant}.lock"
+
+    def _building(self, tenant: str, *, wait: bool = True) -> FolderLock:
         """One process of this machine at a time."""
         make_private_folder(self.folder)
-        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        lock = os.open(self.folder / f".{tenant}.lock", flags, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(lock)
+        lock = self._lock_file(tenant)
+        if wait or not lock.exists():
+            lock.touch(0o600)
+        return FolderLock(lock, fcntl.LOCK_EX, wait=wait)
+
+    # --- room --------------------------------------------------------------------------------
+
+    def _make_room(self) -> None:
+        """Removes copies that nobody has open, those that were used longest ago first, until the
+        files of all are within bounds; and what processes left that were killed."""
+        (self.folder / _MEASURED).touch(0o600)
+        sizes = dict(self._measured())
+        total = sum(sizes.values())
+        for tenant in sorted(sizes, key=self._last_use):
+            if total <= self._max_bytes:
+                return
+            try:
+                with self._building(tenant, wait=False), _unused(self.path(tenant)):
+                    self._discard(tenant)
+            except (BlockingIOError, FileNotFoundError):
+                continue  # somebody opens it, has it open, or was first
+            except StoreLockedError:
+                return  # while PostgreSQL does not answer it cannot forget a copy, which stays
+            total -= sizes[tenant]
+
+    def _last_use(self, tenant: str) -> float:
+        return _time_of(self._lock_file(tenant))
+
+    def _measured(self) -> Iterator[tuple[str, int]]:
+        """Each copy with the bytes that its files take on the disk."""
+        now = _time_of(self.folder / _MEASURED)
+        with os.scandir(self.folder) as entries:
+            folders = [Path(one.path) for one in entries if one.is_dir(follow_symlinks=False)]
+        for folder in folders:
+            if not folder.name.startswith("."):
+                yield folder.name, _bytes_of(folder)
+            elif now - _time_of(folder) > _MEASURE_S:
+                with (
+                    suppress(BlockingIOError, FileNotFoundError),
+                    FolderLock(folder, fcntl.LOCK_EX, wait=False),
+                ):
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def _build(self, tenant: str) -> None:
-        fresh = self.folder / f".{tenant}.new-{os.urandom(4).hex()}"
-        make_private_folder(fresh)
-        try:
+        with scratch_folder(self.folder) as fresh:
             with self._database.snapshot(tenant) as (row, parts):
                 row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
                 unpack(parts, row.snapshot_digest, fresh)
@@ -108,8 +165,6 @@ class CacheFolders:
             self._discard(tenant)
             os.rename(fresh, self.path(tenant))
             files.sync_folder(self.folder)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
 
     def register(self, tenant: str, cache: bytes, position: int) -> None:
         """Tells the database of a copy on this machine, and up to which position its files hold
@@ -132,15 +187,40 @@ class CacheFolders:
             self._discard(tenant)
 
     def _discard(self, tenant: str) -> None:
+        """Removes the files of a copy, and then its row: of files without one nobody would know."""
         place = self.path(tenant)
         if not place.exists():
             return
-        old = self.folder / f".{tenant}.old-{os.urandom(4).hex()}"
-        os.rename(place, old)
-        cache = _read_cache(old / files.LEDGER_FILE)
-        shutil.rmtree(old)
-        if cache is not None:
-            self._database.drop_cache(tenant, cache)
+        cache = _read_cache(place / files.LEDGER_FILE)
+        forgetting = (
+            nullcontext() if cache is None else self._database.dropping_cache(tenant, cache)
+        )
+        with scratch_folder(self.folder) as old, forgetting:
+            os.rename(place, old)
+            shutil.rmtree(old)
+
+
+def _unused(folder: Path) -> FolderLock:
+    """A lock that nobody else has; `BlockingIOError` where somebody has one."""
+    return FolderLock(folder, fcntl.LOCK_EX, wait=False)
+
+
+def _time_of(path: Path) -> float:
+    """When a file was touched, or a folder changed; 0 where it is gone."""
+    try:
+        return os.lstat(path).st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _bytes_of(folder: Path) -> int:
+    """Bytes that the files below a folder take on the disk; those that go meanwhile take none."""
+    total = 0
+    for around, _folders, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(around, name)).st_blocks * 512
+    return total
 
 
 def _read_cache(ledger: Path) -> bytes | None:

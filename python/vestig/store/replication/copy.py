@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import Final
 
 import apsw
@@ -35,7 +33,7 @@ from vestig.store.replication.capture import (
 from vestig.store.replication.connection import Connection, ConnectionLostError, RefusedError
 from vestig.store.replication.postgres import Database, SnapshotIsNewerError
 from vestig.store.replication.rows import ID_BYTES, Change, Place, TenantRow
-from vestig.store.replication.snapshot import difference, unpack
+from vestig.store.replication.snapshot import difference, scratch_folder, unpack
 
 # A change is one message of a database, held in memory on both sides.
 _CHANGE_BYTES_MAX: Final = 512 << 20
@@ -319,11 +317,11 @@ class Copy:
         assert self._ledger is not None
         assert self._ledger.path is not None
         around = self._ledger.path.parent.parent
-        with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=around) as scratch:
+        with scratch_folder(around) as scratch:
             with self._database.snapshot(self.tenant) as (row, parts):
                 row.check_readable(migrations.version_of(conn))
-                unpack(parts, row.snapshot_digest, Path(scratch))
-            newer = Path(scratch) / self._ledger.path.name
+                unpack(parts, row.snapshot_digest, scratch)
+            newer = scratch / self._ledger.path.name
             patch, head, place = difference(self._ledger.path, newer)
         apply_patch(conn, patch, head, f"tenant {self.tenant}")
         settings.move_upstream(conn, place.position, place.last_id)

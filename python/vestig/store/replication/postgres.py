@@ -737,12 +737,18 @@ class Database:
             )
             return tuple(text_of(row[0]) for row in conn.run_with(sql, (tenant,), deadline).rows)
 
-    def drop_cache(self, tenant: str, cache: bytes) -> None:
-        """Forgets a copy that is gone."""
+    @contextmanager
+    def dropping_cache(self, tenant: str, cache: bytes) -> Iterator[None]:
+        """Forgets a copy, if the files are gone at the end of the `with` block.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer; before the block nothing is done.
+        """
         with self.session(tenant) as (conn, deadline):
             sql = "DELETE FROM vestig.caches WHERE tenant = $1 AND cache = $2"
             conn.run_with(sql, (tenant, cache), deadline)
-            conn.run("COMMIT", deadline)
+            yield
+            conn.run("COMMIT", time.monotonic() + self.timeout_s)
 
 
 def _has_tables(conn: Connection, deadline: float) -> bool:

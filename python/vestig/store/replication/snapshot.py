@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
+import weakref
 import zlib
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Self
 
 import apsw
 import msgspec
@@ -28,6 +32,42 @@ from vestig.store.upkeep.whole_store import backup
 _LEVEL: Final = 1
 # That decompress; as many parts are held in memory beside those that were read.
 _THREADS: Final = 3
+
+
+class FolderLock:
+    """A lock on a file or folder that is there, until it is closed or given up.
+
+    Raises:
+        OSError: it is not there, or not free where `wait` is false.
+    """
+
+    def __init__(self, path: Path, kind: int, *, wait: bool = True) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self.close = weakref.finalize(self, os.close, fd)
+        try:
+            fcntl.flock(fd, kind if wait else kind | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def scratch_folder(around: Path) -> Iterator[Path]:
+    """A private folder that is gone at the end. It is locked, so that another process can tell it
+    from one whose process was killed."""
+    folder = around / f".scratch-{os.urandom(8).hex()}"
+    make_private_folder(folder)
+    try:
+        with FolderLock(folder, fcntl.LOCK_SH):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pack(
