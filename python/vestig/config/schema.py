@@ -404,7 +404,9 @@ class Settings(Section, frozen=True, kw_only=True):
     firewall: FirewallSettings = FirewallSettings()
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
-    fleet: FleetSettings = FleetSettings()
+    fleet: Annotated[
+        FleetSettings, doc("Copies of tenants on this machine, and how they follow PostgreSQL.")
+    ] = FleetSettings()
 
 
 class KeySpec(msgspec.Struct, frozen=True, kw_only=True):

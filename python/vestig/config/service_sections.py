@@ -17,6 +17,7 @@ from vestig.config.kinds import (
     NotNegative,
     Section,
     Share,
+    Stage,
     Text,
     Timeout,
     VariableName,
@@ -167,7 +168,7 @@ class RateLimit(Section, frozen=True, kw_only=True):
     ] = None
 
 
-class FleetSettings(Section, frozen=True, kw_only=True):
+class FleetSettings(Stage, frozen=True, kw_only=True):
     cache_dir: Annotated[
         Text | None,
         doc(
