@@ -37,10 +37,9 @@ from vestig.errors import (
 from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.results import CognifyReport
-from vestig.session.filter_ids import resolved
 from vestig.session.model_calls import ParsedAnswer, degradation_of, without_model
-from vestig.session.session import Session
-from vestig.session.transaction import catch_up
+from vestig.session.references import resolved
+from vestig.session.session import Session, catch_up
 from vestig.store.records import jobs
 from vestig.store.records.jobs import Readable
 from vestig.store.records.reads import LedgerView

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import vestig
 from vestig.language.names import EntityRows, analyse
-from vestig.session import entity_names
-from vestig.session.entity_names import (
+from vestig.session import references
+from vestig.session.references import (
     LATEST_US,
     _EntityRowsByNamespace,
     common_words,
@@ -113,7 +113,7 @@ def test_what_was_dropped_while_a_query_is_read_stays_dropped() -> None:
 
 
 def test_rows_of_all_namespaces_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entity_names, "_ROWS_MAX", 3)
+    monkeypatch.setattr(references, "_ROWS_MAX", 3)
     rows = _EntityRowsByNamespace()
     for at in range(4):
         rows.of(7, f"space {at}").add([bytes([at]) * 16], [])

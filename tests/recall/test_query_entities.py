@@ -12,7 +12,7 @@ from scripted import Opener
 from vestig.ids import id_bytes
 from vestig.language.names import analyse
 from vestig.recall.query_entities import best_matches, name_vectors, query_entities
-from vestig.session.entity_names import LATEST_US, query_names
+from vestig.session.references import LATEST_US, query_names
 from vestig.store.records.reads import LedgerView
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us

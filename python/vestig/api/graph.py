@@ -27,8 +27,7 @@ from vestig.calls.graph import (
     UnlinkRequest,
 )
 from vestig.results import EdgeRebuildReport
-from vestig.session.secrets import cleaned, count
-from vestig.session.session import Session
+from vestig.session.session import Session, cleaned, count_secrets
 
 if TYPE_CHECKING:
     from vestig.graph.elements import (
@@ -410,7 +409,7 @@ class Graph:
             (True, True)
         """
         clean = cleaned(self._session, given(locals()))
-        count(self._session, clean.rules, "masked")
+        count_secrets(self._session, clean.rules, "masked")
         asked = checked(LinkRequest, clean.arguments)
         from vestig.graph import elements
 

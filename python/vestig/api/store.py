@@ -47,8 +47,7 @@ from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
 from vestig.session.opening import open_session
-from vestig.session.secrets import cleaned, count
-from vestig.session.session import Session
+from vestig.session.session import Session, cleaned, count_secrets
 from vestig.store.sqlite import forks
 
 if TYPE_CHECKING:
@@ -706,7 +705,7 @@ class Vestig:
     def _cleaned(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that are given, without secrets."""
         clean = cleaned(self._session, given(arguments))
-        count(self._session, clean.rules, "masked")
+        count_secrets(self._session, clean.rules, "masked")
         return clean.arguments
 
     def _simple(self, action: str, arguments: Mapping[str, Any]) -> StateChange:

@@ -45,10 +45,10 @@ from vestig.ids import new_id
 from vestig.language.claim_text import claim_text
 from vestig.language.names import aliases_of
 from vestig.ports import Pieces
-from vestig.session import nodes
+from vestig.session import references
 from vestig.session.embedding import embed_memories, remember_identity
-from vestig.session.entity_names import LATEST_US, ids_with_name, only_entity, types_of
 from vestig.session.model_calls import ParsedAnswer
+from vestig.session.references import LATEST_US, ids_with_name, only_entity, types_of
 from vestig.session.session import Session
 from vestig.store.records.graph_rows import active_claims
 from vestig.store.records.graph_writes import label_of
@@ -393,7 +393,7 @@ class _AnswerDecision:
         """Return whether a claim is about the same subject."""
         own = stated.ends.subject
         if own is not None and other.subject_id is not None:
-            meant = nodes.following_merges(self._view, self._space, [other.subject_id])
+            meant = references.following_merges(self._view, self._space, [other.subject_id])
             now = meant[other.subject_id]
             return own.id == (other.subject_id if now is None else now.id)
         forms = (name_form(stated.kept.subject), name_form(stated.subject))

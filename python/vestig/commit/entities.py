@@ -17,8 +17,8 @@ from vestig.errors import ConflictError
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_name
 from vestig.language.ontology import UNTYPED
-from vestig.session import nodes
-from vestig.session.entity_names import LATEST_US, ids_with_name
+from vestig.session import references
+from vestig.session.references import LATEST_US, ids_with_name
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, to_us
@@ -148,7 +148,7 @@ class EntityDecision:
         """Unexpired entities with this name or alias, oldest first."""
         space, core = self._space, self._session.keeper.core
         ids = ids_with_name(self._view, core, space, kept.name, LATEST_US)
-        meant = nodes.following_merges(self._view, space, ids).values()
+        meant = references.following_merges(self._view, space, ids).values()
         found = {
             one.id: one
             for one in meant

@@ -26,7 +26,7 @@ from vestig.ids import new_id
 from vestig.memories.states import Successor, replace
 from vestig.ports import within
 from vestig.session.embedding import remember_identity
-from vestig.session.entity_names import types_of
+from vestig.session.references import types_of
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, UniquenessCollision

@@ -32,9 +32,8 @@ from vestig.language.names import (
 )
 from vestig.ports import Progress
 from vestig.session.embedding import remember_identity
-from vestig.session.entity_names import known_words, types_of_rules
-from vestig.session.session import Session
-from vestig.session.transaction import catch_up, clock_notice
+from vestig.session.references import known_words, types_of_rules
+from vestig.session.session import Session, catch_up, clock_notice
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing
 from vestig.times import to_us

@@ -38,10 +38,8 @@ from vestig.memories.equal_texts import distinct, repeats_of, text_keys
 from vestig.memories.read import as_known
 from vestig.recall.request import query_argument
 from vestig.session.embedding import check_identity
-from vestig.session.filter_ids import resolved, unknown_entities
-from vestig.session.secrets import cleaned_query
-from vestig.session.session import Session
-from vestig.session.transaction import ahead_notice
+from vestig.session.references import resolved, unknown_entities
+from vestig.session.session import Session, ahead_notice, cleaned_query
 from vestig.store.projection.scan_objects import DEGREE_MAX, NodeScan, ln, power
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span

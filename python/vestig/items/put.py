@@ -30,9 +30,7 @@ from vestig.language.text_forms import CONTROL_CHARACTERS
 from vestig.memories.states import deprecate_changes, joined
 from vestig.results import Item as StoredItem
 from vestig.results import PutOutcome
-from vestig.session.secrets import cleaned, count
-from vestig.session.session import Session
-from vestig.session.transaction import clock_notice, keep_answer
+from vestig.session.session import Session, cleaned, clock_notice, count_secrets, keep_answer
 from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
@@ -126,7 +124,7 @@ def _prepared(session: Session, space: str, asked: PutRequest) -> _Put:
     found, warnings = clean.arguments, list[str]()
     if clean.rules:
         mode = session.config.settings.firewall.secrets
-        count(session, clean.rules, "rejected" if mode == "reject" else "masked")
+        count_secrets(session, clean.rules, "rejected" if mode == "reject" else "masked")
     place = _Place(asked.scope, asked.key)
     value = value_text("value", found.get("value")) if clean.rules else asked.value
     return _Put(

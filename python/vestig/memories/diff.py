@@ -19,7 +19,7 @@ from vestig.results import (
     UpdatedMemory,
     WithdrawnMemory,
 )
-from vestig.session.filter_ids import resolved
+from vestig.session.references import resolved
 from vestig.session.session import Session
 from vestig.store.records import differences
 from vestig.store.records.differences import EventRow, ExpiredRow, Span

@@ -23,8 +23,7 @@ from vestig.memories.selection import (
     superseded_by_them,
 )
 from vestig.results import ForgetReport, GcReport
-from vestig.session.session import Session
-from vestig.session.transaction import RollBack, catch_up, clock_notice
+from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store.erasure import erase
 from vestig.store.records import erase_patterns, item_rows
 from vestig.store.records.item_rows import ItemRow

@@ -13,8 +13,7 @@ from vestig.errors import VestigError
 from vestig.memories.forget import RunJobs, prove_and_run
 from vestig.memories.selection import selected_ids
 from vestig.results import PruneKept, PruneReport
-from vestig.session.session import Session
-from vestig.session.transaction import RollBack, catch_up, clock_notice
+from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.memory_queries import DueTimes, count_all, due_memories
 from vestig.store.records.removal import Removed

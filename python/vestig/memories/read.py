@@ -26,9 +26,8 @@ from vestig.errors import NotFoundError, StoreLockedError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import memory_id_text, split_ids
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
-from vestig.session.filter_ids import resolved, row_listing, unknown_entities
-from vestig.session.session import Session
-from vestig.session.transaction import ahead_notice
+from vestig.session.references import resolved, row_listing, unknown_entities
+from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.reads import LedgerView

@@ -10,7 +10,7 @@ from vestig.calls.filter import FIELDS, NARROWING, SELECTORS, Filter
 from vestig.errors import ValidationError
 from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, split_ids
-from vestig.session.filter_ids import resolved
+from vestig.session.references import resolved
 from vestig.session.session import Session
 from vestig.store.records import item_rows
 from vestig.store.records.item_rows import ItemRow

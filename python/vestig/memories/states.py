@@ -24,8 +24,7 @@ from vestig.memories.selection import (
     superseded_by_them,
 )
 from vestig.results import DeprecateReport
-from vestig.session.session import Session
-from vestig.session.transaction import RollBack, catch_up, clock_notice, keep_answer
+from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value

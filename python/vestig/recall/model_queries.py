@@ -15,8 +15,8 @@ from vestig.commit.model_answer import ExtractedEntity, kept_entities
 from vestig.config import Config
 from vestig.errors import ConfigError, ModelCallError, ProviderError
 from vestig.recall.request import Request
-from vestig.session.entity_names import types_of
 from vestig.session.model_calls import degradation_of
+from vestig.session.references import types_of
 from vestig.session.session import Session
 from vestig.types import Degradation
 

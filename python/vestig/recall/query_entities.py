@@ -13,7 +13,7 @@ from vestig.ids import id_text
 from vestig.language.names import analyse, embedded_name, find_names
 from vestig.language.ontology import UNTYPED
 from vestig.session.embedding import check_identity
-from vestig.session.entity_names import LATEST_US, known_names, query_names, types_of_rules
+from vestig.session.references import LATEST_US, known_names, query_names, types_of_rules
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 

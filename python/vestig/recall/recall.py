@@ -25,10 +25,9 @@ from vestig.recall.ranking import ranking_of, read_with_scores
 from vestig.recall.request import Request
 from vestig.recall.scan import APPROXIMATE, scanner
 from vestig.session.embedding import all_query_vectors, check_identity
-from vestig.session.filter_ids import unknown_entities
 from vestig.session.opening import check_reranker
-from vestig.session.session import Session
-from vestig.session.transaction import ahead_notice
+from vestig.session.references import unknown_entities
+from vestig.session.session import Session, ahead_notice
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span
 from vestig.times import from_us

@@ -32,7 +32,7 @@ from vestig.retrieve.calls import Deadline
 from vestig.retrieve.rank import FOCUS, OTHERS_WEIGHT, Levels, relevances
 from vestig.retrieve.values import Fact, PlannedQuery, Request, claim_key, memory_key
 from vestig.session.embedding import all_query_vectors, check_identity
-from vestig.session.filter_ids import resolved
+from vestig.session.references import resolved
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection, logistic

@@ -37,7 +37,7 @@ from vestig.retrieve.rank import (
     streak_after,
 )
 from vestig.retrieve.values import Fact, FactKey, PlannedQuery, Request
-from vestig.session.filter_ids import resolved
+from vestig.session.references import resolved
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection
 from vestig.store.records.reads import LedgerView

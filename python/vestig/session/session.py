@@ -1,15 +1,19 @@
-"""The state that every operation of one open store shares."""
+"""An open store: the state that all its operations share, the steps that every change takes around
+its transaction, and secrets in the arguments of a call, masked or refused by its configuration."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import msgspec
 
 from vestig.config import Config
 from vestig.config.weights import counting_terms
@@ -23,6 +27,7 @@ from vestig.errors import (
     StoreLockedError,
     ValidationError,
 )
+from vestig.firewall import Cleaned, SecretError, counted, without_secrets
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
 from vestig.ports import (
     Clock,
@@ -35,8 +40,8 @@ from vestig.ports import (
     gives_codes,
     gives_tokens,
 )
-from vestig.session.nodes import unambiguous_id
 from vestig.session.observer import Metrics, Observer
+from vestig.session.references import unambiguous_id
 from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -49,6 +54,8 @@ from vestig.types import Memory
 if TYPE_CHECKING:
     from vestig.session.model_calls import ModelCalls
     from vestig.session.tenant import TenantCopy
+    from vestig.store.records.writes import WriteTransaction
+
 
 _T = TypeVar("_T")
 
@@ -378,3 +385,114 @@ class Session:
         if found is None:
             raise self.not_found(view, namespace, text)
         return found
+
+
+# Writes what a call will return into the call's own transaction.
+AnswerKeeper = Callable[["WriteTransaction", object], None]
+_keeper: ContextVar[AnswerKeeper | None] = ContextVar("vestig_answer_keeper", default=None)
+
+
+class RollBack(Exception):
+    """Leaves a transaction without writing; caught outside of it."""
+
+
+# Clocks of one machine's processes may differ by so much, and a writer waits for the lock.
+CLOCKS_APART_US: Final = 30 * 60 * 1_000_000
+# A read says so where new times stand still for longer.
+LEDGER_AHEAD_US: Final = DAY_US
+_HINT: Final = (
+    "times go on at the clock's in a new store: `vestig export FILE`, then `vestig import FILE`"
+    " there"
+)
+
+
+def clock_notice(behind_us: int) -> list[Degradation]:
+    """The degradation of a transaction that kept the last recorded time, for times never go back.
+
+    Args:
+        behind_us: how far the clock lies behind the ledger; up to half an hour is not reported.
+    """
+    if behind_us <= CLOCKS_APART_US:
+        return []
+    detail = (
+        f"the clock is {duration_text(behind_us)} behind the ledger: the last recorded time was"
+        f" used; {_HINT}"
+    )
+    return [Degradation(code="clock_stepped_back", detail=detail)]
+
+
+def ahead_notice(recorded_us: int, now_us: int) -> list[Degradation]:
+    """The degradation of a read from a ledger whose last time lies more than a day ahead."""
+    ahead_us = recorded_us - now_us
+    if ahead_us <= LEDGER_AHEAD_US:
+        return []
+    detail = f"the ledger lies {duration_text(ahead_us)} ahead of the clock; {_HINT}"
+    return [Degradation(code="clock_stepped_back", detail=detail)]
+
+
+def catch_up(session: Session, degraded: list[Degradation]) -> tuple[Degradation, ...]:
+    """After a durable change: the projection follows; all that degraded is counted and given."""
+    degraded.extend(session.keeper.after_commit())
+    session.metrics.degraded(degraded)
+    return tuple(degraded)
+
+
+@contextmanager
+def answers_kept_by(keep: AnswerKeeper) -> Iterator[None]:
+    """Within it the first change of this thread hands `keep` its transaction, before it is
+    durable, and the result as it will be returned: what is written there exists exactly when the
+    change does."""
+    token = _keeper.set(keep)
+    try:
+        yield
+    finally:
+        _keeper.reset(token)
+
+
+def keep_answer(txn: WriteTransaction, result: Callable[[], object]) -> None:
+    """At the end of a change's transaction: the result is kept, where somebody asked for that."""
+    keep = _keeper.get()
+    if keep is not None:
+        # a hook may commit within the same call
+        _keeper.set(None)
+        keep(txn, result())
+
+
+def cleaned(session: Session, arguments: Mapping[str, Any]) -> Cleaned:
+    """The arguments without secrets, as `without_secrets` has them; refusals are counted.
+
+    Raises:
+        SecretError: an argument that may not hold a secret.
+    """
+    mode = session.config.settings.firewall.secrets
+    try:
+        return without_secrets(arguments, mode)
+    except SecretError as error:
+        count_secrets(session, [error.rule], "refused")
+        raise
+
+
+_R = TypeVar("_R", bound=msgspec.Struct)
+
+
+def cleaned_query(session: Session, asked: _R) -> tuple[_R, tuple[str, ...]]:
+    """A call that asks something, without secrets in its `query` and `messages`, and a warning
+    where there were some.
+
+    Raises:
+        SecretError: secrets are rejected.
+    """
+    given = {name: getattr(asked, name, None) for name in ("query", "messages")}
+    clean = cleaned(session, {name: one for name, one in given.items() if one is not None})
+    if not clean.rules:
+        return asked, ()
+    count_secrets(session, clean.rules, "masked")
+    found = ", ".join(f"{one.count} × {one.rule}" for one in counted(clean.rules))
+    warning = f"secrets in the query were masked before it was used: {found}"
+    return msgspec.structs.replace(asked, **clean.arguments), (warning,)
+
+
+def count_secrets(session: Session, rules: Iterable[str], action: str) -> None:
+    """Counts secrets by what became of them: masked, rejected with their text, or refused."""
+    for rule in rules:
+        session.metrics.add("vestig_secrets_total", rule=rule, action=action)

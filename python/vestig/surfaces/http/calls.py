@@ -16,8 +16,7 @@ import msgspec
 from vestig.api.store import Vestig
 from vestig.errors import ConflictError, HygieneError, ValidationError, VestigError
 from vestig.lazy_pattern import lazy_pattern
-from vestig.session.session import Session
-from vestig.session.transaction import answers_kept_by
+from vestig.session.session import Session, answers_kept_by
 from vestig.store.records.rows import StoredAnswer
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import Refusal

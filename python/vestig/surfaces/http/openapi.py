@@ -14,7 +14,7 @@ from vestig.config.merge import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import Settings, default_values, spec_of
 from vestig.config.weights import KINDS, TERMS
 from vestig.language.ontology import UNTYPED
-from vestig.session.entity_names import types_of
+from vestig.session.references import types_of
 from vestig.surfaces import wire
 from vestig.surfaces.http.calls import ITEMS_MAX
 from vestig.surfaces.http.imports import IMPORT_TYPES
