@@ -135,11 +135,11 @@ def test_rebuilding_embeddings_stopped_half_way(
     with opened(folder) as store:
         before = answers(store)
         ids = sorted(memory.id for memory in store.list())
-    from vestig.admin import upkeep
+    from vestig import admin
 
-    real = upkeep.reembed
+    real = admin.reembed
     monkeypatch.setattr(
-        upkeep, "reembed", lambda *args, **given: real(*args, **{**given, "batch": 2})
+        admin, "reembed", lambda *args, **given: real(*args, **{**given, "batch": 2})
     )
     change = {"change_embedder": True}
     with opened(folder, embedder=Breaking(32), **change) as store, pytest.raises(ProviderError):

@@ -149,21 +149,21 @@ class Admin:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(StatsRequest, given(locals()))
-        from vestig.admin import upkeep
+        from vestig import admin
 
-        return StoreStats(**upkeep.stats(self._session, asked.namespace))
+        return StoreStats(**admin.stats(self._session, asked.namespace))
 
     def metrics(self) -> Mapping[str, float]:
         """Counters since open."""
-        from vestig.admin import upkeep
+        from vestig import admin
 
-        return upkeep.metrics(self._session)
+        return admin.metrics(self._session)
 
     def doctor(self) -> DoctorReport:
         """Every check of the store; changes nothing."""
-        from vestig.admin import upkeep
+        from vestig import admin
 
-        return upkeep.doctor(self._session)
+        return admin.doctor(self._session)
 
     def rebuild(
         self,
@@ -185,15 +185,15 @@ class Admin:
             progress: Called with what is done and how much there is, or None.
         """
         asked = checked(RebuildRequest, given(locals()))
-        from vestig.admin import upkeep
+        from vestig import admin
 
-        return RebuildReport(**upkeep.rebuild(self._session, asked))
+        return RebuildReport(**admin.rebuild(self._session, asked))
 
     def compact(self) -> CompactReport:
         """Merges all segments of the projection into one, while others read and write."""
-        from vestig.admin import upkeep
+        from vestig import admin
 
-        return CompactReport(**upkeep.compact(self._session))
+        return CompactReport(**admin.compact(self._session))
 
     def forget_finish(self) -> ForgetReport:
         """Erases and proves again what was forgotten but not proved to be gone."""
@@ -208,6 +208,6 @@ class Admin:
             dest: A directory that does not exist yet.
         """
         asked = checked(BackupRequest, given(locals()))
-        from vestig.admin import upkeep
+        from vestig import admin
 
-        return BackupReport(**upkeep.backup(self._session, asked.dest))
+        return BackupReport(**admin.backup(self._session, asked.dest))

@@ -64,22 +64,22 @@ def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _doctor_alone(call: Call) -> Any:
-    from vestig.admin import places
+    from vestig import admin
 
     forget = bool(call.args.get("forget_lost", False))
     if call.args.get("all_stores", False):
-        return places.list_stores(forget=forget)
-    return places.forget_lost(call.config) if forget else None
+        return admin.list_stores(forget=forget)
+    return admin.forget_lost(call.config) if forget else None
 
 
 def _destroy(call: Call) -> Any:
-    from vestig.admin import places
+    from vestig import admin
     from vestig.errors import ConflictError
 
     sure, confirm = bool(call.args.get("yes", False)), call.confirm
     if confirm is None and not sure:
         raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
-    return places.destroy_store(
+    return admin.destroy_store(
         call.config,
         call.args["path"],
         lambda found: sure or (confirm is not None and confirm(render.destruction_plan(found))),

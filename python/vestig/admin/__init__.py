@@ -1,1 +1,0 @@
-"""Work of a store's owner: counts, health, rebuilding, copies."""
