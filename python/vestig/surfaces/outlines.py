@@ -273,12 +273,12 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "serve", "Serve the store over HTTP, until interrupted. Needs the extra `server`."
     ),
     "inspect": Outline(
-        "inspect",
+        "serve",
         "Show in a browser why a memory came back: a page on this machine alone, which changes"
         " nothing, until interrupted. Needs the extra `server`.",
     ),
     "mcp": Outline(
-        "mcp",
+        "serve",
         "Serve this store to an agent by the Model Context Protocol, on standard input and "
         "output or over HTTP, until the client goes. Clients start it themselves. Needs the "
         "extra `mcp`.",

@@ -13,7 +13,7 @@ import pytest
 from editor import Editor
 
 import vestig
-from vestig.surfaces.hooks.command_line import hook_command, hook_options
+from vestig.surfaces.hooks.hooks_file import hook_command, hook_options
 
 PORT = "The staging database of the lighthouse listens on port 6543."
 QUESTION = "Which port does the staging database listen on?"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vestig.surfaces.hooks.project import project_scope
+from vestig.surfaces.hooks.sessions import project_scope
 
 
 def git(folder: Path, *words: str) -> None:

@@ -64,7 +64,7 @@ def _answer_editor(words: list[str]) -> None:
     """Answers an event and ends, where these are the words that an installed hook is started with:
     an editor waits for it, and a quarter of its time would go into reading options and taking
     modules apart. Other words are for the command to read."""
-    from vestig.surfaces.hooks.command_line import hook_options
+    from vestig.surfaces.hooks.hooks_file import hook_options
 
     found = hook_options(words)
     if found is None:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.config.environment import project_folder
 from vestig.errors import ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.journal import Journal, fault
-from vestig.surfaces.hooks.project import project_scope
+from vestig.surfaces.hooks.sessions import Journal, fault, project_scope
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
@@ -231,7 +230,7 @@ class _Hook:
         }
         # nothing of the editor's stays open in it, and no signal to the editor's group ends it
         subprocess.Popen(
-            [sys.executable, "-m", "vestig.surfaces.hooks.transcripts", json.dumps(asked)],
+            [sys.executable, "-m", "vestig.surfaces.hooks.sessions", json.dumps(asked)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

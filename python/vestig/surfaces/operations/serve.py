@@ -1,4 +1,5 @@
-"""`serve`: a store over HTTP, or all tenants of a database."""
+"""The operations that serve a store: `serve` over HTTP, one or all tenants of a database, `inspect` as
+a page that shows why a memory came back, `mcp` to agents."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from vestig.calls.argument import Flag, Integer, Text
+from vestig.calls.argument import Choice, Flag, Integer, Label, Text
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
 from vestig.surfaces.operation import Call, Operation
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from vestig.config import Config
     from vestig.config.service_sections import ServeSettings
 
-PORT_MAX: Final = 65_535
+_PORT_MAX: Final = 65_535
 _PACKAGES: Final = ("fastapi", "uvicorn", "prometheus_client")
 
 
-def require_packages(command: str) -> None:
+def _require_packages(command: str) -> None:
     """Check that what a server needs is installed.
 
     Raises:
@@ -34,11 +35,11 @@ def require_packages(command: str) -> None:
 
 
 def _serve(call: Call) -> Any:
-    require_packages("vestig serve")
+    _require_packages("vestig serve")
     given = dict(call.args)
     fleet, port = given.pop("fleet", False), given.get("port", 0)
-    if not 0 <= port <= PORT_MAX:
-        raise ValidationError("port", port, f"an integer from 0 to {PORT_MAX}")
+    if not 0 <= port <= _PORT_MAX:
+        raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
     settings = msgspec.structs.replace(call.config.settings.serve, **given)
     say: Callable[[str], None] = (lambda _: None) if call.say is None else call.say
     if fleet:
@@ -103,4 +104,96 @@ _SERVE: Final = Operation(
     needs_store=False,
 )
 
-OPERATIONS: Final = (_SERVE,)
+
+def _inspect(call: Call) -> Any:
+    _require_packages("vestig inspect")
+    from vestig.api.store import Vestig
+    from vestig.surfaces.cli.opening import open_session
+    from vestig.surfaces.http.access import Access
+    from vestig.surfaces.http.server import serve
+    from vestig.surfaces.http.service import OneStore
+    from vestig.surfaces.inspect.app import HOST, application, settings_of
+
+    settings = settings_of(call.config.settings.serve, call.args.get("port", 0))
+    say = call.say
+    with Vestig(open_session(call.config, read_only=True)) as store:
+        serve(
+            OneStore(store),
+            Access.of(settings),
+            settings,
+            (lambda _: None) if say is None else say,
+            application,
+        )
+    return {"host": HOST}
+
+
+_INSPECT: Final = Operation(
+    name="inspect",
+    options=(
+        Integer(
+            "Port to listen on; 0: a free one. The address is printed.",
+            "--port",
+            name="port",
+            least=0,
+            most=_PORT_MAX,
+            default_text="0",
+        ),
+    ),
+    run=_inspect,
+    document="inspected",
+    text=lambda _, __: "Stopped.",
+    needs_store=False,
+)
+
+
+def _prepare_mcp(call: Call) -> None:
+    from vestig.surfaces.mcp.run import prepare
+
+    prepare(call)
+
+
+def _run_mcp(call: Call) -> Any:
+    from vestig.surfaces.mcp.run import run
+
+    run(call)
+
+
+_MCP: Final = Operation(
+    name="mcp",
+    options=(
+        Choice(
+            "Standard streams, or streamable HTTP at /mcp.",
+            "--transport",
+            name="transport",
+            default_text="stdio",
+            words=("stdio", "http"),
+        ),
+        Text(
+            "Address on which it listens over HTTP.",
+            "--host",
+            name="host",
+            default_text="127.0.0.1",
+        ),
+        Integer(
+            "Port on which it listens over HTTP; 0: any that is free.",
+            "--port",
+            name="port",
+            default_text="8766",
+        ),
+        Label(
+            "Scope of what is remembered; reads see it and what has none. auto: the project of the"
+            " folder.",
+            "--scope",
+            name="scope",
+        ),
+    ),
+    run=_run_mcp,
+    alone=_prepare_mcp,
+    document="served",
+    text=lambda _, __: "",
+    without_store="make",
+    writes=True,
+    works_queue=True,
+)
+
+OPERATIONS: Final = (_SERVE, _INSPECT, _MCP)

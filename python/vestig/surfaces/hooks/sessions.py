@@ -1,0 +1,292 @@
+"""What hooks keep of an editor's sessions: their log, which holds ids, paths, counts and errors and
+no text of a memory or prompt; their transcripts, read into the store in a process of its own; the
+scope of their project, one name for the work in a folder, the same in every clone of it.
+
+What is recorded already is skipped by the id of its line, so that a transcript is read as often as
+it grows, and what a fork of a session copied is no second memory.
+"""
+
+from __future__ import annotations
+
+import configparser
+import fcntl
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from vestig.config.environment import state_directory
+from vestig.errors import VestigError
+from vestig.lazy_pattern import lazy_pattern
+from vestig.private_folder import make_private_folder
+from vestig.store.sqlite.files import HOOK_LOG, LEDGER_FILE
+from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.telemetry import TraceFile
+
+# The event of a transcript that was read.
+TRANSCRIPT: Final = "transcript"
+# Of the current file and of the one before: some thousands of prompts.
+_BYTES_MAX: Final = 256 * 1024
+
+
+def fault(error: Exception) -> str:
+    """An error in words of the log: the message of one that is not Vestig's may hold stored text,
+    so its place stands instead.
+
+    Example:
+        >>> fault(FileNotFoundError(2, "gone")), fault(VestigError("no store"))
+        ('FileNotFoundError', 'VestigError: no store')
+    """
+    if isinstance(error, VestigError):
+        return f"{type(error).__name__}: {error}"
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    place = "" if step is None else f" at {step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
+    return f"{type(error).__name__}{place}"
+
+
+class Journal:
+    """The log beside the ledger of a store; in the user's folder of state where there is no ledger
+    yet, for a store begins in a folder that is empty."""
+
+    def __init__(self, store: str | None) -> None:
+        folder = None if store is None else Path(store)
+        if folder is None or not (folder / LEDGER_FILE).exists():
+            folder = state_directory()
+        self.path = folder / HOOK_LOG
+
+    def add(self, event: str, **facts: Any) -> None:
+        """One line; facts that are None or empty are left out.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        entry = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event}
+        entry |= {name: value for name, value in facts.items() if value not in (None, [], "")}
+        log = TraceFile(self.path, max_bytes=_BYTES_MAX, keep=1)
+        try:
+            log.write(json.dumps(entry).encode())
+        finally:
+            log.close()
+
+    def entries(self, text: str = "") -> list[dict[str, Any]]:
+        """The lines that hold a text, oldest first; what is no line of the log is passed over."""
+        found = []
+        sign = json.dumps(text)[1:-1].encode()
+        for path in (self.path.with_name(f"{HOOK_LOG}.1"), self.path):
+            try:
+                lines = path.read_bytes().splitlines()
+            except FileNotFoundError:
+                continue
+            for line in lines:
+                if sign not in line:
+                    continue
+                try:
+                    entry = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(entry, dict) and isinstance(entry.get("event"), str):
+                    found.append(entry)
+        return found
+
+    def shown(self, session: str) -> list[str]:
+        """The ids of the memories that a session was shown since its context was last compacted:
+        what the summary in its place has lost may be shown again."""
+        ids: dict[str, None] = {}
+        for entry in self.entries(session):
+            if entry.get("session") != session:
+                continue
+            if entry["event"] == "SessionStart" and entry.get("source") == "compact":
+                ids.clear()
+            ids.update(dict.fromkeys(entry.get("shown", ())))
+        return list(ids)
+
+
+_LOCK_FILE: Final = "hooks.lock"
+
+
+def read_transcripts(asked: Mapping[str, Any]) -> None:
+    """Reads what a hook asked for, one reader at a time.
+
+    Args:
+        asked: `options` of the command line, `transcript` and `scope` of the session; `grown`: the
+            transcripts of this project that grew since they were read, in place of this one.
+    """
+    options, scope = asked["options"], asked["scope"]
+    store = options.get("store")
+    try:
+        with _turn():
+            config = configuration(options)
+            store = config.settings.store.path
+            journal = Journal(store)
+            paths = [Path(asked["transcript"])]
+            if asked["grown"]:
+                paths = grown_transcripts(journal, paths[0], scope)
+            if not paths:
+                return
+            with open_store(config) as opened:
+                for path in paths:
+                    size = path.stat().st_size
+                    report = opened.import_(path, scope=scope)
+                    # anew: the first turn may have made the store
+                    Journal(store).add(
+                        TRANSCRIPT,
+                        transcript=str(path),
+                        scope=scope,
+                        bytes=size,
+                        turns=report.imported,
+                        error="; ".join(one.message for one in report.errors[:1]),
+                    )
+    except Exception as error:  # nobody waits for this process
+        Journal(store).add(TRANSCRIPT, transcript=asked["transcript"], error=fault(error))
+
+
+def grown_transcripts(journal: Journal, current: Path, scope: str) -> list[Path]:
+    """The transcripts of a project that grew since they were read: those beside the current one,
+    and others that hooks of this project named. What is older than the log was there before
+    the hooks, and is read by `vestig install --history`.
+
+    Args:
+        current: the transcript of the session that begins.
+    """
+    entries = journal.entries()
+    if not entries:
+        return []
+    read: dict[str, int] = {}
+    known: dict[Path, None] = {current: None}
+    for entry in entries:
+        path = entry.get("transcript")
+        if not isinstance(path, str):
+            continue
+        if isinstance(entry.get("bytes"), int):
+            read[path] = entry["bytes"]
+        if entry.get("scope") == scope:
+            known[Path(path)] = None
+    if _is_of_one_project(current):
+        known.update(dict.fromkeys(sorted(current.parent.glob("*.jsonl"))))
+    return list(_unread(known, read, datetime.fromisoformat(entries[0]["time"]).timestamp()))
+
+
+def _unread(known: Iterable[Path], read: Mapping[str, int], since: float) -> Iterable[Path]:
+    for path in known:
+        try:
+            found = path.stat()
+        except OSError:
+            continue  # the editor removes old ones
+        if found.st_size != read.get(str(path), 0) and found.st_mtime >= since:
+            yield path
+
+
+def _is_of_one_project(transcript: Path) -> bool:
+    """Claude Code keeps one folder a project; Codex one a day, for all."""
+    return not transcript.name.startswith("rollout-")
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Waits until no other reader of this user runs."""
+    folder = state_directory()
+    make_private_folder(folder)
+    fd = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+_PREFIX: Final = "project:"
+# Hexadecimal digits of the path that tell folders of one name apart.
+_PATH_DIGITS: Final = 6
+_DEFAULT_REMOTE: Final = "origin"
+_REMOTE: Final = lazy_pattern(r'remote "(.+)"')
+# `scheme://[user@]host[:port]/path`, or `[user@]host:path`, where a host of one letter is a drive.
+_URL: Final = lazy_pattern(r"(?:(?!file:)[a-z][a-z0-9+.-]*://[^/]+/|(?!\w:)[^/\\\s]+:(?!//))(.+)")
+
+
+def project_scope(folder: Path) -> str:
+    """Return the scope of the project that a folder belongs to: `project:` with owner and name of
+    its git remote, else with the name of the folder and six digits of its path.
+
+    Every folder of a working tree belongs to its project, and so does every clone and work tree of
+    one remote. A remote without a host, such as a folder beside it, names no project.
+
+    Example:
+        >>> project_scope(Path("/nowhere/notes"))
+        'project:notes-37ed30'
+    """
+    root = folder.resolve()
+    for place in (root, *root.parents):
+        if (place / ".git").exists():
+            named = _of_remote(_git_config(place / ".git"))
+            if named is not None:
+                return _PREFIX + named
+            root = place
+            break
+    digits = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
+    # a name may hold bytes that are no text
+    name = root.name.encode("utf-8", "replace").decode() or "root"
+    return f"{_PREFIX}{name}-{digits[:_PATH_DIGITS]}"
+
+
+def _git_config(git: Path) -> Path:
+    """The configuration of a repository; `.git` of a work tree and of a submodule is a file that
+    names a folder, and that folder may name the one that all work trees share."""
+    found = git
+    if git.is_file():
+        found = git.parent / _line(git).removeprefix("gitdir:").strip()
+    common = found / "commondir"
+    return (found / _line(common) if common.is_file() else found) / "config"
+
+
+def _line(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace").strip()
+
+
+def _of_remote(config: Path) -> str | None:
+    """`owner/name` of `origin`, else of the only remote."""
+    read = configparser.ConfigParser(
+        strict=False, interpolation=None, allow_no_value=True, default_section=""
+    )
+    try:
+        read.read(config, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError):
+        # git itself tells of a configuration that it cannot read
+        return None
+    urls = {}
+    for section in read.sections():
+        match = _REMOTE.fullmatch(section)
+        url = read[section].get("url")
+        if match is not None and url:
+            urls[match.group(1)] = url
+    if _DEFAULT_REMOTE in urls:
+        return _owner_and_name(urls[_DEFAULT_REMOTE])
+    return _owner_and_name(*urls.values()) if len(urls) == 1 else None
+
+
+def _owner_and_name(url: str) -> str | None:
+    """The last two parts of the path of an address.
+
+    Example:
+        >>> _owner_and_name("git@github.com:acme/rocket.git")
+        'acme/rocket'
+        >>> _owner_and_name("/srv/git/rocket.git") is None
+        True
+    """
+    match = _URL.fullmatch(url.strip().strip('"'))
+    if match is None:
+        return None
+    parts = [part for part in match.group(1).split("/") if part]
+    parts[-1:] = [part.removesuffix(".git") for part in parts[-1:]]
+    return "/".join(parts[-2:]) if len(parts) > 1 and all(parts) else None
+
+
+if __name__ == "__main__":
+    read_transcripts(json.loads(sys.argv[1]))
