@@ -15,7 +15,7 @@ from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records.rows import EntityListing, Listing
-from vestig.store.records.settings import same_model
+from vestig.store.records.store_rows import same_model
 from vestig.store.upkeep.reembed import reembed
 from vestig.testing import HashingEmbedder
 

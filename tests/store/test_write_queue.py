@@ -18,8 +18,8 @@ import ledger_rows as made
 from vestig.errors import StoreLockedError
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.sqlite import write_queue
-from vestig.store.sqlite.write_queue import WriteQueue
+from vestig.store.sqlite import processes
+from vestig.store.sqlite.processes import WriteQueue
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="the system knows no locks of an open file"
@@ -186,7 +186,7 @@ def test_a_stopped_process_is_passed_over(tmp_path: Path) -> None:
     with process, open_ledger(store, lock_timeout_s=LONG_S) as ledger:
         process.send_signal(signal.SIGSTOP)
         began = time.monotonic()
-        with mock.patch.object(write_queue, "lock_holder", return_value="") as looked:
+        with mock.patch.object(processes, "lock_holder", return_value="") as looked:
             add(ledger, "one")
             assert looked.call_count == 2
             add(ledger, "two")

@@ -14,7 +14,7 @@ from typing import Final, NoReturn, ParamSpec, TypeVar
 from vestig.calls.filter import nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
-from vestig.store.sqlite import forks
+from vestig.store.sqlite import processes
 
 _DEPTH_MAX: Final = 8
 
@@ -154,8 +154,8 @@ def apart_from_forks(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with forks.inside():
-            forks.require_usable(function.__name__)
+        with processes.inside():
+            processes.require_usable(function.__name__)
             return function(*args, **kwargs)
 
     return call

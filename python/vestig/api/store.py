@@ -48,7 +48,7 @@ from vestig.ids import memory_id_text
 from vestig.results import ExportReport
 from vestig.session.opening import open_session
 from vestig.session.session import Session, cleaned, count_secrets
-from vestig.store.sqlite import forks
+from vestig.store.sqlite import processes
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
@@ -204,12 +204,12 @@ class Vestig:
         session = self._session
         if not session.closed:
             session.closed = True
-            if not forks.is_usable():
+            if not processes.is_usable():
                 return  # what is open here is the parent's
             session.end_waits()
             if self._worker is not None:
                 self._worker.close()
-            with forks.inside():
+            with processes.inside():
                 if session.tenant is not None:
                     session.tenant.end_following()
                 session.keeper.close()

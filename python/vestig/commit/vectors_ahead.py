@@ -16,7 +16,7 @@ from vestig.commit.item import Item
 from vestig.ports import Pieces
 from vestig.session.embedding import check_identity, embed_memories, embedded_text
 from vestig.session.session import Session
-from vestig.store.sqlite import forks
+from vestig.store.sqlite import processes
 from vestig.telemetry import span
 
 # Text → its vector, and codes of its word pieces.
@@ -49,7 +49,7 @@ class _Run:
                 if self._stopped:
                     return
                 part = self.wanted[start : start + _TEXTS_PER_CALL]
-                with forks.inside():
+                with processes.inside():
                     made, _ = embed_memories(self._session, part)
                 self.made.update(zip(part, made, strict=True))
         except Exception as error:  # raised again by the part that needs these vectors

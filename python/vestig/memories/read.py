@@ -32,7 +32,7 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing
-from vestig.store.sqlite.statements import damaged
+from vestig.store.sqlite.connections import damaged
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
     Edge,

@@ -12,7 +12,7 @@ from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity, Pieces, TokenStates, gives_codes, gives_tokens
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.settings import same_model
+from vestig.store.records.store_rows import same_model
 from vestig.types import Claim, Memory
 
 # Sentences whose vectors stand for a model that has no fingerprint.

@@ -34,11 +34,10 @@ from vestig.store.records.graph_rows import claims_at
 from vestig.store.records.memory_queries import embedded_rows, embedded_texts
 from vestig.store.records.projection_rows import comparable_codes, wrong_codes
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.settings import cosine
-from vestig.store.records.statistics import embedded_counts, other_keys
+from vestig.store.records.store_rows import cosine, embedded_counts, other_keys
 from vestig.store.sqlite import files
+from vestig.store.sqlite.connections import fetch, store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
-from vestig.store.sqlite.statements import fetch, store_faults
 from vestig.store.tables.graph import NODE_PREFIXES
 from vestig.store.tables.schema import ALL
 from vestig.store.tables.table import Erase

@@ -31,9 +31,9 @@ from vestig.store.records.erase_patterns import (
     unfinished,
     unproved,
 )
-from vestig.store.sqlite import forks
+from vestig.store.sqlite import processes
+from vestig.store.sqlite.connections import fetch, store_faults
 from vestig.store.sqlite.files import LEDGER_FILE, own_files
-from vestig.store.sqlite.statements import fetch, store_faults
 
 # Fragments that this process has just forgotten, by the seq that removed them.
 RunsBySeq = Mapping[int, Mapping[bytes, PlainRun]]
@@ -371,7 +371,7 @@ def _reader(path: Path) -> Iterator[Callable[[int, int], bytes]]:
 
 @contextmanager
 def _opened(ledger: Path) -> Iterator[apsw.VFSFile]:
-    with forks.inside():
+    with processes.inside():
         flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
         file = apsw.VFSFile("", str(ledger), [flags, 0])
         try:

@@ -28,8 +28,8 @@ import msgspec
 from vestig.errors import StoreDamagedError
 from vestig.private_folder import make_private_folder
 from vestig.store.sqlite import files
+from vestig.store.sqlite.connections import damaged, each, fetch
 from vestig.store.sqlite.files import WITNESS_FILE
-from vestig.store.sqlite.statements import damaged, each, fetch
 from vestig.store.tables.schema import CHAINED, TABLE_CODES
 
 DIGEST_BYTES: Final = 16

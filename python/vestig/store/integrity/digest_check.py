@@ -12,7 +12,7 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store.integrity import chain
-from vestig.store.sqlite.statements import damaged, each, fetch, select_in
+from vestig.store.sqlite.connections import damaged, each, fetch, select_in
 from vestig.store.tables.schema import ALL, INDEX, NODE_TABLES, columns_sql
 
 # Tables whose rows go to the projection.

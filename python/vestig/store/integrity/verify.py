@@ -7,7 +7,7 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store.integrity import chain
-from vestig.store.sqlite.statements import each, fetch
+from vestig.store.sqlite.connections import each, fetch
 from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.schema import (
     ALL,

@@ -22,10 +22,10 @@ from vestig.store.integrity.digest_check import CheckedMemories
 from vestig.store.ledger import migrations
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger, Upstream
-from vestig.store.records import jobs, request_rows, settings
+from vestig.store.records import jobs, store_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
-from vestig.store.sqlite import files, forks
+from vestig.store.sqlite import files, processes
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.statements import damaged, fetch, store_faults
 from vestig.store.sqlite.write_queue import WriteQueue
@@ -54,7 +54,7 @@ class _Connected:
     def __enter__(self) -> apsw.Connection:
         ledger = self._ledger
         ledger.look_again()
-        self._inside = forks.inside()
+        self._inside = processes.inside()
         self._inside.__enter__()
         try:
             self._conn, self._only = ledger._take_connection()
@@ -126,7 +126,7 @@ class Ledger:
         if isinstance(source, LedgerFiles):
             self._adopt(source)
         self._begin_process()
-        forks.watch(self)
+        processes.watch(self)
         self._uuid = self._read_uuid()
 
     def _adopt(self, source: LedgerFiles) -> None:
@@ -136,7 +136,7 @@ class Ledger:
 
     def _read_uuid(self) -> bytes:
         with self._connection() as conn, store_faults(self._where):
-            store_uuid = settings.read_setting(conn, settings.UUID)
+            store_uuid = store_rows.read_setting(conn, store_rows.UUID)
         if store_uuid is None:
             raise damaged(self._where, "no store identity")
         return store_uuid
@@ -209,7 +209,7 @@ class Ledger:
         self._check_process()
         if self._pending is None:
             return
-        with forks.inside(), self._write_lock:
+        with processes.inside(), self._write_lock:
             pending = self._pending
             if pending is None or not (make or pending.missing.is_over()):
                 return
@@ -229,7 +229,7 @@ class Ledger:
         """
         if self._closed:
             raise ConflictError(f"{self._where}: expected an open store, it was closed")
-        forks.require_usable(self._where)
+        processes.require_usable(self._where)
         if self._path is None and self._pid != os.getpid():
             raise ConflictError(
                 ":memory:: expected the process that made this store, found a child of it;"
@@ -248,7 +248,7 @@ class Ledger:
         if self._writer is not None:
             inherited.append(self._writer)
         for conn in inherited:
-            forks.close_inherited(conn)
+            processes.close_inherited(conn)
         self._begin_process()
 
     # --- reading -----------------------------------------------------------------------------
@@ -337,7 +337,7 @@ class Ledger:
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
         with self._connection() as conn, store_faults(self._where):
-            raw = settings.read_setting(conn, settings.IDENTITY)
+            raw = store_rows.read_setting(conn, store_rows.IDENTITY)
         if raw is None:
             return None
         try:
@@ -448,7 +448,7 @@ class Ledger:
                 " (asked for, or its folder cannot be written); open it again for writing"
             )
         self.check_place()
-        with forks.inside():
+        with processes.inside():
             yield from self._locked_writer(None if local else self._options.upstream)
 
     def _locked_writer(self, upstream: Upstream | None) -> Iterator[apsw.Connection]:
@@ -706,24 +706,24 @@ class Ledger:
             day: days since 1970-01-01 (UTC).
         """
         with self.writer(make=False) as conn, store_faults(self._where):
-            reserved = request_rows.reserve_calls(conn, day, count, limit)
+            reserved = store_rows.reserve_calls(conn, day, count, limit)
             self.commit(conn)
         return reserved
 
     def reserved_model_calls(self, day: int) -> int:
         """How many calls of that day were reserved."""
         with self._connection() as conn, store_faults(self._where):
-            return request_rows.reserved_calls(conn, day)
+            return store_rows.reserved_calls(conn, day)
 
     def answer_of(self, namespace: str, key: str, *, since_us: int) -> StoredAnswer | None:
         """The answer that was kept for this key at `since_us` or later."""
         with self._connection() as conn, store_faults(self._where):
-            return request_rows.answer_of(conn, namespace, key, since_us)
+            return store_rows.answer_of(conn, namespace, key, since_us)
 
     def log_requests(self, requests: Sequence[RequestRecord]) -> None:
         """Appends to the log of requests; takes no seq."""
         with self.writer(make=False, local=True) as conn, store_faults(self._where):
-            request_rows.log_requests(conn, requests)
+            store_rows.log_requests(conn, requests)
             self.commit(conn)
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
@@ -737,7 +737,7 @@ class Ledger:
         """Remembered without a seq; the next write transaction takes it into the chain."""
         raw = msgspec.msgpack.encode(identity)
         with self.writer() as conn, store_faults(self._where):
-            settings.write_setting(conn, settings.IDENTITY, raw)
+            store_rows.write_setting(conn, store_rows.IDENTITY, raw)
             self.commit(conn)
 
     @contextmanager
@@ -778,7 +778,7 @@ class Ledger:
         if self._pid != os.getpid():
             self._closed = True  # what is open here belongs to the parent
             return
-        with forks.inside(), self._write_lock:
+        with processes.inside(), self._write_lock:
             self._closed = True
             self._readers.close()
             if self._writer is not None:

@@ -14,9 +14,9 @@ import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store.integrity import chain
-from vestig.store.records import settings
+from vestig.store.records import store_rows
 from vestig.store.sqlite import files
-from vestig.store.sqlite.statements import fetch
+from vestig.store.sqlite.connections import fetch
 from vestig.store.tables.schema import CHAINED, CREATE_TABLES
 
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
@@ -49,8 +49,8 @@ def create_tables(conn: apsw.Connection, migrations: Sequence[Migration]) -> Non
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.execute(f"PRAGMA user_version = {FIRST_VERSION}")
     link = chain.Link(chain.genesis(store_uuid), 0, EARLIEST_US, [0] * len(CHAINED))
-    settings.write_setting(conn, settings.UUID, store_uuid)
-    settings.take_into_chain(conn, link, 0)
+    store_rows.write_setting(conn, store_rows.UUID, store_uuid)
+    store_rows.take_into_chain(conn, link, 0)
     link.append(conn)
     _apply(conn, FIRST_VERSION, migrations)
     conn.execute("COMMIT")

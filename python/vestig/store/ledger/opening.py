@@ -25,17 +25,18 @@ from vestig.store.ledger.absent_store import (
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.migrations import Migration
 from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger, Upstream
-from vestig.store.records import settings
+from vestig.store.records import store_rows
 from vestig.store.records.jobs import JobRules
-from vestig.store.sqlite import files, forks
+from vestig.store.sqlite import files, processes
 from vestig.store.sqlite.connections import (
+    damaged,
     has_wal,
     open_reader,
     open_writer,
     plan_reading,
     require_sqlite,
+    store_faults,
 )
-from vestig.store.sqlite.statements import damaged, store_faults
 
 
 def open_ledger(
@@ -97,8 +98,8 @@ def open_ledger(
         accept=accept,
         init=init,
     )
-    forks.require_usable(str(opening.ledger))
-    with forks.inside():
+    processes.require_usable(str(opening.ledger))
+    with processes.inside():
         return opening.open("refuse" if read_only else without_store)
 
 
@@ -220,7 +221,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
         """Checks the head of the chain, compares it with the witness, and remembers the path."""
         ledger = self.ledger
         where = str(ledger)
-        store_uuid = settings.read_setting(conn, settings.UUID)
+        store_uuid = store_rows.read_setting(conn, store_rows.UUID)
         if store_uuid is None:
             raise damaged(where, "no store identity")
         self._refuse_another(store_uuid)
@@ -276,7 +277,7 @@ def _refuse_copy(conn: apsw.Connection, folder: Path) -> None:
     Raises:
         ConflictError: names the tenant.
     """
-    found = settings.read_upstream(conn)
+    found = store_rows.read_upstream(conn)
     if found is not None:
         raise ConflictError(
             f"{folder}: expected a store, this is a copy of tenant {found.tenant} that a worker"

@@ -39,9 +39,9 @@ from vestig.store.portable.lines import (
 from vestig.store.portable.values import Oddity, oddity_of
 from vestig.store.records.graph_writes import COMPUTED, label_of
 from vestig.store.records.memory_versions import original_sql
-from vestig.store.records.settings import ORIGIN, read_setting
+from vestig.store.records.store_rows import ORIGIN, read_setting
 from vestig.store.sqlite import files
-from vestig.store.sqlite.statements import known_ids, select_in, store_faults
+from vestig.store.sqlite.connections import known_ids, select_in, store_faults
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import EdgeType

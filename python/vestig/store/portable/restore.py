@@ -35,7 +35,7 @@ from vestig.store.portable.lines import (
     node_table,
 )
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
-from vestig.store.records import graph_writes, item_rows, settings
+from vestig.store.records import graph_writes, item_rows, store_rows
 from vestig.store.records.graph_writes import touched_node
 from vestig.store.records.keyed_memories import Moment, order_versions
 from vestig.store.records.removal import (
@@ -45,10 +45,16 @@ from vestig.store.records.removal import (
     remove_entities,
     unsupported_entities,
 )
-from vestig.store.records.settings import IDENTITY, ORIGIN, read_setting, same_model, write_setting
+from vestig.store.records.store_rows import (
+    IDENTITY,
+    ORIGIN,
+    read_setting,
+    same_model,
+    write_setting,
+)
 from vestig.store.records.stored_nodes import same_memory, stored_item, stored_node
 from vestig.store.records.writes import NO_CLOCK, WriteTransaction
-from vestig.store.sqlite.statements import each, fetch, known_ids, next_row, rows_of, select_in
+from vestig.store.sqlite.connections import each, fetch, known_ids, next_row, rows_of, select_in
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
 from vestig.store.tables.table import Table
@@ -108,7 +114,7 @@ class Links:
         last = max(seq_of_file if self.keeps_seqs else first, *self._links, first)
         if last > _LINKS_FREE + _LINKS_PER_LINE * lines + first:
             raise ValidationError("seq", last, "a seq in keeping with the number of lines")
-        settings.take_into_chain(txn.connection, self.link(last), last)
+        store_rows.take_into_chain(txn.connection, self.link(last), last)
         counts, head = txn.counts, txn.head
         for seq in range(first, last + 1):
             head = self.link(seq).close(txn.connection, head, counts)

@@ -54,7 +54,7 @@ from vestig.store.records.projection_rows import AXES
 from vestig.store.records.removal import Removal, TombstoneFields, leave_out
 from vestig.store.records.rows import from_json
 from vestig.store.sqlite import files
-from vestig.store.sqlite.statements import fetch, known_ids, rows_of, store_faults
+from vestig.store.sqlite.connections import fetch, known_ids, rows_of, store_faults
 from vestig.store.tables.schema import CHAINED, CREATE_TABLES, INDEX, INSERT, NODE_TABLES, TABLES
 from vestig.store.tables.table import FLOAT_MAX, Column, Shape, Table
 from vestig.times import format_us

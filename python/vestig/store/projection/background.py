@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from vestig import _core
-from vestig.store.sqlite import forks
+from vestig.store.sqlite import processes
 
 # A scan reads every segment; more than this are merged.
 SEGMENTS_MAX: Final = 6
@@ -114,7 +114,7 @@ def _before_fork() -> None:
 
 
 atexit.register(_at_exit)
-forks.before_each(_before_fork)
+processes.before_each(_before_fork)
 
 
 # A store without a read for this long is idle. Both times together are less than the 2 s within
@@ -172,14 +172,14 @@ class _IdleRefresh:
 
     def _work(self, ends: threading.Event) -> None:
         while not ends.wait(_INTERVAL_S):
-            with forks.inside(), self._changing:
+            with processes.inside(), self._changing:
                 stores = list(self._stores)
                 if not stores:
                     # Every store was collected without being closed.
                     self._thread = None
                     return
             for store in stores:
-                with forks.inside(), self._working:
+                with processes.inside(), self._working:
                     if store in self._stores and not ends.is_set():
                         store.refresh_if_idle()
             del stores, store

@@ -20,7 +20,7 @@ from vestig.errors import VestigError
 from vestig.ids import id_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files
-from vestig.store.sqlite.statements import each, fetch
+from vestig.store.sqlite.connections import each, fetch
 
 FILE: Final = "candidates"
 _MAGIC: Final = b"VSTGCND1"

@@ -25,7 +25,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import background
 from vestig.store.projection.background import SEGMENTS_MAX, Merger, error_text
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite import files, forks
+from vestig.store.sqlite import files, processes
 from vestig.telemetry import span
 from vestig.types import Degradation
 
@@ -123,7 +123,7 @@ class ProjectionKeeper:
 
     def run(self, read: Callable[[LedgerView, _core.Projection], T]) -> T:
         """`read(view, projection)` with both at one seq. `read` may be called more than once."""
-        with forks.inside():
+        with processes.inside():
             return self._run(read)
 
     def _run(self, read: Callable[[LedgerView, _core.Projection], T]) -> T:

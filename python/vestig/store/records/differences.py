@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from vestig.ids import id_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import from_json
-from vestig.store.sqlite.statements import fetch, store_faults
+from vestig.store.sqlite.connections import fetch, store_faults
 
 
 class Span(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from vestig.ids import id_bytes
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import MEMORY_SELECT, memory_of, source_of
-from vestig.store.sqlite.statements import each, fetch, store_faults
+from vestig.store.sqlite.connections import each, fetch, store_faults
 from vestig.store.tables.graph import EDGE_CODES
 from vestig.types import Memory, Source
 

@@ -26,7 +26,7 @@ from vestig.language.names import title_key
 from vestig.ports import CODE_BYTES, SPECIAL_PIECE
 from vestig.store.records.projection_rows import sections_of, segment_numbers
 from vestig.store.records.rows import from_json, to_json
-from vestig.store.sqlite.statements import each, fetch
+from vestig.store.sqlite.connections import each, fetch
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import ALL, TABLES
 from vestig.store.tables.table import Erase

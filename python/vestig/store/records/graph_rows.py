@@ -17,7 +17,7 @@ from vestig.ids import id_bytes, id_text
 from vestig.language.text_forms import single_spaced
 from vestig.store.integrity import chain
 from vestig.store.records.rows import EntityListing, from_json, to_json
-from vestig.store.sqlite.statements import (
+from vestig.store.sqlite.connections import (
     each,
     fetch,
     known_ids,

@@ -31,7 +31,7 @@ from vestig.store.records.graph_rows import (
     merged_aliases,
 )
 from vestig.store.records.rows import to_json
-from vestig.store.sqlite.statements import fetch, next_row, select_in
+from vestig.store.sqlite.connections import fetch, next_row, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, NODE_TABLES, columns_sql

@@ -12,7 +12,7 @@ from vestig.changes import NewItem
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.integrity import chain
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite.statements import damaged, each, fetch, next_row, select_in, store_faults
+from vestig.store.sqlite.connections import damaged, each, fetch, next_row, select_in, store_faults
 from vestig.store.tables.schema import INDEX, INSERT, TABLES, columns_sql
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from vestig.errors import NotFoundError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.records.memory_versions import write_processing
 from vestig.store.records.rows import Job, JobResult
-from vestig.store.sqlite.statements import each, fetch, known_ids, rows_of, select_in, store_faults
+from vestig.store.sqlite.connections import each, fetch, known_ids, rows_of, select_in, store_faults
 from vestig.store.tables.graph import EDGE_CODES
 from vestig.store.tables.schema import NODE_TABLES
 

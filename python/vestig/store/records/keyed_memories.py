@@ -15,7 +15,7 @@ from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.integrity import chain
 from vestig.store.records import memory_versions
 from vestig.store.records.rows import MEMORY_SELECT, from_json, memory_of, to_json
-from vestig.store.sqlite.statements import each, fetch, next_row, select_in, store_faults
+from vestig.store.sqlite.connections import each, fetch, next_row, select_in, store_faults
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.times import format_us
 from vestig.types import EventType, Memory, Status

@@ -19,7 +19,7 @@ from vestig.store.records.rows import (
     Mentioned,
     to_json,
 )
-from vestig.store.sqlite.statements import each, fetch, known_ids, select_in, store_faults
+from vestig.store.sqlite.connections import each, fetch, known_ids, select_in, store_faults
 from vestig.store.tables.graph import EDGE_CODES
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.types import RetentionPolicy, Status

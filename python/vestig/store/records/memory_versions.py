@@ -14,7 +14,7 @@ from vestig.changes import MemoryPatch, NewOriginalText
 from vestig.store.integrity import chain
 from vestig.store.records.graph_rows import NodeRows
 from vestig.store.records.rows import UniquenessCollision, to_json
-from vestig.store.sqlite.statements import fetch
+from vestig.store.sqlite.connections import fetch
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 
 _AT: Final = INDEX["memories"]

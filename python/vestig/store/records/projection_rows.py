@@ -22,7 +22,7 @@ from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import DigestCheck
 from vestig.store.records.graph_rows import aliases_of
 from vestig.store.records.rows import STORING_EVENTS, from_json, origin_of
-from vestig.store.sqlite.statements import damaged, each, fetch, select_in
+from vestig.store.sqlite.connections import damaged, each, fetch, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, ENTITY_NODE
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import ALL, INDEX, NODE_TABLES, TABLE_CODES, columns_sql

@@ -13,7 +13,7 @@ from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
-from vestig.store.records import graph_rows, memory_queries, statistics
+from vestig.store.records import graph_rows, memory_queries, store_rows
 from vestig.store.records.graph_rows import (
     ENTITY_SELECT,
     edge_of,
@@ -41,7 +41,7 @@ from vestig.store.records.rows import (
     source_of,
     to_json,
 )
-from vestig.store.sqlite.statements import (
+from vestig.store.sqlite.connections import (
     damaged,
     each,
     fetch,
@@ -766,7 +766,7 @@ class LedgerView:
         """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of
         the store."""
         with store_faults(self._where):
-            return statistics.stats(self._conn, namespace, self._seq)
+            return store_rows.stats(self._conn, namespace, self._seq)
 
     def _select(self, tail: str, values: tuple[Any, ...]) -> list[Memory]:
         with store_faults(self._where):

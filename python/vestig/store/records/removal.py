@@ -24,7 +24,7 @@ from vestig.store.records.graph_writes import (
     touched_node,
 )
 from vestig.store.records.rows import from_json, to_json
-from vestig.store.sqlite.statements import each, fetch, has_table, known_ids, select_in
+from vestig.store.sqlite.connections import each, fetch, has_table, known_ids, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import (
     ALL,

@@ -9,7 +9,7 @@ import apsw
 
 from vestig.errors import ConflictError
 from vestig.ids import id_text
-from vestig.store.sqlite.statements import fetch
+from vestig.store.sqlite.connections import fetch
 from vestig.store.tables.schema import INDEX, TABLES, columns_sql
 
 _M: Final = INDEX["memories"]

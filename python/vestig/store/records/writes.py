@@ -22,22 +22,15 @@ from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
-from vestig.store.records import (
-    graph_writes,
-    item_rows,
-    memory_versions,
-    removal,
-    request_rows,
-    settings,
-)
+from vestig.store.records import graph_writes, item_rows, memory_versions, removal, store_rows
 from vestig.store.records.graph_rows import ClaimWriter, NodeRows, named_nodes
 from vestig.store.records.graph_writes import GraphWriter
 from vestig.store.records.memory_versions import write_originals
 from vestig.store.records.projection_rows import AXES, NewRows, new_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import StoredAnswer, from_json, memory_row, to_json
-from vestig.store.sqlite import statements
-from vestig.store.sqlite.statements import fetch, store_faults
+from vestig.store.sqlite import connections
+from vestig.store.sqlite.connections import fetch, store_faults
 from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, columns_sql
 
 # A time before all others: the transaction keeps the last one that the ledger recorded.
@@ -159,15 +152,15 @@ class WriteTransaction(LedgerView):
         """
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
-            keys = statements.node_keys(ids, "mem_")
-            rows = statements.rows_of(self._conn, "memories", namespace, keys)
+            keys = connections.node_keys(ids, "mem_")
+            rows = connections.rows_of(self._conn, "memories", namespace, keys)
             for id in ids:
                 if id not in rows:
                     raise NotFoundError("Memory", id)
             link = self.new_link()
             fields = self._tombstone_fields(namespace, actor)
-            sources = statements.rows_of(
-                self._conn, "sources", namespace, statements.node_keys(documents, "source_")
+            sources = connections.rows_of(
+                self._conn, "sources", namespace, connections.node_keys(documents, "source_")
             )
             removed = removal.remove(
                 self._conn,
@@ -221,7 +214,7 @@ class WriteTransaction(LedgerView):
                 error undoes all of it.
         """
         with store_faults(self._where):
-            request_rows.keep_answer(self._conn, namespace, answer, since_us)
+            store_rows.keep_answer(self._conn, namespace, answer, since_us)
         self.keeps_answer = True
 
     def _tombstone_fields(self, namespace: str, actor: str | None) -> removal.TombstoneFields:
@@ -244,7 +237,7 @@ class WriteTransaction(LedgerView):
 
     def close_link(self, link: chain.Link) -> None:
         """Appends the link to the chain; nothing is written after it."""
-        settings.take_into_chain(self._conn, link, self._new_seq)
+        store_rows.take_into_chain(self._conn, link, self._new_seq)
         self.applied = self._new_seq, link.append(self._conn)
 
     # --- ids ---------------------------------------------------------------------------------
@@ -271,7 +264,7 @@ class WriteTransaction(LedgerView):
         self._nodes.load(wanted)
 
     def _next_row(self, table: str) -> int:
-        return statements.next_row(self._conn, table)
+        return connections.next_row(self._conn, table)
 
     # --- tables ------------------------------------------------------------------------------
 

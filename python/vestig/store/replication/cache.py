@@ -20,14 +20,13 @@ from vestig.private_folder import make_private_folder
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records import settings
+from vestig.store.records import store_rows
 from vestig.store.replication.copy import Copy, PositionPoller, apply_changes
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.rows import ID_BYTES, Place
 from vestig.store.replication.snapshot import FolderLock, scratch_folder, unpack
 from vestig.store.sqlite import files
-from vestig.store.sqlite.connections import changing_file
-from vestig.store.sqlite.statements import damaged
+from vestig.store.sqlite.connections import changing_file, damaged
 
 _SERVER_BYTES: Final = 8
 # The files of all copies are measured after one was built, and at most so often when one is closed.
@@ -179,7 +178,7 @@ class CacheFolders:
                 raise damaged(str(path), "a snapshot that says of no tenant")
             address = str(self._database.address)
             marked = msgspec.structs.replace(row, address=address, tenant=tenant, cache=cache)
-            settings.write_upstream(conn, marked)
+            store_rows.write_upstream(conn, marked)
 
     def discard(self, tenant: str) -> None:
         """Removes the copy of a tenant that is here no more."""
@@ -230,7 +229,7 @@ def _read_cache(ledger: Path) -> bytes | None:
     except apsw.Error:
         return None
     try:
-        row = settings.read_upstream(conn)
+        row = store_rows.read_upstream(conn)
         return None if row is None else row.cache
     except apsw.Error:
         return None
@@ -241,7 +240,7 @@ def _read_cache(ledger: Path) -> bytes | None:
 def cache_of(ledger: Ledger) -> bytes:
     """The id of a copy."""
     with ledger.read() as view:
-        row = settings.read_upstream(view.connection)
+        row = store_rows.read_upstream(view.connection)
         assert row is not None, "a copy of a tenant says so"
         return row.cache
 
@@ -254,5 +253,5 @@ def detach(path: Path, database: Database, tenant: str) -> Place:
     """
     with changing_file(path) as conn:
         place = apply_changes(conn, database, tenant)
-        settings.write_upstream(conn, None)
+        store_rows.write_upstream(conn, None)
     return place

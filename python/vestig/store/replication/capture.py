@@ -12,9 +12,9 @@ from typing import Final
 
 import apsw
 
-from vestig.store.records import settings
+from vestig.store.records import store_rows
 from vestig.store.replication.rows import Place
-from vestig.store.sqlite.statements import damaged, fetch
+from vestig.store.sqlite.connections import damaged, fetch
 from vestig.store.tables.schema import TABLES
 from vestig.store.tables.store import UPSTREAM
 
@@ -25,7 +25,7 @@ SHARED: Final = tuple(name for name in TABLES if name not in _LOCAL)
 
 def read_place(conn: apsw.Connection) -> Place:
     """How far the ledger of this connection has come."""
-    row = settings.read_upstream(conn)
+    row = store_rows.read_upstream(conn)
     assert row is not None, "a copy of a tenant has its place"
     return Place(position=row.position, last_id=row.last_id)
 

@@ -23,7 +23,7 @@ from vestig.errors import (
 )
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records import settings
+from vestig.store.records import store_rows
 from vestig.store.replication.capture import (
     apply_patch,
     begin_capture,
@@ -68,7 +68,7 @@ def apply_changes(conn: apsw.Connection, database: Database, tenant: str) -> Pla
         apply_patch(conn, change.patch, change.head, f"tenant {tenant}")
         place = Place(position=change.position, last_id=change.id)
     if place != before:
-        settings.move_upstream(conn, place.position, place.last_id)
+        store_rows.move_upstream(conn, place.position, place.last_id)
     return place
 
 
@@ -303,12 +303,12 @@ class Copy:
             LookupError: it is of another history.
             StoreDamagedError: a change does not fit, or was altered.
         """
-        before, erasures = read_place(conn), settings.unproved_count(conn)
+        before, erasures = read_place(conn), store_rows.unproved_count(conn)
         try:
             self._known = apply_changes(conn, self._database, self.tenant)
         except SnapshotIsNewerError:
             self._known = self._take_snapshot(conn)
-        if settings.unproved_count(conn) > erasures:
+        if store_rows.unproved_count(conn) > erasures:
             self._forgotten = True
         return self._known != before
 
@@ -324,7 +324,7 @@ class Copy:
             newer = scratch / self._ledger.path.name
             patch, head, place = difference(self._ledger.path, newer)
         apply_patch(conn, patch, head, f"tenant {self.tenant}")
-        settings.move_upstream(conn, place.position, place.last_id)
+        store_rows.move_upstream(conn, place.position, place.last_id)
         # Its files may hold what was forgotten, and the snapshot has no marks to search for.
         self.rebuild_reason = "older than the snapshot"
         return place
@@ -429,7 +429,7 @@ class Copy:
         sent = time.monotonic()
         self._append(write, change)
         place = Place(position=change.position, last_id=change.id)
-        settings.move_upstream(conn, place.position, place.last_id)
+        store_rows.move_upstream(conn, place.position, place.last_id)
         self._known = place
         committed = msgspec.structs.replace(
             write.row, position=place.position, last_id=place.last_id

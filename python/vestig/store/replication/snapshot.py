@@ -21,8 +21,8 @@ import msgspec
 from vestig.errors import StoreDamagedError
 from vestig.private_folder import make_private_folder
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records import settings
-from vestig.store.records.settings import same_history
+from vestig.store.records import store_rows
+from vestig.store.records.store_rows import same_history
 from vestig.store.replication.capture import SHARED, head_of
 from vestig.store.replication.rows import ID_BYTES, PART_BYTES, Place
 from vestig.store.sqlite import files
@@ -95,8 +95,8 @@ def prepare(path: Path, place: Place | None = None) -> Place:
     """Makes a copy of a ledger one that a tenant has: with the tables that are otherwise made when
     they are needed, for a change carries no new table; how far it has come."""
     with changing_file(path, compact=True) as conn:
-        found = settings.read_upstream(conn)
-        nobody = settings.UpstreamRow(
+        found = store_rows.read_upstream(conn)
+        nobody = store_rows.UpstreamRow(
             address="", tenant="", position=0, last_id=bytes(ID_BYTES), cache=bytes(ID_BYTES)
         )
         if found is not None:
@@ -200,7 +200,7 @@ def difference(ledger: Path, newer: Path) -> tuple[bytes, bytes, Place]:
             session.diff("mine", table)
         patch = session.patchset()
         session.close()
-        row = settings.read_upstream(conn)
+        row = store_rows.read_upstream(conn)
         assert row is not None, "a snapshot has its place"
         return patch, head_of(conn), Place(position=row.position, last_id=row.last_id)
     finally:

@@ -27,9 +27,9 @@ from vestig.store.records.graph_rows import claims_at
 from vestig.store.records.memory_versions import put_rows
 from vestig.store.records.projection_rows import AXES, drop_codes
 from vestig.store.records.rows import check_text
-from vestig.store.records.settings import IDENTITY
+from vestig.store.records.store_rows import IDENTITY
 from vestig.store.records.writes import NO_CLOCK
-from vestig.store.sqlite.statements import damaged, fetch, has_table, select_in, store_faults
+from vestig.store.sqlite.connections import damaged, fetch, has_table, select_in, store_faults
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.store.tables.store import IDENTITY_KEY, NEW_VECTORS

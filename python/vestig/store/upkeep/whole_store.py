@@ -19,11 +19,10 @@ from vestig.store.integrity.verify import verify
 from vestig.store.ledger.absent_store import drop_record, find_absent, find_record
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records import settings
-from vestig.store.sqlite import files, forks
-from vestig.store.sqlite.connections import changing_file, open_reader, open_writer
+from vestig.store.records import store_rows
+from vestig.store.sqlite import files, processes
+from vestig.store.sqlite.connections import changing_file, damaged, fetch, open_reader, open_writer
 from vestig.store.sqlite.files import LEDGER_FILE
-from vestig.store.sqlite.statements import damaged, fetch
 
 _MANIFEST = "manifest"
 _PROJECTION = "projection"
@@ -65,7 +64,7 @@ def backup(
         ledger.copy_to(fresh / LEDGER_FILE)
         if ledger.upstream is not None and not keeps_upstream:
             with changing_file(fresh / LEDGER_FILE) as conn:
-                settings.write_upstream(conn, None)
+                store_rows.write_upstream(conn, None)
         _check(fresh / LEDGER_FILE, ledger)
         seq = _write_witness(fresh)
         copied = sum(1 for path in fresh.rglob("*") if path.is_file())
@@ -206,7 +205,7 @@ def destroy(found: StoreFiles, state_dir: Path | None, *, lock_timeout_s: float)
             in the first case.
     """
     folder = found.folder
-    with forks.inside(), _locked(folder / files.LEDGER_FILE, lock_timeout_s):
+    with processes.inside(), _locked(folder / files.LEDGER_FILE, lock_timeout_s):
         try:
             last = []
             for path in list(_all_files(folder)):
