@@ -1,6 +1,5 @@
-"""What the owner of a store needs: counts, metrics and health of an open one, its projection made
-anew, a copy of it; and work with the paths of stores, a list of all, lost ones forgotten, one
-removed."""
+"""The work of a store's owner: counts, metrics and health of an open one, its projection made anew,
+a copy of it; and work with the paths of stores, a list of all, lost ones forgotten, one removed."""
 
 from __future__ import annotations
 

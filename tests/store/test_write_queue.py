@@ -131,7 +131,7 @@ WAITING = """
 import os, sys
 from pathlib import Path
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.sqlite import forks
+from vestig.store.sqlite import processes
 ledger = open_ledger(Path(sys.argv[1]), lock_timeout_s=60)
 with ledger.write(0):
     pass
@@ -148,7 +148,7 @@ def child():
 if sys.argv[2] == "fork":
     child()
 elif sys.argv[2] == "fork inside":
-    with forks.inside():
+    with processes.inside():
         child()
 print("waits", flush=True)
 sys.stdin.readline()

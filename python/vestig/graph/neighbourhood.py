@@ -11,12 +11,15 @@ from vestig.calls.graph import ExpandBothRequest, ExpandRequest, NeighbourhoodRe
 from vestig.filters import Moments, filter_parts, moments
 from vestig.ids import is_full_id, memory_id_text
 from vestig.results import SequenceResult
-from vestig.session import nodes
-from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
-from vestig.session.filter_ids import resolved
-from vestig.session.nodes import node_labels
-from vestig.session.session import Session
-from vestig.session.transaction import ahead_notice
+from vestig.session import references
+from vestig.session.references import (
+    ids_with_name,
+    is_entity_id,
+    node_labels,
+    only_entity,
+    resolved,
+)
+from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.scan_objects import DEGREE_MAX, NodeScan
 from vestig.store.records import graph_rows
 from vestig.store.records.reads import LedgerView
@@ -43,10 +46,10 @@ def node_id(
     """
     memory = memory_id_text(text)
     if memory is not None and (found := view.ids_with_prefix(namespace, memory)):
-        return nodes.unambiguous_id(found, field, text)
+        return references.unambiguous_id(found, field, text)
     if is_entity_id(text):
-        full = nodes.entity_with_prefix(view, namespace, text, field)
-        one = None if full is None else nodes.following_merges(view, namespace, [full])[full]
+        full = references.entity_with_prefix(view, namespace, text, field)
+        one = None if full is None else references.following_merges(view, namespace, [full])[full]
     else:
         ids = ids_with_name(view, core, namespace, text, known_at_us)
         one = only_entity(view, namespace, ids, field, text)
@@ -243,7 +246,7 @@ def _known(view: LedgerView, space: str, ids: Sequence[str], expired: bool) -> l
     for id in ids:
         if is_full_id(id, "mem"):
             full.append(id)
-        elif found := nodes.unambiguous_id(view.ids_with_prefix(space, id), "ids", id):
+        elif found := references.unambiguous_id(view.ids_with_prefix(space, id), "ids", id):
             full.append(found)
     return [*_visible(view, space, list(dict.fromkeys(full)), expired)]
 

@@ -57,9 +57,8 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import Cut, Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
-from vestig.session.filter_ids import resolved
-from vestig.session.secrets import cleaned_query
-from vestig.session.session import Session
+from vestig.session.references import resolved
+from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.records.reads import LedgerView

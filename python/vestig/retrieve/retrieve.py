@@ -42,10 +42,8 @@ from vestig.retrieve.values import (
     message_text,
     request_of,
 )
-from vestig.session.filter_ids import unknown_entities
-from vestig.session.secrets import cleaned_query
-from vestig.session.session import Session
-from vestig.session.transaction import ahead_notice
+from vestig.session.references import unknown_entities
+from vestig.session.session import Session, ahead_notice, cleaned_query
 from vestig.telemetry import INFO, log_event, span
 from vestig.types import Degradation, Memory
 

@@ -1,6 +1,6 @@
-"""What names, ids and filters refer to in an open store: nodes of the graph by id or prefix,
-entities by what a caller or a text calls them, and the filters that only the ledger or the names
-can resolve, as ids."""
+"""References of names, ids and filters to what an open store holds: nodes of the graph by id or
+prefix, entities by what a caller or a text calls them, and the filters that only the ledger or the
+names can resolve, as ids."""
 
 from __future__ import annotations
 

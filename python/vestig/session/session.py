@@ -48,8 +48,8 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files
 from vestig.telemetry import Traced, TraceFile, current_trace, span
-from vestig.times import DAY_US, format_us, to_us
-from vestig.types import Memory
+from vestig.times import DAY_US, duration_text, format_us, to_us
+from vestig.types import Degradation, Memory
 
 if TYPE_CHECKING:
     from vestig.session.model_calls import ModelCalls

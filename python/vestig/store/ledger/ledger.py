@@ -26,9 +26,16 @@ from vestig.store.records import jobs, store_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
 from vestig.store.sqlite import files, processes
-from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
-from vestig.store.sqlite.statements import damaged, fetch, store_faults
-from vestig.store.sqlite.write_queue import WriteQueue
+from vestig.store.sqlite.connections import (
+    Busy,
+    Connections,
+    ReadPlan,
+    damaged,
+    fetch,
+    open_writer,
+    store_faults,
+)
+from vestig.store.sqlite.processes import WriteQueue
 from vestig.telemetry import span
 
 # what writes, and what checks every row, is imported when it is used: a reader needs neither

@@ -1,5 +1,5 @@
-"""The operations that serve a store: `serve` over HTTP, one or all tenants of a database, `inspect` as
-a page that shows why a memory came back, `mcp` to agents."""
+"""The operations that serve a store: `serve` over HTTP, one or all tenants of a database, `inspect`
+as a page that shows why a memory came back, `mcp` to agents."""
 
 from __future__ import annotations
 
