@@ -25,17 +25,8 @@ from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedge
 from vestig.store.records import jobs, store_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
-from vestig.store.sqlite import files, processes
-from vestig.store.sqlite.connections import (
-    Busy,
-    Connections,
-    ReadPlan,
-    damaged,
-    fetch,
-    open_writer,
-    store_faults,
-)
-from vestig.store.sqlite.processes import WriteQueue
+from vestig.store.sqlite import connections, files, processes
+from vestig.store.sqlite.connections import damaged, fetch, store_faults
 from vestig.telemetry import span
 
 # what writes, and what checks every row, is imported when it is used: a reader needs neither
@@ -120,7 +111,7 @@ class Ledger:
     ) -> None:
         self._path = path
         self._pending = source if isinstance(source, PendingLedger) else None
-        self._plan: ReadPlan | None = None
+        self._plan: connections.ReadPlan | None = None
         self._witness: WitnessFiles | None = None
         self._place: files.Place | None = None
         self._gone = False
@@ -155,15 +146,17 @@ class Ledger:
         self._checked = CheckedMemories()
         self._write_lock = threading.RLock()
         self._write_depth = 0
-        self._busy = Busy()
-        self._queue = WriteQueue(Path(self._folder))
-        self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
+        self._busy = connections.Busy()
+        self._queue = processes.WriteQueue(Path(self._folder))
+        self._readers = connections.Connections(
+            self._plan, self._options.lock_timeout_s, self._place
+        )
         self._writer: apsw.Connection | None = None
         self._log: int | None = None
         # of the transaction that is open, where it goes to a database first
         self._writing: Upstream | None = None
         if self._in_memory:
-            self._writer = open_writer(None, self._options.durability)
+            self._writer = connections.open_writer(None, self._options.durability)
             migrations.create_tables(self._writer, migrations.MIGRATIONS)
 
     @property
@@ -221,7 +214,9 @@ class Ledger:
             if pending is None or not (make or pending.missing.is_over()):
                 return
             self._adopt(pending.open_files(make))
-            self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
+            self._readers = connections.Connections(
+                self._plan, self._options.lock_timeout_s, self._place
+            )
             # Not closed: a view of the empty store may be open in this thread.
             self._writer = None
             self._pending = None
@@ -549,7 +544,7 @@ class Ledger:
             return self._first_begin()
 
     def _first_begin(self) -> apsw.Connection:
-        self._writer = conn = open_writer(self._path, self._options.durability)
+        self._writer = conn = connections.open_writer(self._path, self._options.durability)
         try:
             conn.set_busy_handler(self._busy)
             conn.execute("BEGIN IMMEDIATE")
