@@ -51,8 +51,7 @@ from vestig.errors import (
 from vestig.ports import BatchAnswer, ModelRequest
 from vestig.results import EnrichReport
 from vestig.session.model_calls import ParsedAnswer
-from vestig.session.session import Session
-from vestig.session.transaction import catch_up
+from vestig.session.session import Session, catch_up
 from vestig.store.records.jobs import JobRules
 from vestig.store.records.jobs import due as due_jobs
 from vestig.store.records.rows import Job

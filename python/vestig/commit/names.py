@@ -37,8 +37,7 @@ from vestig.language.names import (
 from vestig.language.ontology import UNTYPED, Ontology
 from vestig.language.text_forms import TextCache
 from vestig.language.words import lower_words, terms
-from vestig.session.entity_names import entity_id, known_words, types_of_rules
-from vestig.session.nodes import entity
+from vestig.session.references import entity, entity_id, known_words, types_of_rules
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision

@@ -52,11 +52,8 @@ from vestig.session.embedding import (
     embed_memories,
     remember_identity,
 )
-from vestig.session.entity_names import types_of
-from vestig.session.secrets import cleaned
-from vestig.session.secrets import count as count_secrets
-from vestig.session.session import Session
-from vestig.session.transaction import clock_notice, keep_answer
+from vestig.session.references import types_of
+from vestig.session.session import Session, cleaned, clock_notice, count_secrets, keep_answer
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
 from vestig.telemetry import WARNING, caused_by_interrupt, log_event, span

@@ -26,8 +26,7 @@ from vestig.store.replication.postgres import Database
 from vestig.store.replication.rows import Place, TenantRow
 from vestig.store.replication.snapshot import continues, unpack
 from vestig.store.sqlite import files
-from vestig.store.sqlite.connections import changing_file
-from vestig.store.sqlite.statements import fetch
+from vestig.store.sqlite.connections import changing_file, fetch
 
 _TABLES: Final = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 
