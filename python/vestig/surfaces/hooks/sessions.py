@@ -1,6 +1,7 @@
-"""What hooks keep of an editor's sessions: their log, which holds ids, paths, counts and errors and
-no text of a memory or prompt; their transcripts, read into the store in a process of its own; the
-scope of their project, one name for the work in a folder, the same in every clone of it.
+"""The records that hooks keep of an editor's sessions: their log, which holds ids, paths, counts
+and errors and no text of a memory or prompt; their transcripts, read into the store in a process of
+its own; the scope of their project, one name for the work in a folder, the same in every clone of
+it.
 
 What is recorded already is skipped by the id of its line, so that a transcript is read as often as
 it grows, and what a fork of a session copied is no second memory.
