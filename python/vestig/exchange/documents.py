@@ -36,10 +36,8 @@ from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.ids import new_id
 from vestig.memories.forget import RunJobs, forget
 from vestig.results import AddedDocument, Document, DocumentList, ForgetReport
-from vestig.session.nodes import unambiguous_id
-from vestig.session.secrets import cleaned
-from vestig.session.secrets import count as count_secrets
-from vestig.session.session import Session
+from vestig.session.references import unambiguous_id
+from vestig.session.session import Session, cleaned, count_secrets
 from vestig.store.records import documents
 from vestig.store.records.documents import DocumentName
 from vestig.store.records.reads import LedgerView

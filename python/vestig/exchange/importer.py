@@ -39,8 +39,7 @@ from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
 from vestig.results import ImportReport
 from vestig.session.embedding import embed_memories, probed_identity, remember_identity
-from vestig.session.session import Session
-from vestig.session.transaction import catch_up
+from vestig.session.session import Session, catch_up
 from vestig.store.portable.restore import restore
 from vestig.telemetry import span
 from vestig.types import Degradation, EdgeType, ItemError

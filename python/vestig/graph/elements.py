@@ -27,10 +27,9 @@ from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, memory_id_text, new_id
 from vestig.language.text_forms import evidence_text
 from vestig.results import SequenceResult
-from vestig.session import nodes
-from vestig.session.entity_names import entity_id, types_of
-from vestig.session.session import Session
-from vestig.session.transaction import RollBack, catch_up, clock_notice
+from vestig.session import references
+from vestig.session.references import entity_id, types_of
+from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import EntityListing
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory, _Value
@@ -45,7 +44,7 @@ _MAKERS: Final = {
 _ENDS: Final = ("from_id", "to_id")
 
 
-class ListedEntity(nodes.Described, frozen=True, kw_only=True):
+class ListedEntity(references.Described, frozen=True, kw_only=True):
     """One entity of a page and how many memories mention it."""
 
     entity: Entity
@@ -62,7 +61,7 @@ class EntityPage(SequenceResult[ListedEntity], frozen=True, kw_only=True):
     seq: int
 
 
-class EntityDetail(nodes.Described, frozen=True, kw_only=True):
+class EntityDetail(references.Described, frozen=True, kw_only=True):
     """One entity with the memories that mention it, newest first.
 
     `asked` is the id that was asked for when that entity was merged into this one. `memories`
@@ -84,7 +83,7 @@ class EntityDetail(nodes.Described, frozen=True, kw_only=True):
         return fields
 
 
-class EntityChange(nodes.Described, frozen=True, kw_only=True):
+class EntityChange(references.Described, frozen=True, kw_only=True):
     """Outcome of `merge_entities` or `expire_entity`. `entity` is what is left: the other one of a
     merge, else the expired one."""
 
@@ -148,7 +147,9 @@ def _detail(
     session: Session, space: str, text: str, *, with_memories: bool, expired: bool
 ) -> EntityDetail:
     with session.ledger.read() as view:
-        entity = _expired_too(view, space, text) if expired else nodes.entity(view, space, text)
+        entity = (
+            _expired_too(view, space, text) if expired else references.entity(view, space, text)
+        )
         ids = view.mentioning(space, [entity.id]).get(entity.id, [])
         return EntityDetail(
             entity=entity,
@@ -162,7 +163,7 @@ def _detail(
 
 def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
     """The entity itself, even when it is expired or merged."""
-    full = nodes.entity_with_prefix(view, space, text, "id")
+    full = references.entity_with_prefix(view, space, text, "id")
     if full is None:
         raise NotFoundError("Entity", text)
     return view.entities(space, [full])[0]
@@ -175,7 +176,7 @@ def merge_entities(session: Session, asked: MergeEntitiesRequest) -> EntityChang
         degraded: list[Degradation] = []
         a, b = (entity_id(session, space, getattr(asked, name), name) for name in ("a", "b"))
         with session.ledger.write(session.now_us(), make=False) as txn:
-            old, new = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
+            old, new = references.entity(txn, space, a, "a"), references.entity(txn, space, b, "b")
             parts = merge_changes(old, new, txn.edges(space, old.id), txn.edges(space, new.id))
             seq = txn.apply(parts.changes)
             degraded.extend(clock_notice(txn.clock_behind_us))
@@ -198,7 +199,7 @@ def expire_entity(session: Session, asked: ExpireEntityRequest) -> EntityChange:
         degraded: list[Degradation] = []
         text = entity_id(session, space, asked.id)
         with session.ledger.write(session.now_us(), make=False) as txn:
-            entity = nodes.entity(txn, space, text)
+            entity = references.entity(txn, space, text)
             changes: ChangeSet = expire_changes(entity, txn.edges(space, entity.id))
             seq = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_behind_us))
@@ -270,7 +271,7 @@ def _to_purge(view: LedgerView, space: str, ids: Sequence[str] | None) -> list[s
     return list(dict.fromkeys(_expired_too(view, space, id).id for id in ids))
 
 
-class EdgeChange(nodes.Described, frozen=True, kw_only=True):
+class EdgeChange(references.Described, frozen=True, kw_only=True):
     """Outcome of `link` or `unlink`; `changed` is false where it was already so."""
 
     edge: Edge
@@ -280,7 +281,7 @@ class EdgeChange(nodes.Described, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
-class EdgeDetail(nodes.Described, frozen=True, kw_only=True):
+class EdgeDetail(references.Described, frozen=True, kw_only=True):
     """One edge and what its ends are called."""
 
     edge: Edge
@@ -394,7 +395,7 @@ def _end(
     session: Session, view: LedgerView, space: str, kind: EdgeType, id: str, field: str
 ) -> Memory | Entity:
     if _LINKABLE[kind] == "ent":
-        return nodes.entity(view, space, id, field)
+        return references.entity(view, space, id, field)
     return session.memory(view, space, id, field)
 
 
@@ -462,7 +463,7 @@ def _of_node(
 ) -> list[Edge]:
     """Edges that start or end at a memory or an entity."""
     if node_id.startswith("ent_"):
-        id = nodes.entity(view, space, node_id, "node_id").id
+        id = references.entity(view, space, node_id, "node_id").id
     else:
         id = session.memory(view, space, node_id, "node_id").id
     if expired:
@@ -473,7 +474,7 @@ def _of_node(
 
 
 def _edge(view: LedgerView, space: str, id: str, field: str) -> Edge:
-    full = nodes.full_edge_id(view, space, id, field)
+    full = references.full_edge_id(view, space, id, field)
     found = view.edge(space, full)
     if found is None:
         raise NotFoundError("Edge", full)
@@ -481,7 +482,7 @@ def _edge(view: LedgerView, space: str, id: str, field: str) -> Edge:
 
 
 def _detailed(view: LedgerView, space: str, found: list[Edge], length: int) -> list[EdgeDetail]:
-    named = nodes.labels(view, space, found, length)
+    named = references.labels(view, space, found, length)
     return [
         EdgeDetail(edge=one, from_label=named[one.from_id], to_label=named[one.to_id])
         for one in found
