@@ -173,7 +173,7 @@ class CacheFolders:
     def _mark(self, path: Path, tenant: str, cache: bytes) -> None:
         """Says in the ledger whose copy it is: an ordinary open refuses it."""
         with changing_file(path, synced=False) as conn:
-            row = settings.read_upstream(conn)
+            row = store_rows.read_upstream(conn)
             if row is None:
                 raise damaged(str(path), "a snapshot that says of no tenant")
             address = str(self._database.address)

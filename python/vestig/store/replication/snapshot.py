@@ -103,8 +103,8 @@ def prepare(path: Path, place: Place | None = None) -> Place:
             nobody = msgspec.structs.replace(found, address="", tenant="", cache=nobody.cache)
         if place is not None:
             nobody = msgspec.structs.replace(nobody, position=place.position, last_id=place.last_id)
-        settings.write_upstream(conn, nobody)
-        settings.drop_request_log(conn)
+        store_rows.write_upstream(conn, nobody)
+        store_rows.drop_request_log(conn)
     return Place(position=nobody.position, last_id=nobody.last_id)
 
 
