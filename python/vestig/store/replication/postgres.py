@@ -43,6 +43,7 @@ _IDLE_CONNECTIONS_MAX: Final = 8
 # A larger change travels as parameters, in parts: text of it would be twice its size.
 _INLINE_BYTES_MAX: Final = 64 << 10
 # A worker that is stopped while it holds a tenant loses it after this time.
+_AWAY: Final = "the database of the store does not answer: nothing was written, ask again"
 _HELD_S: Final = 8
 # Within this time a ledger is brought to a newer schema.
 _MIGRATED_S: Final = 600
@@ -165,12 +166,15 @@ class Database:
                 self._check_version(fresh, deadline)
             return fresh
         except RefusedError as error:
-            raise StoreLockedError(
-                f"{self.address}: expected PostgreSQL to let this user in, got {error}; check the"
-                " user, the password and the database"
-            ) from None
+            raise self.refused(error) from None
         except ConnectionLostError as error:
-            raise self.away(error) from None
+            # libpq does not say which of these it was
+            raise StoreLockedError(
+                f"{self.address}: expected PostgreSQL to answer and to let this user in, got"
+                f" {error}; nothing was written: try again, or check the address, the user, the"
+                " password and sslmode",
+                shown=_AWAY,
+            ) from None
 
     def _check_version(self, conn: Connection, deadline: float) -> None:
         if not _has_tables(conn, deadline):
@@ -192,7 +196,7 @@ class Database:
         return StoreLockedError(
             f"{self.address}: expected PostgreSQL to answer, got {error}; nothing was written,"
             " try again",
-            shown="the database of the store does not answer: nothing was written, ask again",
+            shown=_AWAY,
         )
 
     def ask(self, statement: str, values: Sequence[int | bytes | str | None] = ()) -> Answer:
@@ -224,8 +228,8 @@ class Database:
             )
         if error.state == "42501":
             return StoreLockedError(
-                f"{self.address}: expected a user who may do this, got {error}; log in as the one"
-                " who owns the tables"
+                f"{self.address}: expected a user who may do this, got {error}; log in as a"
+                " member of vestig_worker, or as the one who owns the tables"
             )
         if error.state[:2] == "53":
             return StoreLockedError(
