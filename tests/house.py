@@ -152,7 +152,6 @@ PURE = frozenset(
         "exchange/formats/drafts.py",
         "exchange/inputs.py",
         "graph/search_result.py",
-        "memories/decay.py",
         "recall/context/block.py",
         "recall/context/dates.py",
         "recall/request.py",

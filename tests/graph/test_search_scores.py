@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 
 from vestig.graph.search_result import (
     Candidate,
+    DecayRules,
     Loaded,
     best_stored,
+    entity_factor,
     fetch_size,
     graph_candidates,
+    half_life_decay,
+    heat,
     hybrid_candidates,
+    memory_factor,
     vector_candidates,
 )
-from vestig.memories.decay import DecayRules, entity_factor, half_life_decay, heat, memory_factor
 from vestig.times import to_us
 from vestig.types import Entity, Memory, RetentionPolicy
 

@@ -189,7 +189,7 @@ def test_one_that_fails_is_named_and_the_rest_goes(
 def test_one_that_is_pinned_meanwhile_stays(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vestig.memories import prune as pruning
+    from vestig.memories import forget as pruning
 
     store = opener()
     id = committed(store, "The lift is out of order", retention_until=PAST)

@@ -10,7 +10,7 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.answers import ContextBlock, RecallResult
-from vestig.memories import equal_texts
+from vestig.memories import read
 from vestig.testing import FrozenClock
 
 YES = "Yes, please do that for me."
@@ -320,7 +320,7 @@ def test_a_row_number_that_is_no_longer_that_of_a_memory_does_no_harm(
         said(store, session)
     store.commit("The pump needs oil.")
     expected = [(hit.id, hit.content) for hit in store.recall(QUERY)]
-    known = store._session.cache(equal_texts._TextRows).by_id
+    known = store._session.cache(read._TextRows).by_id
     assert len(known) >= 2
     rows = [row for row, _ in known.values()]
     for id, row in zip(list(known), [*rows[1:], 1_000], strict=True):

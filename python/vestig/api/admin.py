@@ -105,7 +105,7 @@ class Admin:
         """
         asked = checked(PruneRequest, given(locals()))
         from vestig.commit.enrich import enrich_inline
-        from vestig.memories import prune as pruning
+        from vestig.memories import forget as pruning
 
         return pruning.prune(self._session, asked, run_jobs=enrich_inline)
 

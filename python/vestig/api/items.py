@@ -127,9 +127,9 @@ class Items:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(ItemRequest, given(locals()))
-        from vestig.items import read
+        from vestig import items
 
-        return read.get(self._session, asked)
+        return items.get(self._session, asked)
 
     def delete(
         self,
@@ -193,9 +193,9 @@ class Items:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(ListItemsRequest, given(locals()))
-        from vestig.items import read
+        from vestig import items
 
-        return read.page(self._session, asked)
+        return items.page(self._session, asked)
 
     def scopes(
         self,
@@ -212,6 +212,6 @@ class Items:
             namespace: The namespace to act in instead of the store's own.
         """
         asked = checked(ScopesRequest, given(locals()))
-        from vestig.items import read
+        from vestig import items
 
-        return read.scopes(self._session, asked)
+        return items.scopes(self._session, asked)

@@ -18,7 +18,7 @@ from vestig.firewall import counted, masked_text, without_secrets
 from vestig.memories import forget as forgetting
 from vestig.memories import states
 from vestig.memories.forget import RunJobs
-from vestig.memories.selection import selected_ids
+from vestig.memories.states import selected_ids
 from vestig.results import SecretsReport, StoredSecret
 from vestig.session.session import Session
 from vestig.store.records import item_rows

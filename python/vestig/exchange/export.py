@@ -13,7 +13,7 @@ from vestig.arguments import flag, parse_time, path_argument
 from vestig.calls.filter import Filter
 from vestig.errors import ValidationError
 from vestig.filters import filter_parts, moments
-from vestig.memories.selection import ids_of
+from vestig.memories.states import ids_of
 from vestig.session.session import Session
 from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export

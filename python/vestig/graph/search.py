@@ -22,20 +22,21 @@ from vestig.graph.search_result import (
     MEMORY,
     SCALES,
     Candidate,
+    DecayRules,
     Loaded,
     Ranked,
     SearchHit,
     SearchResult,
     best_stored,
+    entity_factor,
     fetch_size,
     graph_candidates,
     hybrid_candidates,
+    memory_factor,
     vector_candidates,
 )
 from vestig.ids import id_bytes
-from vestig.memories.decay import DecayRules, entity_factor, memory_factor
-from vestig.memories.equal_texts import distinct, repeats_of, text_keys
-from vestig.memories.read import as_known
+from vestig.memories.read import as_known, distinct, repeats_of, text_keys
 from vestig.recall.request import query_argument
 from vestig.session.embedding import check_identity
 from vestig.session.references import resolved, unknown_entities

@@ -10,8 +10,14 @@ from typing import Any
 import msgspec
 
 from vestig.answers import Reason, RecallHit, Repeat
-from vestig.memories.equal_texts import recalled, repeats_of, text_keys
-from vestig.memories.read import as_known, later_updates, replaced_as_known
+from vestig.memories.read import (
+    as_known,
+    later_updates,
+    recalled,
+    repeats_of,
+    replaced_as_known,
+    text_keys,
+)
 from vestig.ports import ScanRow
 from vestig.recall.query import BoundQuery, Ranked, explainer_of
 from vestig.recall.reason import Explainer

@@ -22,7 +22,7 @@ import msgspec
 from vestig import indexes
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
-from vestig.memories.equal_texts import distinct, recalled, text_keys
+from vestig.memories.read import distinct, recalled, text_keys
 from vestig.ports import (
     CandidateIndex,
     ChangedScan,

@@ -14,7 +14,7 @@ from vestig.calls.filter import FIELDS
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, is_full_id, split_ids
 from vestig.language.words import content_terms, placed_terms
-from vestig.memories.equal_texts import text_keys
+from vestig.memories.read import text_keys
 from vestig.ports import ScanRow
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings

@@ -21,7 +21,7 @@ from vestig.config.schema import HygieneSettings
 from vestig.errors import ProviderError
 from vestig.filters import FilterParts, Moments
 from vestig.ids import id_bytes, id_text, split_ids
-from vestig.memories.equal_texts import distinct, text_keys
+from vestig.memories.read import distinct, text_keys
 from vestig.ports import TokenStates
 from vestig.recall.confidence import ROWS_READ, scored
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
