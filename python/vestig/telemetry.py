@@ -65,15 +65,22 @@ class Span(_Value, frozen=True, kw_only=True):
 
 
 class Trace:
-    """The stages of one operation, in the order in which they ended. What they are shown as is made
-    when somebody looks at them."""
+    """The stages of one operation, in the order in which they ended: those of what runs inside of
+    it. What they are shown as is made when somebody looks at them."""
 
-    __slots__ = ("_ended", "_running")
+    __slots__ = ("_before", "_ended", "_running")
 
     def __init__(self) -> None:
         self._ended: list[_Stage] = []
         # the innermost stage that runs
         self._running: _Stage | None = None
+
+    def __enter__(self) -> Trace:
+        self._before = _trace.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _trace.reset(self._before)
 
     def __len__(self) -> int:
         return len(self._ended)
@@ -157,32 +164,11 @@ def current_trace() -> Trace | None:
     return _trace.get()
 
 
-class Traced:
-    """See `traced`."""
-
-    __slots__ = ("_token", "trace")
-
-    def __init__(self) -> None:
-        self.trace = Trace()
-
-    def __enter__(self) -> Trace:
-        self._token = _trace.set(self.trace)
-        return self.trace
-
-    def __exit__(self, *error: object) -> None:
-        _trace.reset(self._token)
-
-
-def traced() -> AbstractContextManager[Trace]:
-    """Gathers the spans of what runs inside."""
-    return Traced()
-
-
 def span(name: str, **counts: int) -> AbstractContextManager[Counts]:
     """A stage of the operation that runs. What it yields takes further counts.
 
     Example:
-        >>> with traced() as trace, span("embed", texts=2) as counts:
+        >>> with Trace() as trace, span("embed", texts=2) as counts:
         ...     counts["vectors"] = 2
         >>> trace.spans[0].name, trace.spans[0].counts
         ('embed', {'texts': 2, 'vectors': 2})

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig.recall.query_entities import name_vectors, query_entities
+from vestig.recall.query_entities import name_vectors, named_entities
+from vestig.session.entity_names import LATEST_US
 
 __all__ = ["NAMES"]
 
@@ -48,10 +49,18 @@ def matches(world: World) -> Any:
     id = store.commit("they spoke about it", entities=["Ada Byron Lovelace"]).entities[0]
     context, query = store._session, "what did Ada Lovelace say?"
     vectors = name_vectors(context, query)
-    found = context.keeper.run(
-        lambda view, _: query_entities(context, view, query, vectors=vectors)
+    found, _ = context.keeper.run(
+        lambda view, _: named_entities(
+            context,
+            view,
+            query,
+            namespace=context.namespace,
+            known_at_us=LATEST_US,
+            config=context.config,
+            vectors=vectors,
+        )
     )
-    return [(one == id, score > 0) for one, score in found]
+    return [(one.id == id, one.score > 0) for one in found]
 
 
 OWN_TYPES: Final = [{"name": "COMPANY", "description": "A firm", "synonyms": ["ORG"]}]

@@ -11,7 +11,7 @@ import vestig
 from scripted import Opener
 from vestig.ids import id_bytes
 from vestig.language.names import analyse
-from vestig.recall.query_entities import best_matches, name_vectors, query_entities
+from vestig.recall.query_entities import best_matches, name_vectors, named_entities
 from vestig.session.references import LATEST_US, query_names
 from vestig.store.records.reads import LedgerView
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -20,7 +20,16 @@ from vestig.times import to_us
 
 def entities_of(store: vestig.Vestig, query: str, **options: Any) -> list[tuple[str, float]]:
     context = store._session
-    return context.keeper.run(lambda view, _: query_entities(context, view, query, **options))
+    usual = {
+        "namespace": context.namespace,
+        "known_at_us": LATEST_US,
+        "config": context.config,
+        "vectors": {},
+    }
+    found, _ = context.keeper.run(
+        lambda view, _: named_entities(context, view, query, **{**usual, **options})
+    )
+    return [(one.id, one.score) for one in found]
 
 
 def named(store: vestig.Vestig, *entities: Any, text: str = "they spoke about it") -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 import vestig
 from vestig import telemetry
 from vestig.errors import ConfigError, ModelCallError, NotFoundError, ProviderError
-from vestig.telemetry import Span, TraceFile, current_trace, span, traced
+from vestig.telemetry import Span, Trace, TraceFile, current_trace, span
 from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
 
 TEXT = "The staging database runs on port 5433"
@@ -43,7 +43,7 @@ def names(line: dict[str, Any]) -> list[str]:
 
 def test_a_stage_inside_of_another_one_counts_once() -> None:
     started = time.perf_counter()
-    with traced() as trace:
+    with Trace() as trace:
         with span("write", rows=1) as counts:
             counts["tries"] = 2
             with span("decide"):
@@ -65,7 +65,7 @@ def test_outside_of_an_operation_nothing_is_gathered() -> None:
         assert counts == {"texts": 1}
     assert current_trace() is None
     seen: list[object] = []
-    with traced():
+    with Trace():
         thread = threading.Thread(target=lambda: seen.append(current_trace()))
         thread.start()
         thread.join()
@@ -159,7 +159,7 @@ def test_a_try_of_a_language_model_is_a_stage(tmp_path: Path) -> None:
     model = ScriptedModel({"classify_stability": "static"}, failures=[ModelCallError("no")])
     with (
         vestig.open(tmp_path / "store", embedder=HashingEmbedder(32), llm=model) as store,
-        traced() as trace,
+        Trace() as trace,
     ):
         models = store._session.models
         with pytest.raises(ProviderError):

@@ -44,7 +44,6 @@ from vestig.recall.confidence import (
     score_formula,
     scored,
 )
-from vestig.recall.query_entities import QueryNames
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -231,10 +230,17 @@ class BoundQuery:
         # made together with those of other queries: `scan_together`
         self.first_scan: tuple[ScanRequest, Scan] | None = None
         request = query.request
-        named = _names(session, view, query)
-        self.entities = named.entities
-        # names in the query that no entity has
-        self.unknown_names = named.unknown
+        # `unknown_names`: those in the query that no entity has
+        self.entities, self.unknown_names = query_entities.named_entities(
+            session,
+            view,
+            request.query,
+            namespace=request.namespace,
+            known_at_us=request.moments.known_at_us,
+            config=query.config,
+            vectors=query.name_vectors,
+            names=query.names,
+        )
         text = normalise(request.query, query.config.settings.hygiene)
         self.seed, self.seed_origin = chosen_seed(request.seed, query.ranking.seed, text, view.seq)
 
@@ -622,18 +628,3 @@ def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | No
 
 def _us(moment: datetime | None) -> int | None:
     return None if moment is None else to_us(moment)
-
-
-def _names(session: Session, view: LedgerView, query: Query) -> QueryNames:
-    """The entities that the query names, and its other names."""
-    request = query.request
-    return query_entities.named_entities(
-        session,
-        view,
-        request.query,
-        namespace=request.namespace,
-        known_at_us=request.moments.known_at_us,
-        config=query.config,
-        vectors=query.name_vectors,
-        names=query.names,
-    )

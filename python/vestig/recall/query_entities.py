@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from vestig.answers import QueryEntity, QueryName
 from vestig.config import Config
 from vestig.ids import id_text
 from vestig.language.names import analyse, embedded_name, find_names
 from vestig.language.ontology import UNTYPED
 from vestig.session.embedding import check_identity
-from vestig.session.references import LATEST_US, known_names, query_names, types_of_rules
+from vestig.session.references import known_names, query_names, types_of_rules
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 
 MATCHES_MAX: Final = 10
-
-
-class QueryNames(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The entities that a query names, best match first, and its names that no entity has."""
-
-    entities: tuple[QueryEntity, ...]
-    unknown: tuple[str, ...]
 
 
 def best_matches(found: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -38,31 +29,6 @@ def best_matches(found: Mapping[str, float]) -> list[tuple[str, float]]:
     return ranked[:MATCHES_MAX]
 
 
-def query_entities(
-    session: Session,
-    view: LedgerView,
-    query: str,
-    *,
-    namespace: str | None = None,
-    known_at_us: int = LATEST_US,
-    config: Config | None = None,
-    vectors: dict[str, bytes] | None = None,
-) -> list[tuple[str, float]]:
-    """At most ten entities with their match score, best first: 1.0 by name or alias, a cosine by
-    similarity. For a callback of `ProjectionKeeper.run`, or under `held`.
-
-    Args:
-        namespace: where; None = the store's.
-        known_at_us: names as they were known then.
-        config: of this call; None = the store's.
-        vectors: what `name_vectors` made; needed only where `recall.entity_similarity_threshold`
-            is set.
-    """
-    space = session.namespace if namespace is None else namespace
-    chosen = session.config if config is None else config
-    return _matches(session, view, query, (space, known_at_us), chosen, vectors)[0]
-
-
 def named_entities(
     session: Session,
     view: LedgerView,
@@ -73,11 +39,16 @@ def named_entities(
     config: Config,
     vectors: dict[str, bytes],
     names: Sequence[QueryName] | None = None,
-) -> QueryNames:
-    """Return what `query_entities` returns, with the type and the name of each, and the names that
-    no entity has.
+) -> tuple[tuple[QueryEntity, ...], tuple[str, ...]]:
+    """At most ten entities that a query names, best match first, and its names that no entity has.
+    A match is 1.0 by name or alias, a cosine by similarity. For a callback of
+    `ProjectionKeeper.run`.
 
     Args:
+        known_at_us: names as they were known then.
+        config: of this call.
+        vectors: what `name_vectors` made; needed only where `recall.entity_similarity_threshold`
+            is set.
         names: what a language model found in the query, in the place of what rules find.
     """
     at = (namespace, known_at_us)
@@ -90,15 +61,10 @@ def named_entities(
     if others:
         rows = view.named_entities(namespace, others)
         named |= {id: (type, name) for id, type, name, *_ in rows}
-    return QueryNames(
-        entities=tuple(
-            [
-                QueryEntity(id=id, type=named[id][0], name=named[id][1], score=score)
-                for id, score in found
-            ]
-        ),
-        unknown=tuple([name for name, _ in unknown]),
-    )
+    entities = [
+        QueryEntity(id=id, type=named[id][0], name=named[id][1], score=score) for id, score in found
+    ]
+    return tuple(entities), tuple([name for name, _ in unknown])
 
 
 # Entities with their match scores, best first; what is known of them, as type and name by id; and

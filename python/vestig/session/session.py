@@ -47,7 +47,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files
-from vestig.telemetry import Traced, TraceFile, current_trace, span
+from vestig.telemetry import Trace, TraceFile, current_trace, span
 from vestig.times import DAY_US, duration_text, format_us, to_us
 from vestig.types import Degradation, Memory
 
@@ -79,7 +79,7 @@ _C = TypeVar("_C", bound=Cache)
 class _Operation:
     """See `Session.operation`. A class, because a generator costs several times as much."""
 
-    __slots__ = ("_name", "_session", "_started", "_traced", "_without_store")
+    __slots__ = ("_name", "_session", "_started", "_trace", "_without_store")
 
     def __init__(self, session: Session, name: str, without_store: WithoutStore) -> None:
         self._session = session
@@ -89,11 +89,11 @@ class _Operation:
     def __enter__(self) -> None:
         self._started = time.perf_counter()
         # the stages of a call inside of another one are the other's
-        self._traced = None if current_trace() is not None else Traced()
-        if self._traced is not None:
-            self._traced.__enter__()
+        self._trace = None if current_trace() is not None else Trace()
+        if self._trace is not None:
+            self._trace.__enter__()
         try:
-            if self._traced is not None and self._session.tenant is not None:
+            if self._trace is not None and self._session.tenant is not None:
                 self._session.follow_tenant()
             self._session.ledger.require(self._without_store)
         except BaseException as error:
@@ -101,15 +101,14 @@ class _Operation:
             raise
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        trace = None if self._traced is None else self._traced.trace
         try:
             seconds = time.perf_counter() - self._started
-            self._session.observer.finished(self._name, seconds, trace, error)
-            if self._traced is not None and self._session.tenant is not None:
+            self._session.observer.finished(self._name, seconds, self._trace, error)
+            if self._trace is not None and self._session.tenant is not None:
                 self._session.tenant.snapshot_when_due(self._session.ledger)
         finally:
-            if self._traced is not None:
-                self._traced.__exit__()
+            if self._trace is not None:
+                self._trace.__exit__()
 
 
 class Session:
