@@ -22,7 +22,7 @@ from vestig.evaluation.confidence import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.ports import Scan
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
-from vestig.session.embedding import all_query_vectors, query_vectors
+from vestig.session.embedding import query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
@@ -113,7 +113,7 @@ class BenchmarkStore:
         """The exact scan of a question; `fields` as of `recall`."""
         session = self.session
         request = request_of(session, config, checked(RecallRequest, {"query": text, **fields}))
-        vector, pieces = query_vectors(session, request.query, late=True)
+        [(vector, pieces)] = query_vectors(session, [request.query], late=True)
         query = analyse(session, config, request, vector, pieces)
         watched = b"".join(map(id_bytes, watch))
         return session.keeper.run(
@@ -134,7 +134,7 @@ class BenchmarkStore:
             )
             for text in texts
         ]
-        embedded = all_query_vectors(session, [one.query for one in requests], late=True)
+        embedded = query_vectors(session, [one.query for one in requests], late=True)
         queries = [
             analyse(session, session.config, request, vector, pieces)
             for request, (vector, pieces) in zip(requests, embedded, strict=True)

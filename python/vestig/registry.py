@@ -156,16 +156,6 @@ the call holds NaN or infinity; check the provider
     return checked_embedder(embedder, batch_size=settings.batch_size)
 
 
-def known_providers() -> list[str]:
-    """Names of all providers, shipped and installed, sorted.
-
-    Example:
-        >>> set(SHIPPED) <= set(known_providers())
-        True
-    """
-    return sorted({*SHIPPED, *_installed(GROUP)})
-
-
 def unused_entry_points() -> list[str]:
     """Return what installed packages offer under a name of this package, as `name = value (group)`.
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from world import Act, World
 
 from vestig.recall.query_entities import name_vectors, named_entities
-from vestig.session.entity_names import LATEST_US
+from vestig.session.references import LATEST_US
 
 __all__ = ["NAMES"]
 

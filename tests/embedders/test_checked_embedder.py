@@ -15,7 +15,7 @@ from vestig import registry
 from vestig.config.schema import EmbeddingSettings
 from vestig.embedders.checked import CheckedEmbedder, float32_bytes, unit_bytes
 from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError, ValidationError
-from vestig.registry import SHIPPED, known_providers, make_embedder
+from vestig.registry import SHIPPED, make_embedder
 from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedEmbedder
 
 
@@ -118,7 +118,8 @@ def test_entry_point_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None
         registry, "_installed", lambda _group: {"theirs": "vestig.testing:hashing_embedder"}
     )
     assert make_embedder(EmbeddingSettings(provider="theirs", dimension=8)).dimensions == 8
-    assert "theirs" in known_providers()
+    with pytest.raises(ConfigError, match=r'expected one of .*theirs.*the nearest is "theirs"'):
+        make_embedder(EmbeddingSettings(provider="their"))
 
 
 @pytest.mark.parametrize(

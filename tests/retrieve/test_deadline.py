@@ -102,8 +102,8 @@ def test_after_slow_names_no_rarities_are_read(
 def test_after_slow_vectors_no_query_is_run(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = clock.after(11, fact_search.all_query_vectors)
-    monkeypatch.setattr(fact_search, "all_query_vectors", slow)
+    slow = clock.after(11, fact_search.query_vectors)
+    monkeypatch.setattr(fact_search, "query_vectors", slow)
     monkeypatch.setattr(fact_search, "_State", _never)
     found = _asked(store)
     (call,) = found.metadata.tool_calls

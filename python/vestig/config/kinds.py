@@ -19,7 +19,6 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 Timeout = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
 Wait = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
 Span = Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)]
-Pause = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
 # What a double holds exactly: seeds travel through JSON.
 Seed = Annotated[int, msgspec.Meta(ge=0, le=9_007_199_254_740_991)]

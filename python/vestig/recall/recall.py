@@ -24,7 +24,7 @@ from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, 
 from vestig.recall.ranking import ranking_of, read_with_scores
 from vestig.recall.request import Request
 from vestig.recall.scan import APPROXIMATE, scanner
-from vestig.session.embedding import all_query_vectors, check_identity
+from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.references import unknown_entities
 from vestig.session.session import Session, ahead_notice
@@ -255,7 +255,7 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, To
     texts = [call.request.query for call in calls]
     try:
         check_identity(session)
-        return [*all_query_vectors(session, texts, late=ranking.counts_states)]
+        return [*query_vectors(session, texts, late=ranking.counts_states)]
     except ProviderError as error:
         if not ranking.counts_words:
             raise

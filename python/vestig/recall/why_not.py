@@ -20,7 +20,7 @@ from vestig.recall.query import BoundQuery, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.reason import Explainer
 from vestig.recall.request import QUERY_CHARS_MAX, Request
-from vestig.session.embedding import all_query_vectors
+from vestig.session.embedding import query_vectors
 from vestig.times import from_us, to_us
 from vestig.types import Memory
 
@@ -506,7 +506,7 @@ class _Missing:
             vector = None
         elif vector is not None and self.request.query_vector is None:
             late = query.ranking.counts_states
-            ((vector, states),) = all_query_vectors(bound.session, [text], late=late)
+            ((vector, states),) = query_vectors(bound.session, [text], late=late)
         request = self.variant(query=text, messages=None)
         scores = query.rerank_scores.of_text(text)
         made = analyse(bound.session, self.config, request, vector, states, rerank_scores=scores)

@@ -31,7 +31,7 @@ from vestig.recall.request import query_argument
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.rank import FOCUS, OTHERS_WEIGHT, Levels, relevances
 from vestig.retrieve.values import Fact, PlannedQuery, Request, claim_key, memory_key
-from vestig.session.embedding import all_query_vectors, check_identity
+from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.references import resolved
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -169,7 +169,7 @@ class FactSearch:
         names = list(dict.fromkeys(name for text in texts for name in self._names(text)))
         try:
             check_identity(self.session)
-            made: Sequence[tuple[bytes | None, TokenStates | None]] = all_query_vectors(
+            made: Sequence[tuple[bytes | None, TokenStates | None]] = query_vectors(
                 self.session, [*texts, *names], late=self.ranking.counts_states
             )
             lost = None

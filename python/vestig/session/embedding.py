@@ -76,20 +76,12 @@ def embed_memories(
     return [(vector, None) for vector in vectors[: len(texts)]], vectors[len(texts) :]
 
 
-def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, TokenStates | None]:
-    """The vector of a query, and where `late` says that late interaction counts and the embedder
-    gives them, hidden states of its word pieces, from one run of the model.
-
-    Raises:
-        ProviderError, EmbeddingMismatchError: as `embed_memories`.
-    """
-    return all_query_vectors(session, [text], late=late)[0]
-
-
-def all_query_vectors(
+def query_vectors(
     session: Session, texts: Sequence[str], *, late: bool
 ) -> list[tuple[bytes, TokenStates | None]]:
-    """Like `query_vectors` of each of several queries, from one batch.
+    """The vector of each query, and where `late` says that late interaction counts and the embedder
+    gives them, hidden states of its word pieces; all from one batch, both from one run of the
+    model.
 
     Raises:
         ProviderError, EmbeddingMismatchError: as `embed_memories`.
