@@ -136,9 +136,13 @@ def test_a_worker_finds_what_is_presented_and_makes_none(
     assert found is not None
     assert (found.tenant, found.rights) == (tenant, "admin")
     assert worker.ask("SELECT hash FROM vestig.tokens").rows == []
-    with pytest.raises(StoreLockedError, match="log in as the one who owns the tables"):
+    with pytest.raises(
+        StoreLockedError, match=r"log in as a member of vestig_worker, or as the one who owns"
+    ):
         add_token(worker, tenant, rights="admin")
-    with pytest.raises(StoreLockedError, match="log in as the one who owns the tables"):
+    with pytest.raises(
+        StoreLockedError, match=r"log in as a member of vestig_worker, or as the one who owns"
+    ):
         revoke_token(worker, tenant, list_tokens(database, tenant)[0].id)
     assert len(list_tokens(database, tenant)) == 1
 
