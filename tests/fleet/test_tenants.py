@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import string
 import threading
 import time
@@ -19,11 +20,14 @@ import vestig
 from postgres_server import Cut, PostgresServer
 from vestig.fleet import tenants
 from vestig.fleet.tenants import create
+from vestig.store.records import store_rows
 from vestig.store.replication import copy
+from vestig.store.replication.cache import CacheFolders
 from vestig.store.replication.capture import SHARED, apply_patch, begin_capture, head_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.snapshot import digest_of
+from vestig.store.sqlite.connections import changing_file
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.testing import HashingEmbedder
 
@@ -435,6 +439,69 @@ def test_a_store_that_is_copied_down_while_snapshots_are_made(
     tenants.down(database, tenant, tmp_path / "plain")
     with vestig.open(tmp_path / "plain", embedder=HashingEmbedder(64)) as plain:
         assert plain.count() == 2
+
+
+def test_a_name_that_is_given_again_is_another_tenant(
+    database: Database, server: PostgresServer, tmp_path: Path
+) -> None:
+    """A machine that missed the end of the first serves nothing of it as the second."""
+    name = f"again-{os.getpid()}"
+    config = {"fleet.cache_dir": str(tmp_path / "cache")}
+    options: dict[str, Any] = {"tenant": name, "config": config, "embedder": HashingEmbedder(64)}
+    for text in ("The first one keeps bees", "The second one keeps geese"):
+        with vestig.open(tmp_path / text, embedder=HashingEmbedder(64)) as store:
+            store.commit(text)
+        create(database, name, tmp_path / text)
+        with vestig.open(server.address, **options) as copy:
+            copy.fresh()
+            assert [memory.content for memory in copy.list()] == [text]
+            if text.startswith("The first"):
+                database.drop(name)
+                continue
+            assert copy.commit("It keeps a dog as well").memory_id
+            assert copy.count() == 2
+    database.drop(name)
+
+
+def test_sessions_that_share_a_copy_build_it_anew_once(
+    machine: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one puts in the place of a copy is what the others go on with."""
+    lazy = {"fleet.max_staleness_s": 0}
+    stores = [machine("a", config=lazy) for _ in range(3)]
+    stores[0].commit("The vault holds nine crates of tea")
+    built: list[str] = []
+    build = CacheFolders._build
+
+    def counted(folders: CacheFolders, tenant: str) -> None:
+        built.append(tenant)
+        build(folders, tenant)
+
+    monkeypatch.setattr(CacheFolders, "_build", counted)
+    assert stores[0]._session.tenant is not None
+    stores[0]._session.tenant.copy.rebuild_reason = "of another history"
+    for _ in range(3):
+        assert [store.count() for store in stores] == [1, 1, 1]
+    assert len(built) == 1
+    stores[2].commit("The vault has a second door")
+    assert [store.count() for store in stores] == [2, 2, 2]
+
+
+def test_what_another_process_puts_in_the_place_of_a_copy_is_looked_at_too(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    store = machine("a", config={"fleet.max_staleness_s": 0})
+    store.commit("The vault holds nine crates of tea")
+    place = folder_of(store)
+    bad = place.with_name("bad")
+    shutil.copytree(place, bad)
+    with changing_file(bad / LEDGER_FILE) as conn:
+        store_rows.move_upstream(conn, store.position or 0, bytes(16))
+    place.rename(place.with_name("away"))
+    bad.rename(place)
+    assert store.count() == 1
+    store.commit("The vault has a second door")
+    assert store.count() == 2
 
 
 # --- forgetting --------------------------------------------------------------------------------

@@ -178,9 +178,15 @@ class TenantCopy:
         if reason:
             with self._changing:
                 if self._opened is None or self._opened[0] is ledger:
-                    fresh = self.open(build=True)
+                    # one that another process has put in its place is taken as it is
+                    fresh = self.open(build=not ledger.moved)
                     self.copy.rebuild_reason = ""
-                    self.copy.refresh(min_position)
+                    if self._follow(fresh[0], min_position):
+                        fresh[1].close()
+                        fresh[0].close()
+                        fresh = self.open(build=True)
+                        self.copy.rebuild_reason = ""
+                        self.copy.refresh(min_position)
                     self.copy.report("copy_rebuilt", f"the copy on this machine was {reason}")
                     return fresh
         # another thread may have built it

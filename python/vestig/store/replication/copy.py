@@ -478,7 +478,10 @@ class Copy:
                         f"tenant {self.tenant}: the connection to PostgreSQL was lost and the"
                         f" tenant is {row.state} now; nothing was written, try again"
                     )
-                self._database.append(conn, row, change, deadline)
+                try:
+                    self._database.append(conn, row, change, deadline)
+                except RefusedError as error:
+                    raise self._database.refused(error) from None
                 return True
             if row.snapshot <= before.position:
                 raise ConflictError(

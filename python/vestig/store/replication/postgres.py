@@ -550,7 +550,7 @@ class Database:
                 raise LookupError("of another history")
             newest = self._row(conn, tenant, deadline)
             newest.check_schema(schema)
-            if newest.position < after:
+            if newest.position < after or (newest.position == after and newest.last_id != last_id):
                 raise LookupError("of another history")
             if not at and after < newest.snapshot:
                 raise SnapshotIsNewerError("older than the snapshot")

@@ -97,7 +97,12 @@ def prepare(path: Path, place: Place | None = None) -> Place:
     with changing_file(path, compact=True) as conn:
         found = store_rows.read_upstream(conn)
         nobody = store_rows.UpstreamRow(
-            address="", tenant="", position=0, last_id=bytes(ID_BYTES), cache=bytes(ID_BYTES)
+            address="",
+            tenant="",
+            position=0,
+            # a copy of another tenant that had the name before is told by it
+            last_id=os.urandom(ID_BYTES),
+            cache=bytes(ID_BYTES),
         )
         if found is not None:
             nobody = msgspec.structs.replace(found, address="", tenant="", cache=nobody.cache)
