@@ -3,6 +3,11 @@ expected, what came and what to do, and names no password."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import vestig
-from postgres_server import PostgresServer, find_programs
+from postgres_server import PostgresServer, find_programs, free_port, other_user
 from vestig.fleet.tenants import create
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
@@ -173,3 +178,61 @@ def test_a_server_that_restarts_is_asked_again(strict: PostgresServer, opens: Op
     assert time.monotonic() - started < 10
     assert store.count() == 2
     store.forget(kept or "")
+
+
+def test_a_pool_that_gives_every_transaction_another_connection(
+    strict: PostgresServer, opens: Opens, tmp_path: Path
+) -> None:
+    """pgbouncer in transaction mode: nothing is prepared, and no session keeps a state."""
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if program is None:
+        pytest.skip("expected the program pgbouncer: it is not installed")
+    folder, port = strict.folder, free_port()
+    settings = folder / "pgbouncer.ini"
+    settings.write_text(
+        f"[databases]\npostgres = host=127.0.0.1 port={strict.port} user=owner\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\n"
+        "pool_mode = transaction\ndefault_pool_size = 2\nunix_socket_dir =\n"
+    )
+    settings.chmod(0o644)
+    pool = subprocess.Popen(
+        [program, str(settings)], stderr=subprocess.DEVNULL, cwd="/", **other_user()
+    )
+    try:
+        for _ in range(100):
+            with socket.socket() as one:
+                if one.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        address = f"postgresql://owner@127.0.0.1:{port}/postgres"
+        stores = []
+        for name in "abc":
+            keys = {"fleet.cache_dir": str(tmp_path / name), "store.lock_timeout_s": 10}
+            stores.append(opens(address, **keys))
+        ids = [
+            store.commit(f"Crate {number} stands in row {number * 3}", on_near_dup="insert")
+            for number, store in enumerate(stores * 3)
+        ]
+        for store in stores:
+            store.fresh()
+            assert store.count() == len(ids)
+        stores[0].forget([one.memory_id or "" for one in ids])
+    finally:
+        pool.terminate()
+        pool.wait()
+
+
+def test_a_disk_of_copies_that_is_full(strict: PostgresServer, opens: Opens) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        mounted = ["mount", "-t", "tmpfs", "-o", "size=96k", "none", folder]
+        if (
+            os.geteuid() != 0
+            or subprocess.run(mounted, check=False, capture_output=True).returncode
+        ):
+            pytest.skip("expected the right to mount a small file system")
+        try:
+            with pytest.raises(vestig.StoreFullError, match="expected room to write") as caught:
+                opens(**{"fleet.cache_dir": folder})
+            assert str(caught.value).startswith(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)

@@ -151,6 +151,16 @@ class CacheFolders:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _build(self, tenant: str) -> None:
+        try:
+            self._unpack(tenant)
+        except apsw.FullError as error:
+            raise files.full(self.folder) from error
+        except OSError as error:
+            if error.errno in files.FULL_ERRNOS:
+                raise files.full(self.folder) from error
+            raise
+
+    def _unpack(self, tenant: str) -> None:
         with scratch_folder(self.folder) as fresh:
             with self._database.snapshot(tenant) as (row, parts):
                 row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
