@@ -23,7 +23,7 @@ from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import load
 from vestig.session.opening import open_session
-from vestig.surfaces.inspect.app import application, settings_of
+from vestig.surfaces.inspect import application, settings_of
 from vestig.testing import HashingEmbedder
 
 MEMORIES: Final = 10_000

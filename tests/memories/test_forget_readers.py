@@ -184,16 +184,16 @@ def test_a_forked_idle_process_lets_go_too(opener: Opener) -> None:
 
 KILLED = """
 import os, sys, vestig
-from vestig.store.erasure import erase
+from vestig.store import erasure
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.testing import FrozenClock, HashingEmbedder
 place = {
     "committed": (ProjectionKeeper, "after_commit"),
     "segments": (ProjectionKeeper, "drop_forgotten"),
-    "copies": (erase, "remove_copies"),
+    "copies": (erasure, "remove_copies"),
     "flushed": (Ledger, "checkpoint"),
-    "searched": (erase, "drop_patterns"),
+    "searched": (erasure, "drop_patterns"),
 }[sys.argv[3]]
 store = vestig.open(sys.argv[1], embedder=HashingEmbedder(64), clock=FrozenClock())
 setattr(*place, lambda *_, **__: os._exit(9))

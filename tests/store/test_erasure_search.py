@@ -10,7 +10,7 @@ import pytest
 
 from scripted import Opener
 from vestig._core import ByteRuns
-from vestig.store.erasure import erase
+from vestig.store import erasure
 
 GONE = b"the lantern that was put out long ago, and nobody remembers it"
 KEPT = b"the lantern that burns at the quay in every weather, day and night"
@@ -95,7 +95,7 @@ def test_texts_that_others_share_are_told_from_the_pages_alone(
     same = "The minutes of the meeting of the harbour board of the seventh of May"
     ids = [store.commit(f"{same}, page {n}", scope=f"s{n % 3}").memory_id for n in range(30)]
     ids += [store.commit(same, scope=f"s{n}").memory_id for n in range(3)]
-    monkeypatch.setattr(erase, "live_bytes", lambda conn: pytest.fail("rows were read"))
+    monkeypatch.setattr(erasure, "live_bytes", lambda conn: pytest.fail("rows were read"))
     assert store.forget(str(ids[0])).residues == 0
     report = store.forget(str(ids[-1]))
     assert (report.residues, report.shared_occurrences > 0) == (0, True)

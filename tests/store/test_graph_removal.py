@@ -13,7 +13,7 @@ from filled_store import IDENTITY, doctor, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes
-from vestig.store.erasure import erase
+from vestig.store import erasure
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import erase_patterns
@@ -142,7 +142,7 @@ def test_names_questions_and_evidence_are_in_no_file(ledger: Ledger, tmp_path: P
 
     assert found() == set(raw)
     forget(ledger, gone)
-    assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
+    assert erasure.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
     assert found() == set()
     assert doctor(ledger)["residues"].level == "ok"
     with ledger.read() as view:
@@ -156,7 +156,7 @@ def test_a_name_that_a_live_text_holds_is_no_residue(ledger: Ledger) -> None:
     keeper.rebuild()
     forget(ledger, gone)
     assert names(ledger) == set()
-    assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
+    assert erasure.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
 
 
 def test_an_entity_merged_into_a_removed_one_stays_merged_into_none(ledger: Ledger) -> None:

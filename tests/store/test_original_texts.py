@@ -12,7 +12,7 @@ from filled_store import doctor, keeper_of, levels
 from vestig.changes import ChangeSet
 from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity
-from vestig.store.erasure import erase
+from vestig.store import erasure
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records.rows import Listing
@@ -94,9 +94,9 @@ def test_both_forms_are_forgotten_and_searched_for(tmp_path: Path) -> None:
         (tmp_path / "s" / "projection").mkdir(exist_ok=True)
         (tmp_path / "s" / "projection" / "stray").write_bytes(GIVEN.encode()[14:44])
         with pytest.raises(Exception, match=r"occurrences in projection/stray"):
-            erase.finish(ledger, keeper, timeout_s=1.0)
+            erasure.finish(ledger, keeper, timeout_s=1.0)
         (tmp_path / "s" / "projection" / "stray").unlink()
-        assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
+        assert erasure.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
         for path in (tmp_path / "s").rglob("*"):
             if path.is_file():
                 raw = path.read_bytes()
@@ -118,7 +118,7 @@ def test_white_space_alone_is_no_residue(tmp_path: Path) -> None:
             txn.forget("default", [new.id], actor=None)
         (tmp_path / "s" / "projection").mkdir(exist_ok=True)
         (tmp_path / "s" / "projection" / "blank").write_bytes(b" " * 200)
-        assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 1
+        assert erasure.finish(ledger, keeper, timeout_s=1.0).files_scanned > 1
 
 
 def test_a_copy_keeps_original_texts(tmp_path: Path) -> None:

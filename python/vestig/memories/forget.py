@@ -31,7 +31,7 @@ from vestig.memories.states import (
 )
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
-from vestig.store.erasure import erase
+from vestig.store import erasure
 from vestig.store.records import erase_patterns, item_rows
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.item_rows import ItemRow
@@ -173,7 +173,7 @@ def _forgotten(
                 raise RollBack
             degraded.extend(clock_notice(txn.clock_behind_us))
             seq += 1
-    proof = erase.ErasureProof()
+    proof = erasure.ErasureProof()
     if (chosen.memories or chosen.items or how.documents) and not how.dry_run:
         session.drop_cached(seq)
         catch_up(session, degraded)
@@ -215,7 +215,7 @@ def forget_finish(session: Session) -> ForgetReport:
         )
 
 
-def prove(session: Session, runs: erase.RunsBySeq | None = None) -> erase.ErasureProof:
+def prove(session: Session, runs: erasure.RunsBySeq | None = None) -> erasure.ErasureProof:
     """Erases and proves what is to be erased from the files.
 
     Args:
@@ -226,7 +226,7 @@ def prove(session: Session, runs: erase.RunsBySeq | None = None) -> erase.Erasur
     """
     timeout_s = session.config.settings.store.lock_timeout_s
     with span("erase") as counts:
-        proof = erase.finish(session.ledger, session.keeper, timeout_s=timeout_s, runs=runs or {})
+        proof = erasure.finish(session.ledger, session.keeper, timeout_s=timeout_s, runs=runs or {})
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
     if session.tenant is None:
         return proof
@@ -238,10 +238,10 @@ def prove(session: Session, runs: erase.RunsBySeq | None = None) -> erase.Erasur
 
 def prove_and_run(
     session: Session,
-    runs: erase.RunsBySeq,
+    runs: erasure.RunsBySeq,
     run: Callable[[], list[Degradation]],
     degraded: list[Degradation],
-) -> erase.ErasureProof:
+) -> erasure.ErasureProof:
     """Proves it, then runs the jobs; also where the proof fails, for one that is repeated runs
     none."""
     try:
@@ -253,7 +253,7 @@ def prove_and_run(
     return proof
 
 
-def _proved(proof: erase.ErasureProof) -> dict[str, Any]:
+def _proved(proof: erasure.ErasureProof) -> dict[str, Any]:
     """The fields of a report that say what was searched."""
     return {
         "files_scanned": proof.files_scanned,

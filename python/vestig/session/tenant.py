@@ -20,7 +20,7 @@ from vestig.errors import (
     ValidationError,
     VestigError,
 )
-from vestig.store.erasure.erase import OUTSIDE, ErasureProof, finish
+from vestig.store.erasure import OUTSIDE, ErasureProof, finish
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.erase_patterns import unfinished

@@ -14,7 +14,7 @@ from inspected_store import HOSTILE, filled, inspecting
 from serve_process import started
 from served import Site, serving
 from vestig.surfaces.http.routes import routes
-from vestig.surfaces.inspect.app import OFFERED
+from vestig.surfaces.inspect import OFFERED
 
 PAGE = files("vestig.surfaces.inspect").joinpath("page")
 FILES = ("/", "/page.css", "/page.js", "/elements.js", "/icon.svg")

@@ -38,6 +38,7 @@ from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, 
 from vestig.store.records import graph_writes, item_rows, store_rows
 from vestig.store.records.graph_writes import touched_node
 from vestig.store.records.keyed_memories import Moment, order_versions
+from vestig.store.records.memory_versions import same_memory, stored_item, stored_node
 from vestig.store.records.removal import (
     Removal,
     TombstoneFields,
@@ -52,7 +53,6 @@ from vestig.store.records.store_rows import (
     same_model,
     write_setting,
 )
-from vestig.store.records.stored_nodes import same_memory, stored_item, stored_node
 from vestig.store.records.writes import NO_CLOCK, WriteTransaction
 from vestig.store.sqlite.connections import each, fetch, known_ids, next_row, rows_of, select_in
 from vestig.store.tables.graph import EDGE_ENDS

@@ -112,7 +112,7 @@ def _inspect(call: Call) -> Any:
     from vestig.surfaces.http.access import Access
     from vestig.surfaces.http.server import serve
     from vestig.surfaces.http.service import OneStore
-    from vestig.surfaces.inspect.app import HOST, application, settings_of
+    from vestig.surfaces.inspect import HOST, application, settings_of
 
     settings = settings_of(call.config.settings.serve, call.args.get("port", 0))
     say = call.say
