@@ -229,3 +229,35 @@ def test_others_write_while_its_parts_are_sent(
     assert row.position == row.snapshot + 1
     assert changes == [row.snapshot, row.position]
     assert machine("c").count() == 6
+
+
+# --- large changes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mebibytes", [0.03, 0.5, 3, 12])
+def test_a_change_of_any_size_is_rows_of_a_mebibyte_at_most(
+    mebibytes: float, machine: Machines, database: Database, tenant: str
+) -> None:
+    writer, reader = machine("a"), machine("b")
+    start = writer.position or 0
+    pieces = max(1, round(mebibytes * 2))
+    length = round(mebibytes * 2**20 / pieces)
+    values = [{"key": f"log-{at}", "value": os.urandom(length // 2).hex()} for at in range(pieces)]
+    writer.items.put_many(values)
+    sql = (
+        "SELECT position::text, part::text, length(patch)::text FROM vestig.changes AS one"
+        " WHERE tenant = $1 AND position > $2 ORDER BY one.position, one.part"
+    )
+    with database.session(tenant) as (conn, until):
+        found = conn.run_with(sql, (tenant, start), until).rows
+    rows = [tuple(int(one or 0) for one in row) for row in found]
+    assert {row[0] for row in rows} == {start + 1}
+    assert [row[1] for row in rows] == list(range(len(rows)))
+    assert all(row[2] == PART_BYTES for row in rows[:-1])
+    assert 0 < rows[-1][2] <= PART_BYTES
+    assert sum(row[2] for row in rows) > mebibytes * 2**20
+    reader.fresh()
+    for one in values:
+        item = reader.items.get(one["key"])
+        assert item is not None
+        assert item.value == one["value"]

@@ -28,6 +28,7 @@ from vestig.store.replication.rows import (
     Change,
     Place,
     TenantRow,
+    hex_of,
     plain_tenant_row,
     tenant_row,
     text_of,
@@ -503,9 +504,10 @@ class Database:
         else:
             written = f" INSERT INTO vestig.changes {_change_row(before.name, change, digest)};"
         answers = conn.run(
-            f"UPDATE vestig.tenants SET position = {change.position}, last_id = {_hex(change.id)},"
-            f" change_bytes = change_bytes + {len(change.patch)} WHERE tenant = '{before.name}'"
-            f" AND position = {before.position} AND last_id = {_hex(before.last_id)}"
+            f"UPDATE vestig.tenants SET position = {change.position}, last_id ="
+            f" {hex_of(change.id)}, change_bytes = change_bytes + {len(change.patch)}"
+            f" WHERE tenant = '{before.name}'"
+            f" AND position = {before.position} AND last_id = {hex_of(before.last_id)}"
             f" AND state = 'active';{written} COMMIT",
             deadline,
         )
@@ -642,16 +644,12 @@ class Database:
             yield row, self._parts(conn, tenant, row.snapshot)
 
     def _parts(self, conn: Connection, tenant: str, position: int) -> Iterator[bytes]:
-        sql = (
-            "SELECT data FROM vestig.snapshots WHERE tenant = $1 AND position = $2"
-            " AND part >= $3 AND part < $4 ORDER BY part"
-        )
+        sql = "SELECT data FROM vestig.snapshots WHERE tenant = $1 AND position = $2"
+        sql += " AND part >= $3 AND part < $4 ORDER BY part"
         for first in count(0, _PARTS_AT_ONCE):
-            until = time.monotonic() + self.timeout_s
             asked = (tenant, position, first, first + _PARTS_AT_ONCE)
-            rows = conn.run_with(sql, asked, until).rows
-            for (data,) in rows:
-                yield data or b""
+            rows = conn.run_with(sql, asked, time.monotonic() + self.timeout_s).rows
+            yield from (row[0] or b"" for row in rows)
             if len(rows) < _PARTS_AT_ONCE:
                 return
 
@@ -743,11 +741,7 @@ class Database:
 
     @contextmanager
     def dropping_cache(self, tenant: str, cache: bytes) -> Iterator[None]:
-        """Forgets a copy, if the files are gone at the end of the `with` block.
-
-        Raises:
-            StoreLockedError: PostgreSQL does not answer; before the block nothing is done.
-        """
+        """Forgets a copy whose files are gone at the end of the `with` block."""
         with self.session(tenant) as (conn, deadline):
             sql = "DELETE FROM vestig.caches WHERE tenant = $1 AND cache = $2"
             conn.run_with(sql, (tenant, cache), deadline)
@@ -802,9 +796,5 @@ def _change_row(tenant: str, change: Change, digest: bytes) -> str:
     values = (change.id, change.head, digest, change.patch)
     return (
         "(tenant, position, part, id, head, digest, patch)"
-        f" VALUES ('{tenant}', {change.position}, 0, {', '.join(map(_hex, values))})"
+        f" VALUES ('{tenant}', {change.position}, 0, {', '.join(map(hex_of, values))})"
     )
-
-
-def _hex(raw: bytes) -> str:
-    return f"'\\x{raw.hex()}'"

@@ -165,3 +165,8 @@ def text_of(raw: bytes | None) -> str:
 def unhex(raw: bytes | None) -> bytes:
     """The bytes that PostgreSQL writes as text."""
     return bytes.fromhex((raw or b"").removeprefix(b"\\x").decode())
+
+
+def hex_of(raw: bytes) -> str:
+    """Bytes as a literal of a statement."""
+    return f"'\\x{raw.hex()}'"
