@@ -311,6 +311,16 @@ def function_argument(field: str, value: object) -> None:
         raise ValidationError(field, type(value).__name__, "a function")
 
 
+def is_address(value: object) -> bool:
+    """Return whether a store is named by where its database is, not by a folder.
+
+    Example:
+        >>> is_address("postgresql://db.example/vestig"), is_address("/srv/memory")
+        (True, False)
+    """
+    return isinstance(value, str) and value.startswith(("postgresql://", "postgres://"))
+
+
 def path_argument(field: str, value: object, allowed: str = "a file's path") -> str:
     """A path that the file system can be asked for.
 
@@ -321,6 +331,9 @@ def path_argument(field: str, value: object, allowed: str = "a file's path") -> 
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(path, str) or not path or "\0" in path:
         raise ValidationError(field, value, allowed)
+    if is_address(path):
+        # not shown: it may name a password
+        raise ValidationError(field, "an address of PostgreSQL", allowed)
     try:
         os.fsencode(path)
     except UnicodeEncodeError:

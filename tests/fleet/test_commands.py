@@ -154,3 +154,17 @@ def test_configuration_shows_no_password(command: Command, server: PostgresServe
     assert "hunter2" not in json.dumps(document) + err
     _, document, err = command("config", "explain", "store.path", "--store", address)
     assert "hunter2" not in json.dumps(document) + err
+
+
+def test_help_shows_no_password(command: Command, server: PostgresServer) -> None:
+    address = server.address.replace("owner@", "owner:hunter2-of-the-fleet@")
+    _, out, err = command("--store", address, "--help", text=True)
+    assert "***@" in out
+    assert "hunter2" not in out + err
+
+
+@pytest.mark.parametrize("words", [("destroy",), ("tenant", "up", "pier")])
+def test_an_address_is_no_folder(command: Command, words: tuple[str, ...]) -> None:
+    _, problem, err = command(*words, "postgresql://owner:hunter2@db.example/vestig")
+    assert "expected a directory's path, got 'an address of PostgreSQL'" in problem["detail"]
+    assert "hunter2" not in str(problem) + err

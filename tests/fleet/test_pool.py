@@ -19,6 +19,8 @@ from postgres_server import PostgresServer
 from vestig.config import load
 from vestig.fleet.pool import TenantPool
 from vestig.fleet.tenants import create
+from vestig.store.replication import cache
+from vestig.store.replication.cache import machines_of
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.snapshot import scratch_folder
 from vestig.testing import HashingEmbedder
@@ -309,8 +311,8 @@ def test_copies_that_were_used_longest_ago_make_room(
     small = pool(max_open=1, max_cache_bytes=room * 5 // 6)  # for two and a half
     use(small, names[3])
     assert copies(tmp_path) == {names[3], names[0]}
-    assert database.machines(names[1]) == ()
-    assert len(database.machines(names[0])) == 1
+    assert machines_of(database, names[1]) == ()
+    assert len(machines_of(database, names[0])) == 1
     use(small, names[1])
     assert names[1] in copies(tmp_path)
 
@@ -383,7 +385,7 @@ def test_while_postgresql_is_away_no_copy_is_removed(
     def away(*_: Any) -> Any:
         raise vestig.StoreLockedError("expected PostgreSQL to answer, it slept")
 
-    monkeypatch.setattr(Database, "dropping_cache", away)
+    monkeypatch.setattr(cache, "_record_dropped", away)
     (tmp_path / "cache" / folder_name(tmp_path) / ".measured").unlink()
     one.close()
     assert copies(tmp_path) == before

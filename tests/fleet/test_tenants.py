@@ -10,6 +10,7 @@ import string
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from vestig.fleet import tenants
 from vestig.fleet.tenants import create
 from vestig.store.records import store_rows
 from vestig.store.replication import copy
-from vestig.store.replication.cache import CacheFolders
+from vestig.store.replication.cache import CacheFolders, machines_behind, machines_of
 from vestig.store.replication.capture import SHARED, apply_patch, begin_capture, head_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
@@ -507,6 +508,29 @@ def test_what_another_process_puts_in_the_place_of_a_copy_is_looked_at_too(
 # --- forgetting --------------------------------------------------------------------------------
 
 
+def test_the_record_of_a_lost_machine_is_dropped_and_one_that_lives_comes_back(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    here, there = machine("a"), machine("b")
+    gone = here.commit("The spare key lies under the third pot").memory_id
+    there.fresh()
+    assert len(machines_of(database, tenant)) == 2
+    with pytest.raises(vestig.ValidationError, match="a time that has gone by"):
+        tenants.doctor(database, lost_before="2999-01-01")
+    tenants.doctor(database, lost_before="2020-01-01")
+    assert len(machines_of(database, tenant)) == 2
+    time.sleep(0.01)
+    now = datetime.now(UTC)
+    (found,) = [
+        one for one in tenants.doctor(database, lost_before=now).findings if "lost" in one.detail
+    ]
+    assert int(found.detail.split()[-1]) >= 2
+    assert machines_of(database, tenant) == ()
+    assert here.forget(gone).machines_open == ()
+    there.fresh()
+    assert len(machines_of(database, tenant)) == 2
+
+
 def test_what_one_machine_forgets_leaves_no_byte_on_any(
     machine: Machines, database: Database, tenant: str, tmp_path: Path
 ) -> None:
@@ -519,7 +543,7 @@ def test_what_one_machine_forgets_leaves_no_byte_on_any(
     assert report.machines_open
     there.fresh()
     assert here._session.tenant is not None
-    assert database.caches_behind(tenant, here.position or 0) == []
+    assert machines_behind(database, tenant, here.position or 0) == ()
     for store in (here, there):
         assert store.count() == 1
     holds = re.compile(re.escape(word).encode(), re.IGNORECASE)

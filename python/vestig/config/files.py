@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import is_address
 from vestig.config.documents import BYTES_MAX, parse, parse_value
 from vestig.config.schema import (
     default_values,
@@ -374,16 +375,6 @@ def with_paths(items: Iterable[Item], folder: Path, problems: Problems) -> list[
         else:
             placed.append(item)
     return placed
-
-
-def is_address(value: object) -> bool:
-    """Return whether a store is named by where its database is, not by a folder.
-
-    Example:
-        >>> is_address("postgresql://db.example/vestig"), is_address("/srv/memory")
-        (True, False)
-    """
-    return isinstance(value, str) and value.startswith(("postgresql://", "postgres://"))
 
 
 def is_path(value: object) -> bool:

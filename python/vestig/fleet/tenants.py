@@ -13,20 +13,23 @@ from typing import Final
 import msgspec
 
 from vestig.api.store import Vestig
+from vestig.arguments import parse_time
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
-from vestig.errors import ConflictError, StoreDamagedError
+from vestig.errors import ConflictError, StoreDamagedError, ValidationError
 from vestig.results import Finding, FleetReport, TenantReport
 from vestig.session.opening import open_session
+from vestig.session.session import system_clock
 from vestig.session.tenant import poller_of, tenant_name
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.replication.cache import detach
+from vestig.store.replication.cache import detach, drop_lost, machines_behind, machines_of
 from vestig.store.replication.postgres import Database, SnapshotIsNewerError
 from vestig.store.replication.rows import ID_BYTES, Place, TenantRow
 from vestig.store.replication.snapshot import pack, unpack
 from vestig.store.sqlite import files
+from vestig.times import format_us, to_us
 
 # How long a table may take whose pages are written anew.
 REWRITE_LIMIT_S: Final = 3_600.0
@@ -56,9 +59,24 @@ def init(database: Database) -> FleetReport:
     )
 
 
-def doctor(database: Database) -> FleetReport:
-    """Checks the tables, the tenants and their copies, for a user who owns the tables."""
+def doctor(database: Database, *, lost_before: object = None) -> FleetReport:
+    """Checks the tables, the tenants and their copies, for a user who owns the tables.
+
+    Args:
+        lost_before: a time; machines that have proved nothing since are gone for good, and the
+            records of their copies are dropped first.
+
+    Raises:
+        ValidationError: no time, or one that is to come.
+        StoreLockedError: PostgreSQL does not answer.
+    """
     found = [Finding(check="tables", level="ok", detail="they are there")]
+    if lost_before is not None:
+        before_us = parse_time(lost_before, "lost_before")
+        if before_us > to_us(system_clock()):
+            raise ValidationError("lost_before", format_us(before_us), "a time that has gone by")
+        detail = f"records of lost machines dropped: {drop_lost(database, before_us)}"
+        found.append(Finding(check="copies", level="ok", detail=detail))
     rows = database.tenants()
     found.append(Finding(check="tenants", level="ok", detail=f"{len(rows)}"))
     newest = migrations.newest_version(migrations.MIGRATIONS)
@@ -69,7 +87,7 @@ def doctor(database: Database) -> FleetReport:
         if row.state in ("moving", "arriving"):
             detail = f"{row.name} is {row.state}: repeat its move, or end it with --abandon"
             found.append(Finding(check="state", level="finding", detail=detail))
-        behind = database.caches_behind(row.name, row.snapshot)
+        behind = machines_behind(database, row.name, row.snapshot)
         if behind:
             detail = f"{row.name}: {', '.join(behind)} lie before its snapshot"
             found.append(Finding(check="copies", level="finding", detail=detail))
@@ -91,7 +109,7 @@ def show(database: Database, tenant: object) -> TenantReport:
     """
     name = tenant_name(tenant)
     row = database.find(name)
-    return report_of(row, machines=database.machines(name))
+    return report_of(row, machines=machines_of(database, name))
 
 
 def create(database: Database, tenant: object, folder: Path | None = None) -> TenantReport:

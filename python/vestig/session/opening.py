@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vestig import config as configuration
-from vestig.arguments import path_argument
+from vestig.arguments import is_address, path_argument
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
-from vestig.config.files import is_address, without_tilde
+from vestig.config.files import without_tilde
 from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
@@ -53,6 +53,9 @@ def store_directory(path: object, config: Config) -> Path | None:
         raise ValidationError("path", chosen, "a directory's path, or :memory:")
     if text == MEMORY_PATH:
         return None
+    if is_address(text):
+        # not shown: it may name a password
+        raise ValidationError("path", "an address of PostgreSQL", "a directory's path")
     try:
         text.encode()
         # resolved once: a link that leads elsewhere later does not move parts of an open store

@@ -10,8 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+from vestig.arguments import is_address
 from vestig.config.environment import cache_directory
-from vestig.config.files import is_address, without_tilde
+from vestig.config.files import without_tilde
 from vestig.config.schema import Settings
 from vestig.errors import (
     ForgetIncompleteError,
@@ -24,7 +25,7 @@ from vestig.store.erasure import OUTSIDE, ErasureProof, finish
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.erase_patterns import unfinished
-from vestig.store.replication.cache import CacheFolders, cache_of
+from vestig.store.replication.cache import CacheFolders, cache_of, machines_behind
 from vestig.store.replication.connection import Address
 from vestig.store.replication.copy import Copy, CopyRules, PositionPoller
 from vestig.store.replication.postgres import Database
@@ -281,7 +282,7 @@ class TenantCopy:
             self._replace_history(ledger, position)
             database.ask_rewrite(self.copy.tenant)
             left = database.rewrite(_REWRITE_LIMIT_S)
-            machines = tuple(database.caches_behind(self.copy.tenant, position))
+            machines = machines_behind(database, self.copy.tenant, position)
         except StoreLockedError as error:
             raise ForgetIncompleteError(
                 f"tenant {self.copy.tenant}: expected the database to drop what was forgotten, got:"

@@ -6,8 +6,9 @@ import fcntl
 import os
 import shutil
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -23,7 +24,7 @@ from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import store_rows
 from vestig.store.replication.copy import Copy, PositionPoller, apply_changes
 from vestig.store.replication.postgres import Database
-from vestig.store.replication.rows import ID_BYTES, Place
+from vestig.store.replication.rows import ID_BYTES, Place, text_of
 from vestig.store.replication.snapshot import FolderLock, scratch_folder, unpack
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file, damaged
@@ -33,6 +34,16 @@ _SERVER_BYTES: Final = 8
 _MEASURE_S: Final = 60.0
 # Its time says when.
 _MEASURED: Final = ".measured"
+_REGISTER: Final = (
+    "INSERT INTO vestig.caches (tenant, cache, machine, position) VALUES ($1, $2, $3, $4)"
+    " ON CONFLICT (tenant, cache) DO UPDATE SET"
+    " machine = excluded.machine, position = excluded.position, seen = now()"
+)
+_MACHINES: Final = (
+    "SELECT machine || ' at ' || position || ', '"
+    " || to_char(seen AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+    " FROM vestig.caches WHERE tenant = $1 ORDER BY machine, position"
+)
 
 
 class CacheFolders:
@@ -178,7 +189,9 @@ class CacheFolders:
     def register(self, tenant: str, cache: bytes, position: int) -> None:
         """Tells the database of a copy on this machine, and up to which position its files hold
         nothing that was forgotten."""
-        self._database.register(tenant, cache, socket.gethostname(), position)
+        with self._database.session(tenant) as (conn, deadline):
+            conn.run_with(_REGISTER, (tenant, cache, socket.gethostname(), position), deadline)
+            conn.run("COMMIT", deadline)
 
     def _mark(self, path: Path, tenant: str, cache: bytes) -> None:
         """Says in the ledger whose copy it is: an ordinary open refuses it."""
@@ -202,11 +215,57 @@ class CacheFolders:
             return
         cache = _read_cache(place / files.LEDGER_FILE)
         forgetting = (
-            nullcontext() if cache is None else self._database.dropping_cache(tenant, cache)
+            nullcontext() if cache is None else _record_dropped(self._database, tenant, cache)
         )
         with scratch_folder(self.folder) as old, forgetting:
             os.rename(place, old)
             shutil.rmtree(old)
+
+
+@contextmanager
+def _record_dropped(database: Database, tenant: str, cache: bytes) -> Iterator[None]:
+    """Drops the record of a copy whose files are gone at the end of the `with` block."""
+    with database.session(tenant) as (conn, deadline):
+        sql = "DELETE FROM vestig.caches WHERE tenant = $1 AND cache = $2"
+        conn.run_with(sql, (tenant, cache), deadline)
+        yield
+        conn.run("COMMIT", time.monotonic() + database.timeout_s)
+
+
+def machines_behind(database: Database, tenant: str, position: int) -> tuple[str, ...]:
+    """The machines whose copies are not known to have come to a position.
+
+    Raises:
+        StoreLockedError: PostgreSQL does not answer.
+    """
+    with database.session(tenant) as (conn, deadline):
+        sql = "SELECT machine FROM vestig.caches WHERE tenant = $1 AND position < $2 ORDER BY 1"
+        rows = conn.run_with(sql, (tenant, position), deadline).rows
+        return tuple(text_of(row[0]) for row in rows)
+
+
+def machines_of(database: Database, tenant: str) -> tuple[str, ...]:
+    """The machines with copies: how far each is known to have come, and when that was.
+
+    Raises:
+        StoreLockedError: PostgreSQL does not answer.
+    """
+    with database.session(tenant) as (conn, deadline):
+        return tuple(text_of(row[0]) for row in conn.run_with(_MACHINES, (tenant,), deadline).rows)
+
+
+def drop_lost(database: Database, before_us: int) -> int:
+    """Drops the records of copies that proved nothing since a time, for a user who owns the tables:
+    their machines are gone. Whatever they left of their files is not proved.
+
+    Returns:
+        How many.
+
+    Raises:
+        StoreLockedError: PostgreSQL does not answer.
+    """
+    sql = "DELETE FROM vestig.caches WHERE seen < to_timestamp($1::bigint / 1000000.0)"
+    return database.ask(sql, (before_us,)).affected
 
 
 def _unused(folder: Path) -> FolderLock:

@@ -653,27 +653,7 @@ class Database:
             if len(rows) < _PARTS_AT_ONCE:
                 return
 
-    # --- caches ------------------------------------------------------------------------------
-
-    def register(self, tenant: str, cache: bytes, machine: str, position: int) -> None:
-        """Remembers a copy of the tenant and how far it has come."""
-        with self.session(tenant) as (conn, deadline):
-            conn.run_with(
-                "INSERT INTO vestig.caches (tenant, cache, machine, position)"
-                " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant, cache) DO UPDATE SET"
-                " machine = excluded.machine, position = excluded.position, seen = now()",
-                (tenant, cache, machine, position),
-                deadline,
-            )
-            conn.run("COMMIT", deadline)
-
-    def caches_behind(self, tenant: str, position: int) -> list[str]:
-        """The machines whose copies have not come to this position."""
-        with self.session(tenant) as (conn, deadline):
-            sql = "SELECT machine FROM vestig.caches WHERE tenant = $1 AND position < $2 ORDER BY 1"
-            return [
-                text_of(row[0]) for row in conn.run_with(sql, (tenant, position), deadline).rows
-            ]
+    # --- pages -------------------------------------------------------------------------------
 
     def ask_rewrite(self, tenant: str) -> None:
         """Remembers that pages which a tenant shares with others may hold what was removed."""
@@ -729,24 +709,6 @@ class Database:
                 conn.close()
         kept = next((number for one in conn.notices for number in re.findall(r"\d+", one)), "0")
         return "" if kept == "0" else f"an older transaction still reads {kept} removed rows"
-
-    def machines(self, tenant: str) -> tuple[str, ...]:
-        """The machines with copies, each with how far it is known to have come."""
-        with self.session(tenant) as (conn, deadline):
-            sql = (
-                "SELECT machine || ' at ' || position FROM vestig.caches WHERE tenant = $1"
-                " ORDER BY machine, position"
-            )
-            return tuple(text_of(row[0]) for row in conn.run_with(sql, (tenant,), deadline).rows)
-
-    @contextmanager
-    def dropping_cache(self, tenant: str, cache: bytes) -> Iterator[None]:
-        """Forgets a copy whose files are gone at the end of the `with` block."""
-        with self.session(tenant) as (conn, deadline):
-            sql = "DELETE FROM vestig.caches WHERE tenant = $1 AND cache = $2"
-            conn.run_with(sql, (tenant, cache), deadline)
-            yield
-            conn.run("COMMIT", time.monotonic() + self.timeout_s)
 
 
 def _has_tables(conn: Connection, deadline: float) -> bool:

@@ -87,17 +87,19 @@ Examples:
 
 
 def _place_of_store(context: click.Context) -> str:
-    """Which folder the store is, or why that cannot be said, and what else names one."""
+    """Where the store is, or why that cannot be said, and what else names one."""
     from pathlib import Path
 
+    from vestig.config.environment import without_credentials
+
     try:
-        path = Path(configuration(context.meta.get(_GLOBALS, {})).settings.store.path)
+        named = configuration(context.meta.get(_GLOBALS, {})).settings.store.path
     except VestigError as error:
         place = f"The configuration cannot be read: {error}."
     else:
-        home = Path.home()
-        shown = Path("~", path.relative_to(home)) if path.is_relative_to(home) else path
-        place = f"The store is {shown}."
+        path, home = Path(named), Path.home()
+        shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else named
+        place = f"The store is {without_credentials(shown)}."
     others = "--store, VESTIG_STORE or store.path of a configuration file"
     return f"{place} Another is named by\n{others}."
 

@@ -56,8 +56,8 @@ def open_session(config: Config, *, read_only: bool = False, **options: Any) -> 
         read_only: change no file of a folder. The copy of a tenant follows PostgreSQL all the same.
         options: passed on.
     """
+    from vestig.arguments import is_address
     from vestig.calls.opening import OpenRequest
-    from vestig.config.files import is_address
     from vestig.registry import make_embedder
     from vestig.session import opening
 

@@ -24,6 +24,12 @@ _ABANDON: Final = Flag(
     "--abandon",
     name="abandon",
 )
+_LOST_BEFORE: Final = Time(
+    "Drop the records of copies on machines that have proved nothing since this time: they are"
+    " gone for good.",
+    "--lost-before",
+    name="lost_before",
+)
 _TOKEN_ID: Final = Text("Id of the token, as `vestig tenant token list` has it.", name="id")
 _TOKEN_OPTIONS: Final = (
     Choice(
@@ -66,15 +72,21 @@ def _create(call: Call) -> Any:
     return tenants.create(tenants.database_of(call.config), call.args["name"])
 
 
+def _folder(call: Call) -> Path:
+    from vestig.arguments import path_argument
+
+    return Path(path_argument("folder", call.args["folder"], "a directory's path")).expanduser()
+
+
 def _up(call: Call) -> Any:
     tenants = tenants_module()
-    folder = Path(call.args["folder"]).expanduser()
+    folder = _folder(call)
     return tenants.create(tenants.database_of(call.config), call.args["name"], folder)
 
 
 def _down(call: Call) -> Any:
     tenants = tenants_module()
-    folder = Path(call.args["folder"]).expanduser()
+    folder = _folder(call)
     return tenants.down(tenants.database_of(call.config), call.args["name"], folder)
 
 
@@ -126,7 +138,9 @@ def _init(call: Call) -> Any:
 
 def _doctor(call: Call) -> Any:
     tenants = tenants_module()
-    return tenants.doctor(tenants.database_of(call.config))
+    return tenants.doctor(
+        tenants.database_of(call.config), lost_before=call.args.get("lost_before")
+    )
 
 
 def _tokens() -> Any:
@@ -239,9 +253,12 @@ def _of_tokens(
     )
 
 
-def _of_all(name: str, run: Callable[[Call], Any], exit_code: Callable[[Any], int]) -> Operation:
+def _of_all(
+    name: str, run: Callable[[Call], Any], exit_code: Callable[[Any], int], *options: Argument
+) -> Operation:
     return Operation(
         name=name,
+        options=options,
         run=run,
         document="fleet",
         text=_findings,
@@ -276,5 +293,6 @@ OPERATIONS: Final = (
         "fleet doctor",
         _doctor,
         lambda report: 1 if any(one.level != "ok" for one in report.findings) else 0,
+        _LOST_BEFORE,
     ),
 )
