@@ -212,10 +212,10 @@ def test_a_new_text_has_its_own(opener: Opener) -> None:
 def test_a_query_is_embedded_once(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
     context = opener(embedder=embedder)._session
-    assert query_vectors(context, TALK, late=True) == embedder.embed_tokens([TALK])[0]
-    assert query_vectors(context, TALK, late=False) == (embedder.embed([TALK])[0], None)
+    assert [*query_vectors(context, [TALK], late=True)] == [*embedder.embed_tokens([TALK])]
+    assert [*query_vectors(context, [TALK], late=False)] == [(embedder.embed([TALK])[0], None)]
     plain = opener(embedder=HashingEmbedder())._session
-    assert query_vectors(plain, TALK, late=True)[1] is None
+    assert query_vectors(plain, [TALK], late=True)[0][1] is None
 
 
 def similar(query: tuple[bytes, bytes, bytes], memory: Pieces) -> Any:
