@@ -389,3 +389,18 @@ def test_while_postgresql_is_away_no_copy_is_removed(
     (tmp_path / "cache" / folder_name(tmp_path) / ".measured").unlink()
     one.close()
     assert copies(tmp_path) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors cannot be listed here")
+def test_an_open_tenant_takes_few_descriptors(pool: Pools, tenants: Any, tmp_path: Path) -> None:
+    names = tenants(3)
+    one = pool()
+    for number, name in enumerate(names):
+        with one.lease(name) as store:
+            store.commit(f"Gate {number} opens at seven")
+            store.recall("when does the gate open?")
+    open_files = [
+        os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()
+    ]
+    mine = [path for path in open_files if path.startswith(str(tmp_path))]
+    assert 0 < len(mine) <= 6 * len(names), sorted(mine)

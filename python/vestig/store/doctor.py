@@ -34,7 +34,7 @@ from vestig.store.records.graph_rows import claims_at
 from vestig.store.records.memory_queries import embedded_rows, embedded_texts
 from vestig.store.records.projection_rows import comparable_codes, wrong_codes
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.store_rows import cosine, embedded_counts, other_keys
+from vestig.store.records.store_rows import cosine, embedded_counts, other_keys, read_identity
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import fetch, store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
@@ -257,14 +257,15 @@ def checks(
     where = ledger.where
     folder = None if ledger.path is None else ledger.path.parent
     # Copies of the witness before the chain: a commit in between must not look like a loss.
-    seen = [] if folder is None else _witness_copies(ledger, folder)
+    has_witness = ledger.upstream is None
+    seen = _witness_copies(ledger, folder) if folder is not None and has_witness else []
     found: list[Finding] = []
     with ledger.read() as view, store_faults(where):
         found += _ledger(verify(view.connection, ledger.store_uuid))
         steps: tuple[tuple[str, Callable[[], Finding]], ...] = (
             ("uniqueness", lambda: _uniqueness(view.connection)),
-            ("vector_shapes", lambda: _vector_shapes(ledger, view)),
-            ("embedding_identity", lambda: _identity(ledger, view)),
+            ("vector_shapes", lambda: _vector_shapes(view)),
+            ("embedding_identity", lambda: _identity(view)),
             ("token_codes", lambda: _token_codes(view.connection, wants_codes)),
             *(() if embed is None else (("vector_sample", lambda: _sample(ledger, view, embed)),)),
             ("projection", lambda: _projection(ledger, keeper, view)),
@@ -274,7 +275,8 @@ def checks(
             ("residues", lambda: _residues(folder, view.connection)),
         )
         found += [_guarded(check, step) for check, step in steps]
-        found.append(_witness(seen, ledger.unwritten_witnesses, view))
+        if has_witness:
+            found.append(_witness(seen, ledger.unwritten_witnesses, view))
     found.append(_durability(ledger))
     if folder is not None:
         found += [_disk(folder), _permissions(folder)]
@@ -325,8 +327,8 @@ def _uniqueness(conn: apsw.Connection) -> Finding:
     return _verdict("uniqueness", problems, "ids, texts, keys and names are unique")
 
 
-def _vector_shapes(ledger: Ledger, view: LedgerView) -> Finding:
-    identity = ledger.embedding_identity()
+def _vector_shapes(view: LedgerView) -> Finding:
+    identity = read_identity(view.connection, view.where)
     if identity is None:
         return Finding(check="vector_shapes", level=OK, detail="no vectors are expected yet")
     wrong = wrong_codes(view.connection, identity.model)
@@ -346,8 +348,8 @@ def _vector_shapes(ledger: Ledger, view: LedgerView) -> Finding:
     return _verdict("vector_shapes", problems if wrong else [], good)
 
 
-def _identity(ledger: Ledger, view: LedgerView) -> Finding:
-    identity = ledger.embedding_identity()
+def _identity(view: LedgerView) -> Finding:
+    identity = read_identity(view.connection, view.where)
     vectors, without = embedded_counts(view.connection)
     if identity is None:
         problems = [f"{vectors} vectors and no record of the model that made them"]
@@ -390,7 +392,7 @@ def _sample(ledger: Ledger, view: LedgerView, embed: Embed) -> Finding:
 
 
 def _projection(ledger: Ledger, keeper: ProjectionKeeper, view: LedgerView) -> Finding:
-    identity = ledger.embedding_identity()
+    identity = read_identity(view.connection, view.where)
     result = compare_projection(ledger, keeper, view, identity)
     if result.stale is not None:
         return Finding(check="projection", level=FINDING, detail=result.stale)

@@ -155,7 +155,7 @@ class Ledger:
         self._log: int | None = None
         # of the transaction that is open, where it goes to a database first
         self._writing: Upstream | None = None
-        if self._in_memory:
+        if self.in_memory:
             self._writer = connections.open_writer(None, self._options.durability)
             migrations.create_tables(self._writer, migrations.MIGRATIONS)
 
@@ -164,7 +164,8 @@ class Ledger:
         return f"{self._where}-wal"
 
     @property
-    def _in_memory(self) -> bool:
+    def in_memory(self) -> bool:
+        """Return whether there is no file: one connection is all there is."""
         return self._path is None or self._pending is not None
 
     # --- a store that is not there yet --------------------------------------------------------
@@ -303,12 +304,12 @@ class Ledger:
         """A connection, and whether it is the only one of a store in memory: then `_write_lock` is
         held."""
         self._check_process()
-        if self._in_memory:
+        if self.in_memory:
             self._write_lock.acquire()
             try:
                 self._check_process()  # it may have been closed meanwhile
                 # Another thread may have made the store while this one waited.
-                if self._in_memory:
+                if self.in_memory:
                     assert self._writer is not None
                     return self._writer, True
             except BaseException:
@@ -339,13 +340,7 @@ class Ledger:
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
         with self._connection() as conn, store_faults(self._where):
-            raw = store_rows.read_setting(conn, store_rows.IDENTITY)
-        if raw is None:
-            return None
-        try:
-            return msgspec.msgpack.decode(raw, type=EmbeddingIdentity)
-        except msgspec.MsgspecError as error:
-            raise damaged(self._where, "an unreadable embedding identity") from error
+            return store_rows.read_identity(conn, self._where)
 
     def verify_all(self) -> list[Finding]:
         """Recomputes every digest and every link; [] when all is as it was written."""
@@ -516,7 +511,7 @@ class Ledger:
         Raises:
             apsw.BusyError: not before the deadline.
         """
-        if self._in_memory:
+        if self.in_memory:
             return self._begin()
         busy = apsw.BusyError("no turn before the deadline")
         with closing(self._queue.turns(deadline)) as turns:

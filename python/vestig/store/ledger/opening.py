@@ -217,26 +217,28 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
             place=files.place_of(ledger),
         )
 
-    def _examine(self, conn: apsw.Connection, *, write: bool) -> WitnessFiles:
-        """Checks the head of the chain, compares it with the witness, and remembers the path."""
+    def _examine(self, conn: apsw.Connection, *, write: bool) -> WitnessFiles | None:
+        """Checks the head of the chain, compares it with the witness, and remembers the path. A
+        copy of a tenant has no witness: its end may be lost, for it is compared with PostgreSQL."""
         ledger = self.ledger
         where = str(ledger)
         store_uuid = store_rows.read_setting(conn, store_rows.UUID)
         if store_uuid is None:
             raise damaged(where, "no store identity")
         self._refuse_another(store_uuid)
+        copies = None
         if self.options.upstream is None:
             _refuse_copy(conn, ledger.parent)
-        copies = WitnessFiles(witness_files(ledger.parent, store_uuid, self.state_dir))
-        seen = copies.read()
+            copies = WitnessFiles(witness_files(ledger.parent, store_uuid, self.state_dir))
+        seen = [] if copies is None else copies.read()
         conn.execute("BEGIN")
         seq, head = chain.check_head(conn, where, store_uuid)
-        if self.accept:
+        if copies is not None and self.accept:
             copies.write(Witness(seq + 1, head), lower=True)
         else:
             check_witness(conn, ledger, seen, seq)
         conn.execute("ROLLBACK")
-        if write and self.state_dir is not None:
+        if copies is not None and write and self.state_dir is not None:
             try:
                 remember_path(self.state_dir, ledger.parent, store_uuid)
             except OSError:

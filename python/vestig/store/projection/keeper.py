@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -25,6 +25,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import background
 from vestig.store.projection.background import SEGMENTS_MAX, Merger, error_text
 from vestig.store.records.reads import LedgerView
+from vestig.store.records.store_rows import read_identity
 from vestig.store.sqlite import files, processes
 from vestig.telemetry import span
 from vestig.types import Degradation
@@ -151,7 +152,8 @@ class ProjectionKeeper:
     def _newest_view(self) -> Iterator[LedgerView]:
         """`_lock` and the newest state. In memory a view holds the only connection, and threads
         that hold it take `_lock`: so a view comes before the lock here as well."""
-        with self._ledger.read(), self._lock, self._ledger.read() as view:
+        before = self._ledger.read() if self._ledger.in_memory else nullcontext()
+        with before, self._lock, self._ledger.read() as view:
             yield view
 
     def align(self, view: LedgerView) -> bool:
@@ -169,7 +171,7 @@ class ProjectionKeeper:
                 else:
                     core.refresh()
             except _core.ProjectionDamaged as damage:
-                self._check_model()
+                self._check_model(view)
                 self._rebuild(view, str(damage))
                 return True
             except OSError as error:
@@ -178,7 +180,7 @@ class ProjectionKeeper:
             if core.applied_seq > seq:
                 return False
             if core.applied_seq < seq:
-                self._check_model()
+                self._check_model(view)
                 if core.applied_seq and view.head_at(core.applied_seq) != core.chain_head:
                     raise _other_history(core.applied_seq)
                 if core.applied_seq == 0:
@@ -220,9 +222,9 @@ class ProjectionKeeper:
             raise files.linked(self._directory) from error
         self.report("projection_stale", f"not read again: {error.strerror or error}")
 
-    def _check_model(self) -> None:
+    def _check_model(self, view: LedgerView) -> None:
         """Another process may have given the store vectors of another model."""
-        identity = self._ledger.embedding_identity()
+        identity = read_identity(view.connection, view.where)
         if identity is not None and identity.model != self._model:
             raise EmbeddingMismatchError(
                 f"the store was opened for vectors of {self._model}, and it holds those of"

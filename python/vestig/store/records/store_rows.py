@@ -22,7 +22,7 @@ from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
 from vestig.store.records.graph_rows import stored_codes
 from vestig.store.records.rows import RequestRecord, StoredAnswer, to_json
-from vestig.store.sqlite.connections import each, fetch, has_table, select_in
+from vestig.store.sqlite.connections import damaged, each, fetch, has_table, select_in
 from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.schema import NODE_TABLES, columns_sql
 from vestig.store.tables.store import NEW_VECTORS, UPSTREAM
@@ -41,6 +41,19 @@ def read_setting(conn: apsw.Connection, name: str) -> bytes | None:
     rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (name,))
     value: bytes | None = rows[0][0] if rows else None
     return value
+
+
+def read_identity(conn: apsw.Connection, where: str) -> EmbeddingIdentity | None:
+    """Which model made the vectors; None until the first vector.
+
+    Raises:
+        StoreDamagedError: the record of it cannot be read.
+    """
+    raw = read_setting(conn, IDENTITY)
+    try:
+        return None if raw is None else msgspec.msgpack.decode(raw, type=EmbeddingIdentity)
+    except msgspec.MsgspecError as error:
+        raise damaged(where, "an unreadable embedding identity") from error
 
 
 def write_setting(conn: apsw.Connection, name: str, value: bytes) -> None:

@@ -248,13 +248,15 @@ class WriteQueue:
     def turns(self, deadline: float) -> Generator[None, None, None]:
         """Gives each moment at which the caller is to try for the lock: at once if nobody is seen
         to wait; from then on whenever it is the first of all who wait; and a last time when the
-        deadline (by `time.monotonic`) is over. The place is held until the iterator is closed."""
-        if self.has_no_others():
-            yield
+        deadline (by `time.monotonic`) is over. The place is held, and the folder open, until the
+        iterator is closed."""
         try:
+            if self.has_no_others():
+                yield
             yield from self._tries(self.take(), deadline)
         finally:
             self.leave()
+            self.close()
 
     def has_no_others(self) -> bool:
         """Return whether no other queue of this folder, in any process, is seen to hold a place."""
