@@ -26,7 +26,7 @@ import apsw
 
 import vestig
 from vestig.errors import VestigError
-from vestig.store.ledger import ledger, opening
+from vestig.store.ledger import opening
 from vestig.store.sqlite import connections
 from vestig.testing import HashingEmbedder
 
@@ -65,7 +65,7 @@ def without_fsync() -> None:
         conn.execute("PRAGMA synchronous = OFF")
         return conn
 
-    for module in (connections, ledger, opening):
+    for module in (connections, opening):
         mock.patch.object(module, "open_writer", careless).start()
 
 

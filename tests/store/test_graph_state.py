@@ -238,8 +238,10 @@ class TenantMachine(GraphMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "machines"):
-            self.machines.check()
-            self.machines.close()
+            try:
+                self.machines.check()
+            finally:
+                self.machines.close()
         super().teardown()
 
 
@@ -253,5 +255,6 @@ class TestTenantMachine(TenantMachine.TestCase):  # type: ignore[misc,name-defin
     """Run with a server."""
 
     @pytest.fixture(scope="class")
-    def tenants(self, server: PostgresServer) -> None:
+    @classmethod
+    def tenants(cls, server: PostgresServer) -> None:
         TenantMachine.server = server

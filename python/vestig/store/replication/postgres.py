@@ -163,8 +163,12 @@ class Database:
                 found.close()
         try:
             fresh = Connection(self.address, deadline)
-            if not self._checked:
-                self._check_version(fresh, deadline)
+            try:
+                if not self._checked:
+                    self._check_version(fresh, deadline)
+            except BaseException:
+                fresh.close()
+                raise
             return fresh
         except RefusedError as error:
             raise self.refused(error) from None
@@ -181,7 +185,7 @@ class Database:
         if not _has_tables(conn, deadline):
             raise StoreLockedError(
                 f"{self.address}: expected a database with tenants, this one has no tables of"
-                f" Vestig; make them with `vestig fleet init {self.address}`"
+                f" Vestig; make them with `vestig fleet init --store {self.address}`"
             )
         rows = conn.run("SELECT max(version) FROM vestig.fleet", deadline)[0].rows
         version = int(rows[0][0] or 0)
