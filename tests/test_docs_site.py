@@ -47,6 +47,13 @@ def test_every_link_leads_to_a_page_and_an_anchor(document: str) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_fence_names_one_language_at_most(document: str) -> None:
+    """The site takes one with another word behind it for text, and what follows for code."""
+    fences = [line for line in read(document).splitlines() if line.startswith("```")]
+    assert [line for line in fences if not re.fullmatch(r"`{3,}[\w-]*", line)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_link_of_a_page_of_the_site_leads_within_it(document: str) -> None:
     pages = docs_site.documents()
     text = docs_site.page_text(document, read(document))

@@ -794,3 +794,20 @@ def test_a_change_that_leads_to_another_head_of_the_chain_is_refused(machine: Ma
         apply_patch(conn, empty, head_of(conn), "here")
         with pytest.raises(vestig.StoreDamagedError, match="another chain after a change"):
             apply_patch(conn, empty, bytes(32), "here")
+
+
+def test_examples_of_the_page_run(
+    server: PostgresServer, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    create(database, "acme")
+    page = Path(__file__).parents[2] / "docs" / "fleet.md"
+    blocks = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    address = "postgresql://app@db.example/vestig"
+    assert len(blocks) == 2
+    for block in blocks:
+        assert address in block
+        exec(block.replace(address, server.address), {})
+    with vestig.open(server.address, tenant="acme") as store:
+        assert store.count() == 1
+    tenants.drop(database, "acme", lambda _plan: True)
