@@ -57,6 +57,8 @@ def test_a_tenant_from_its_making_to_its_end(command: Command, tmp_path: Path) -
     code, out, _ = command("tenant", "down", "kiosk", str(tmp_path / "plain"), text=True)
     assert code == 0
     assert f"copied to {tmp_path / 'plain'}" in out
+    code, checked, _ = command("doctor", "--store", str(tmp_path / "plain"))
+    assert (code, {one["level"] for one in checked["findings"]}) == (0, {"ok"})
     with vestig.open(tmp_path / "plain", embedder=HashingEmbedder(64)) as store:
         assert store.position is None
         assert [hit.id for hit in store.recall("kiosk")] == [added[1]["memory_id"]]

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,12 +19,12 @@ from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.errors import ConflictError, StoreDamagedError, ValidationError
 from vestig.results import Finding, FleetReport, TenantReport
-from vestig.session.opening import open_session
+from vestig.session.opening import keeper_for, open_session
 from vestig.session.session import system_clock
 from vestig.session.tenant import poller_of, tenant_name
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.opening import accept_ledger, open_ledger
 from vestig.store.replication.cache import detach, drop_lost, machines_behind, machines_of
 from vestig.store.replication.postgres import Database, SnapshotIsNewerError
 from vestig.store.replication.rows import ID_BYTES, Place, TenantRow
@@ -166,8 +167,14 @@ def down(database: Database, tenant: object, folder: Path) -> TenantReport:
         place = _unpack_newest(database, name, fresh)
         with open_ledger(fresh, without_store="refuse") as ledger:
             found = ledger.verify_all()
-        if found:
-            raise ConflictError(f"tenant {name}: {found[0].message}; nothing was left at {folder}")
+            if found:
+                problem = f"tenant {name}: {found[0].message}; nothing was left at {folder}"
+                raise ConflictError(problem)
+            identity = ledger.embedding_identity()
+            if identity is not None:
+                with closing(keeper_for(ledger, fresh, identity)) as keeper:
+                    keeper.publish()
+        accept_ledger(fresh)
         if target.exists():
             target.rmdir()
         os.rename(fresh, target)

@@ -104,7 +104,7 @@ def open_ledger(
 
 
 def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
-    """Accepts the ledger as it is: lowers the witness to it.
+    """Accepts the ledger as it is: lowers the witness to it, or makes one where there is none.
 
     Raises:
         StoreDamagedError: there is no ledger, or its newest link does not close.
