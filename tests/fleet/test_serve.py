@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 
@@ -26,17 +26,16 @@ from vestig.errors import StoreLockedError
 from vestig.fleet import tokens as tokens_module
 from vestig.fleet.pool import TenantPool
 from vestig.fleet.tenants import create
-from vestig.fleet.tokens import add_token, list_tokens, revoke_token
+from vestig.fleet.tokens import RIGHTS, add_token, list_tokens, revoke_token
 from vestig.store.replication.postgres import Database
 from vestig.surfaces.cli import run
 from vestig.surfaces.http.fleet import FleetStores, fleet_access
 from vestig.surfaces.http.routes import Route, routes
 from vestig.surfaces.http.service import Service
-from vestig.surfaces.operation import operation, operations
+from vestig.surfaces.operation import Right, operation, operations
 from vestig.testing import HashingEmbedder
 
 _numbers = itertools.count(1)
-RIGHTS = ("read", "write", "admin")
 NOBODYS = "x" * 43
 
 
@@ -253,6 +252,10 @@ def test_every_served_operation_needs_its_right_and_no_more(
     kind = {"Content-Type": "application/x-ndjson"}
     replies = [client.ask("POST", "import", lines, headers=kind) for client in clients]
     assert [reply.status for reply in replies] == [403, 403, 200], replies
+
+
+def test_rights_of_operations_are_those_of_tokens() -> None:
+    assert get_args(Right) == RIGHTS == ("read", "write", "admin")
 
 
 def test_rights_follow_from_what_an_operation_does() -> None:

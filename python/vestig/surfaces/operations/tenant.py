@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from vestig.calls.argument import Argument, Choice, Flag, Text, Time
-from vestig.surfaces.operation import YES, Call, Operation
+from vestig.surfaces.operation import YES, Call, Operation, Right
 
 if TYPE_CHECKING:
     from vestig.results import FleetReport, TenantReport, TokenReport
@@ -36,7 +36,7 @@ _TOKEN_OPTIONS: Final = (
         "What it may do: read; write, which reads too; admin, which may do all.",
         "--rights",
         name="rights",
-        words=("read", "write", "admin"),
+        words=get_args(Right),
         default_text="read",
     ),
     Text("What it is for.", "--label", name="label"),
