@@ -135,13 +135,19 @@ class PostgresServer:
 
     def await_standby(self) -> None:
         """Commits wait for a standby from here on, which is there when this returns."""
-        there = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
         self.sql(
             "ALTER SYSTEM SET synchronous_standby_names = '*'",
             "SELECT pg_reload_conf()",
-            "DO $$ BEGIN WHILE NOT EXISTS (" + there + ") LOOP"
-            " PERFORM pg_sleep(0.1); PERFORM pg_stat_clear_snapshot(); END LOOP; END $$",
         )
+        # each look is a session of its own: one that is under way may not have read the setting yet
+        there = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
+        look = [str(self._programs / "psql"), "-qAc", there, self.address]
+        for _ in range(300):
+            found = subprocess.run(look, check=True, capture_output=True, cwd="/", **self._as)
+            if b"(1 row)" in found.stdout:
+                return
+            time.sleep(0.1)
+        raise TimeoutError("expected a standby within 30 seconds, got none")
 
     def promote(self) -> None:
         """Makes a standby the leader."""
