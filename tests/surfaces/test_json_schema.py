@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -39,6 +40,7 @@ def arguments_of(name: str) -> Arguments:
     return found
 
 
+@cache
 def checker(name: str) -> jsonschema.Draft202012Validator:
     schema = arguments_schema(arguments_of(name)) | {"$defs": definitions()}
     jsonschema.Draft202012Validator.check_schema(schema)
