@@ -122,11 +122,11 @@ def test_a_tenant_that_opens_slowly_holds_up_no_other(
     begun, go_on = threading.Event(), threading.Event()
     open_ = one._open
 
-    def opening(name: str) -> vestig.Vestig:
+    def opening(name: str, identity: bytes | None) -> vestig.Vestig:
         if name == slow:
             begun.set()
             assert go_on.wait(30)
-        return open_(name)
+        return open_(name, identity)
 
     monkeypatch.setattr(one, "_open", opening)
     seen: list[vestig.Vestig] = []

@@ -86,7 +86,7 @@ def sites(server: PostgresServer, database: Database, tmp_path: Path) -> Iterato
             )
             settings = config.settings.serve
             service = Service(FleetStores(pool, config), settings)
-            access = fleet_access(settings, pool.database)
+            access = fleet_access(config, pool.database)
             return Site(None, service, open_.enter_context(running(service, access)))  # type: ignore[arg-type]
 
         yield start
@@ -233,6 +233,23 @@ def asked(client: Client, route: Route) -> Reply:
     return client.ask("POST", path, {"no_such_argument": 1})
 
 
+def every_kind_of_request(client: Client) -> Iterator[Reply]:
+    """Well-formed requests that read, write, export, import and look."""
+    for path in ("count", "list", "stats", "doctor", "metrics", "entity/list", "show/mem_00000000"):
+        yield client.get(path)
+    for path, body in {
+        "recall": {"query": "who keeps what?"},
+        "retrieve": {"messages": [{"role": "user", "content": "who keeps what?"}]},
+        "commit": {"content": "Somebody keeps a dog"},
+        "forget": {"where": {"authors": ["Omar"]}, "confirm": True},
+        "export": {},
+        "rebuild": {},
+        "item/put": {"scope": "users", "key": "a", "value": 1},
+    }.items():
+        yield client.post(path, body)
+    yield client.post("import", b"", Content_Type="application/x-ndjson")
+
+
 def test_every_served_operation_needs_its_right_and_no_more(
     sites: Sites, database: Database, tenant: str
 ) -> None:
@@ -346,28 +363,61 @@ def test_a_token_is_looked_up_once_in_its_lease(
     assert len(found) == 2
 
 
-def test_while_postgresql_is_away_known_tokens_read_until_their_lease_ends(
+def test_while_postgresql_is_away_known_tokens_read_for_as_long_as_the_copy_does(
     sites: Sites, database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens_module, "LEASE_S", 3.0)
-    site = sites("a", fleet__max_staleness_s=1_000)
-    known = Client(site, token_for(database, tenant))
+    monkeypatch.setattr(tokens_module, "LEASE_S", 1.0)
+    site = sites("a", fleet__max_staleness_s=0, fleet__max_offline_s=6)
+    known = Client(site, token_for(database, tenant, "admin"))
     new = Client(site, token_for(database, tenant))
-    assert known.get("count").status == 200
+    known.post("commit", {"content": "The vault holds nine crates of tea"})
+    assert known.post("recall", {"query": "what holds the vault?"}).document["degraded"] == []
 
     def away(self: Database, deadline: float) -> Any:
         raise self.away(StoreLockedError("no answer"))
 
     monkeypatch.setattr(Database, "_take", away)
-    assert known.get("count").status == 200
-    refused = new.get("count")
-    assert (refused.status, refused.code) == (503, "store-locked")
-    assert "retry-after" in refused.headers
-    time.sleep(3.1)
-    refused = known.get("count")
-    assert (refused.status, refused.code) == (503, "store-locked")
-    assert b"owner@" not in refused.body
-    assert b"_worker_" not in refused.body
+    lost_s = time.monotonic()
+    refused = [new.get("count")]
+    time.sleep(1.1)
+    found = known.post("recall", {"query": "what holds the vault?"})
+    assert (found.status, len(found.document["results"])) == (200, 1)
+    assert {one["code"] for one in found.document["degraded"]} == {"upstream_away"}
+    assert known.get("count").document["count"] == 1
+    for path, body in (("commit", {"content": "The pier is shut"}), ("export", {})):
+        refused.append(known.post(path, body))
+        assert "does not answer" in refused[-1].document["detail"]
+    time.sleep(max(0.0, lost_s + 6.1 - time.monotonic()))
+    refused.append(known.get("count"))
+    for reply in refused:
+        assert (reply.status, reply.code) == (503, "store-locked")
+        assert "retry-after" in reply.headers
+        assert b"owner@" not in reply.body
+        assert b"_worker_" not in reply.body
+
+
+def test_a_token_is_of_its_tenant_and_not_of_another_one_that_gets_the_name(
+    sites: Sites, database: Database, tmp_path: Path
+) -> None:
+    name = f"again-{os.getpid()}"
+    create(database, name)
+    site = sites("a", fleet__max_staleness_s=0, serve__debug_endpoint=True)
+    old = Client(site, token_for(database, name, "admin"))
+    idle = Client(sites("b"), old.token)
+    old.post("commit", {"content": "The first one keeps bees"})
+    assert idle.get("count").document["count"] == 1
+    database.drop(name)
+    create(database, name)
+    new = Client(site, token_for(database, name, "admin"))
+    for _ in range(2):
+        for reply in every_kind_of_request(old):
+            assert (reply.status, reply.code) == (401, "unauthorized"), reply.document
+        assert new.post("commit", {"content": "The second one keeps geese"}).status in (200, 201)
+        assert new.get("count").document["count"] == 1
+    time.sleep(1.1)
+    assert idle.get("count").status == 401
+    assert new.on(idle.site).get("count").document["count"] == 1
+    database.drop(name)
 
 
 def test_too_many_unknown_tokens_at_once_are_turned_away(

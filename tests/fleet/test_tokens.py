@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from postgres_server import PostgresServer
@@ -168,8 +169,8 @@ class Rows:
     def add(self, token: str, *, left_s: float | None = None) -> bytes:
         hash = hash_of(token)
         self.rows[hash] = TokenRow(
-            hash=hash, tenant="acme", rights="read", label="", created_us=0, expires_us=None,
-            left_s=left_s,
+            hash=hash, tenant="acme", identity=ONE, rights="read", label="", created_us=0,
+            expires_us=None, left_s=left_s,
         )  # fmt: skip
         return hash
 
@@ -180,13 +181,14 @@ class Rows:
         return self.rows.get(hash)
 
 
-ACME = Grant(tenant="acme", rights="read")
+ONE = bytes(range(16))
+ACME = Grant(tenant="acme", identity=ONE, rights="read")
 
 
 def test_a_looked_up_token_is_good_for_a_lease_of_at_most_a_minute() -> None:
     assert LEASE_S <= 60
     rows, clock = Rows(), Clock()
-    cache, hash = TokenCache(rows, clock), rows.add("token")
+    cache, hash = TokenCache(rows, max_offline_s=3_600, now=clock), rows.add("token")
     assert cache.known(hash) is None
     assert cache.look_up(hash) == ACME
     del rows.rows[hash]
@@ -205,7 +207,7 @@ def test_a_looked_up_token_is_good_for_a_lease_of_at_most_a_minute() -> None:
 
 def test_a_token_that_is_looked_up_again_after_it_was_revoked_is_none_at_once() -> None:
     rows, clock = Rows(), Clock()
-    cache, hash = TokenCache(rows, clock), rows.add("token")
+    cache, hash = TokenCache(rows, max_offline_s=3_600, now=clock), rows.add("token")
     cache.look_up(hash)
     del rows.rows[hash]
     cache.look_up(hash)
@@ -216,7 +218,7 @@ def test_a_token_that_is_looked_up_again_after_it_was_revoked_is_none_at_once() 
 
 def test_the_lease_is_counted_from_the_question_and_ends_with_the_token() -> None:
     rows, clock = Rows(), Clock()
-    cache, hash = TokenCache(rows, clock), rows.add("token", left_s=7)
+    cache, hash = TokenCache(rows, max_offline_s=3_600, now=clock), rows.add("token", left_s=7)
     cache.look_up(hash)
     clock.seconds += 6.9
     assert cache.known(hash) is not None
@@ -228,7 +230,7 @@ def test_the_lease_is_counted_from_the_question_and_ends_with_the_token() -> Non
         clock.seconds += 50
         return found
 
-    cache, hash = TokenCache(slow, clock), rows.add("other")
+    cache, hash = TokenCache(slow, max_offline_s=3_600, now=clock), rows.add("other")
     cache.look_up(hash)
     clock.seconds += 9.9
     assert cache.known(hash) is not None
@@ -238,7 +240,7 @@ def test_the_lease_is_counted_from_the_question_and_ends_with_the_token() -> Non
 
 def test_an_unknown_token_is_known_as_such_for_a_moment() -> None:
     rows, clock = Rows(), Clock()
-    cache = TokenCache(rows, clock)
+    cache = TokenCache(rows, max_offline_s=3_600, now=clock)
     assert cache.look_up(hash_of("later")) is None
     hash = rows.add("later")
     found = cache.known(hash)
@@ -254,7 +256,7 @@ def test_texts_that_are_no_tokens_do_not_fill_the_memory_nor_drive_out_what_is_i
 ) -> None:
     monkeypatch.setattr("vestig.fleet.tokens._KNOWN_MAX", 50)
     rows = Rows()
-    cache, hash = TokenCache(rows, Clock()), rows.add("token")
+    cache, hash = TokenCache(rows, max_offline_s=3_600, now=Clock()), rows.add("token")
     cache.look_up(hash)
     for number in range(500):
         cache.look_up(hash_of(f"guess {number}"))
@@ -265,18 +267,99 @@ def test_texts_that_are_no_tokens_do_not_fill_the_memory_nor_drive_out_what_is_i
     assert known == list(range(450, 500))
 
 
-def test_where_postgresql_is_away_nobody_is_let_in_by_it() -> None:
+def test_where_postgresql_is_away_what_it_knew_reads_for_as_long_as_a_copy_does() -> None:
     rows, clock = Rows(), Clock()
-    cache, hash = TokenCache(rows, clock), rows.add("token")
+    cache, hash = TokenCache(rows, max_offline_s=600, now=clock), rows.add("token")
+    rows.rows[hash] = msgspec.structs.replace(rows.rows[hash], rights="admin")
+    whole = cache.look_up(hash)
+    assert whole is not None
+    assert whole.allows("admin")
+    rows.away = True
+    assert cache.look_up(hash) == whole, "its lease has not ended"
+    clock.seconds += LEASE_S
+    assert cache.known(hash) is None, "PostgreSQL is asked first"
+    left = cache.look_up(hash)
+    assert left is not None
+    assert (left.tenant, left.identity, left.from_memory) == ("acme", ONE, True)
+    assert (left.allows("read"), left.allows("write")) == (True, False)
+    with pytest.raises(StoreLockedError):
+        cache.look_up(rows.add("new"))
+    clock.seconds += 600 - LEASE_S
+    with pytest.raises(StoreLockedError):
+        cache.look_up(hash)
+    rows.away = False
+    assert cache.look_up(hash) == whole
+
+
+def test_while_it_is_away_postgresql_is_asked_now_and_then() -> None:
+    rows, clock = Rows(), Clock()
+    cache, hash = TokenCache(rows, max_offline_s=3_600, now=clock), rows.add("token")
     cache.look_up(hash)
     rows.away = True
-    with pytest.raises(StoreLockedError):
-        cache.look_up(hash)
-    assert cache.known(hash) is not None
     clock.seconds += LEASE_S
+    cache.look_up(hash)
+    found = cache.known(hash)
+    assert found is not None
+    assert found.grant is not None
+    assert found.grant.from_memory
+    assert not cache.is_aging(found)
+    clock.seconds += 10
     assert cache.known(hash) is None
+
+
+def test_a_token_ends_also_while_postgresql_is_away() -> None:
+    rows, clock = Rows(), Clock()
+    cache, hash = TokenCache(rows, max_offline_s=3_600, now=clock), rows.add("token", left_s=300)
+    cache.look_up(hash)
+    rows.away = True
+    clock.seconds += 299
+    assert cache.look_up(hash) is not None
+    clock.seconds += 1
     with pytest.raises(StoreLockedError):
         cache.look_up(hash)
+
+
+def test_what_was_revoked_while_postgresql_answered_is_not_remembered_when_it_does_not() -> None:
+    """No request brings the token meanwhile."""
+    rows, clock = Rows(), Clock()
+    cache, hash, kept = (
+        TokenCache(rows, max_offline_s=3_600, now=clock),
+        rows.add("token"),
+        rows.add("kept"),
+    )
+    for one in (hash, kept):
+        cache.look_up(one)
+    del rows.rows[hash]
+    for _ in range(round(LEASE_S / cache.period_s)):
+        clock.seconds += cache.period_s
+        cache.look_up_again()
+    rows.away = True
+    clock.seconds += 600
+    with pytest.raises(StoreLockedError):
+        cache.look_up(hash)
+    assert cache.look_up(kept) is not None
+
+
+def test_tokens_that_nobody_uses_are_not_looked_up_for_ever() -> None:
+    rows, clock = Rows(), Clock()
+    cache, hash = TokenCache(rows, max_offline_s=600, now=clock), rows.add("token")
+    cache.look_up(hash)
+    while clock.seconds < 10_000:
+        clock.seconds += cache.period_s
+        cache.look_up_again()
+    assert 2 < len(rows.asked) <= 600 / cache.period_s + 2
+    assert cache.known(hash) is None
+
+
+def test_one_question_without_an_answer_is_enough_to_know_that_nobody_answers() -> None:
+    rows, clock = Rows(), Clock()
+    cache = TokenCache(rows, max_offline_s=3_600, now=clock)
+    for number in range(20):
+        cache.look_up(rows.add(str(number)))
+    rows.away, rows.asked = True, []
+    clock.seconds += LEASE_S
+    cache.look_up_again()
+    assert len(rows.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -291,7 +374,7 @@ def test_rights_hold_those_before_them() -> None:
         rights: [
             needed
             for needed in ("read", "write", "admin")
-            if Grant(tenant="acme", rights=rights).allows(needed)
+            if Grant(tenant="acme", identity=ONE, rights=rights).allows(needed)
         ]
         for rights in ("read", "write", "admin")
     }

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
@@ -18,6 +19,8 @@ from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.opening import open_session
 from vestig.session.tenant import cache_folder, poller_of, tenant_name
 from vestig.store.replication.postgres import Database
+
+_Key: TypeAlias = tuple[str, bytes | None]
 
 
 class _Place:
@@ -67,8 +70,8 @@ class TenantPool:
         self._worker = worker
         self._max_open = settings.fleet.max_open
         self._lock = threading.Lock()
-        # the one that was used last stands last
-        self._places: OrderedDict[str, _Place] = OrderedDict()
+        # by name and identity; the one that was used last stands last
+        self._places: OrderedDict[_Key, _Place] = OrderedDict()
         self._closed = False
 
     def __enter__(self) -> TenantPool:
@@ -96,30 +99,34 @@ class TenantPool:
     def open_tenants(self) -> tuple[str, ...]:
         """The names of those that are open, the one that was used last at the end."""
         with self._lock:
-            return tuple(name for name, place in self._places.items() if place.store is not None)
+            return tuple(key[0] for key, place in self._places.items() if place.store is not None)
 
     @contextmanager
-    def lease(self, tenant: object) -> Iterator[Vestig]:
+    def lease(self, tenant: object, identity: bytes | None = None) -> Iterator[Vestig]:
         """The open store of a tenant, which stays open inside the `with` block; several threads may
         hold it at once. While one tenant is opened or closed, others are leased. The store belongs
         to the pool: its user does not close it.
+
+        Args:
+            identity: of the tenant that is meant: where it was dropped and another one has its
+                name, there is no such tenant. By default any.
 
         Raises:
             ValidationError: no name of a tenant.
             ConflictError: the pool is closed.
             NotFoundError, StoreLockedError, StoreDamagedError: see `vestig.open`.
         """
-        name = tenant_name(tenant)
-        place = self._take(name)
+        key = tenant_name(tenant), identity
+        place = self._take(key)
         try:
             with place.changing:
                 if place.store is None:
                     self._make_room(but=1)
-                    place.store = self._open(name)
+                    place.store = self._open(*key)
                 store = place.store
             yield store
         finally:
-            self._give_back(name, place)
+            self._give_back(key, place)
             self._make_room(but=0)
 
     def close(self) -> None:
@@ -128,23 +135,23 @@ class TenantPool:
             self._closed = True
         self._make_room(but=0)
 
-    def _take(self, name: str) -> _Place:
+    def _take(self, key: _Key) -> _Place:
         with self._lock:
             if self._closed:
                 raise ConflictError("this pool of tenants is closed: make another one")
-            place = self._places.setdefault(name, _Place())
-            self._places.move_to_end(name)
+            place = self._places.setdefault(key, _Place())
+            self._places.move_to_end(key)
             place.users += 1
             return place
 
-    def _give_back(self, name: str, place: _Place) -> None:
+    def _give_back(self, key: _Key, place: _Place) -> None:
         with self._lock:
             place.users -= 1
             # what could not be opened, or was closed, is forgotten with its last user
             if place.store is None and not place.users:
-                del self._places[name]
+                del self._places[key]
 
-    def _open(self, name: str) -> Vestig:
+    def _open(self, name: str, identity: bytes | None) -> Vestig:
         request = OpenRequest(
             path=self._config.settings.store.path,
             tenant=name,
@@ -154,33 +161,33 @@ class TenantPool:
             llm=self._language_model,
             on_commit=self._on_commit,
         )
-        return Vestig(open_session(request), worker=self._worker)
+        return Vestig(open_session(request, identity=identity), worker=self._worker)
 
     def _make_room(self, *, but: int) -> None:
         """Closes tenants that nobody uses until room for `but` more is left."""
         while (found := self._take_idle(but)) is not None:
-            name, place = found
+            key, place = found
             try:
                 with place.changing:
                     store, place.store, place.closing = place.store, None, False
                     if store is not None:
                         store.close()
             finally:
-                self._give_back(name, place)
+                self._give_back(key, place)
 
-    def _take_idle(self, but: int) -> tuple[str, _Place] | None:
+    def _take_idle(self, but: int) -> tuple[_Key, _Place] | None:
         """The tenant whose use lies back longest, if there are too many."""
         most = 0 if self._closed else max(0, self._max_open - but)
         with self._lock:
             if len(self._places) <= most:
                 return None
             open_ = [
-                (name, one)
-                for name, one in self._places.items()
+                (key, one)
+                for key, one in self._places.items()
                 if one.store is not None and not one.closing
             ]
-            for name, place in open_ if len(open_) > most else ():
+            for key, place in open_ if len(open_) > most else ():
                 if not place.users:
                     place.users, place.closing = 1, True
-                    return name, place
+                    return key, place
         return None

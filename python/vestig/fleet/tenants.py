@@ -134,6 +134,7 @@ def _create(
     place, parts, digest = pack(ledger, folder, scratch)
     row = TenantRow(
         name=tenant,
+        identity=os.urandom(ID_BYTES),
         position=place.position,
         last_id=place.last_id,
         schema=migrations.newest_version(migrations.MIGRATIONS),

@@ -183,7 +183,9 @@ def _trace_file(config: Config) -> TraceFile | None:
         raise ConfigError(f"{key}: expected a file that can be written, got {reason}") from None
 
 
-def _open_tenant(request: OpenRequest, loaded: Config, embedder: Embedder) -> TenantCopy:
+def _open_tenant(
+    request: OpenRequest, loaded: Config, embedder: Embedder, identity: bytes | None
+) -> TenantCopy:
     """The copy of a tenant, not opened yet.
 
     Raises:
@@ -212,7 +214,7 @@ def _open_tenant(request: OpenRequest, loaded: Config, embedder: Embedder) -> Te
 
     path = loaded.settings.store.path if request.path is None else str(request.path)
     tenant = loaded.settings.store.tenant if request.tenant is None else request.tenant
-    return TenantCopy(path, tenant, loaded.settings, open_keeper)
+    return TenantCopy(path, tenant, loaded.settings, open_keeper, identity)
 
 
 def _open_folder(
@@ -258,8 +260,12 @@ def _open_copy(
     return ledger, keeper, None if stored is None else mismatch_of(stored, embedder)
 
 
-def open_session(request: OpenRequest) -> Session:
-    """Everything one open store needs."""
+def open_session(request: OpenRequest, *, identity: bytes | None = None) -> Session:
+    """Everything one open store needs.
+
+    Args:
+        identity: of the tenant that is meant, where another one may have its name; by default any.
+    """
     _check_ports(request)
     loaded = load_config(request.config, request.profile)
     settings, given = loaded.settings, request.embedder
@@ -280,7 +286,7 @@ def open_session(request: OpenRequest) -> Session:
     if language_model is None:
         language_model = make_language_model(settings.llm)
     check_reranker(reranker, settings)
-    tenant = _open_tenant(request, loaded, embedder) if in_database else None
+    tenant = _open_tenant(request, loaded, embedder, identity) if in_database else None
     if tenant is None:
         opened = _open_folder(request, loaded, embedder, directory)
     else:

@@ -25,7 +25,7 @@ from vestig.store.erasure import OUTSIDE, ErasureProof, finish
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.erase_patterns import unfinished
-from vestig.store.replication.cache import CacheFolders, cache_of, machines_behind
+from vestig.store.replication.cache import CacheFolders, machines_behind, marks_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.copy import Copy, CopyRules, PositionPoller
 from vestig.store.replication.postgres import Database
@@ -103,6 +103,7 @@ class TenantCopy:
     Args:
         path: of PostgreSQL, `postgresql://…`.
         open_keeper: makes the projection of a ledger in a folder.
+        identity: of the tenant that is meant, where another one may have its name; by default any.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class TenantCopy:
         tenant: object,
         settings: Settings,
         open_keeper: Callable[[Ledger, Path], ProjectionKeeper],
+        identity: bytes | None = None,
     ) -> None:
         fleet, self._lock_timeout_s = settings.fleet, settings.store.lock_timeout_s
         name = tenant_name(tenant)
@@ -119,7 +121,7 @@ class TenantCopy:
             cache_folder(fleet.cache_dir), self._poller, fleet.max_cache_bytes
         )
         rules = CopyRules(max_staleness_s=fleet.max_staleness_s, max_offline_s=fleet.max_offline_s)
-        self.copy = Copy(self._poller, name, rules)
+        self.copy = Copy(self._poller, name, rules, identity)
         self.snapshot_bytes = fleet.snapshot_bytes
         self._open_keeper = open_keeper
         self._changing = threading.Lock()
@@ -266,7 +268,7 @@ class TenantCopy:
         Raises:
             StoreLockedError: PostgreSQL does not answer.
         """
-        self.folders.register(self.copy.tenant, cache_of(ledger), self.copy.position)
+        self.folders.register(self.copy.tenant, marks_of(ledger).cache, self.copy.position)
 
     def erase_history(self, ledger: Ledger) -> ErasureProof:
         """After a forgetting that is proved here: removes the changes and snapshots that hold the

@@ -123,6 +123,7 @@ class UpstreamRow(msgspec.Struct, frozen=True, kw_only=True):
     """Which tenant of which database a ledger is a copy of, and how far it has come.
 
     Attributes:
+        identity: 16 random bytes, of the tenant.
         position: the number of changes of the tenant that it holds.
         last_id: of the newest of them.
         cache: 16 random bytes, of this copy.
@@ -130,6 +131,7 @@ class UpstreamRow(msgspec.Struct, frozen=True, kw_only=True):
 
     address: str
     tenant: str
+    identity: bytes
     position: int
     last_id: bytes
     cache: bytes
@@ -139,12 +141,17 @@ def read_upstream(conn: apsw.Connection) -> UpstreamRow | None:
     """The tenant that the ledger is a copy of; None for a store of its own."""
     if not has_table(conn, UPSTREAM.name):
         return None
-    rows = fetch(conn, "SELECT address, tenant, position, last_id, cache FROM upstream")
+    rows = fetch(conn, "SELECT address, tenant, identity, position, last_id, cache FROM upstream")
     if not rows:
         return None
-    address, tenant, position, last_id, cache = rows[0]
+    address, tenant, identity, position, last_id, cache = rows[0]
     return UpstreamRow(
-        address=address, tenant=tenant, position=position, last_id=last_id, cache=cache
+        address=address,
+        tenant=tenant,
+        identity=identity,
+        position=position,
+        last_id=last_id,
+        cache=cache,
     )
 
 
@@ -157,8 +164,8 @@ def write_upstream(conn: apsw.Connection, row: UpstreamRow | None) -> None:
     for table in (NEW_VECTORS, UPSTREAM):
         if not has_table(conn, table.name):
             conn.execute(table.statements())
-    values = (row.address, row.tenant, row.position, row.last_id, row.cache)
-    conn.execute("INSERT OR REPLACE INTO upstream VALUES (1, ?, ?, ?, ?, ?)", values)
+    values = (row.address, row.tenant, row.identity, row.position, row.last_id, row.cache)
+    conn.execute("INSERT OR REPLACE INTO upstream VALUES (1, ?, ?, ?, ?, ?, ?)", values)
 
 
 def move_upstream(conn: apsw.Connection, position: int, last_id: bytes) -> None:

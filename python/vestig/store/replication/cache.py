@@ -24,7 +24,7 @@ from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import store_rows
 from vestig.store.replication.copy import Copy, PositionPoller, apply_changes
 from vestig.store.replication.postgres import Database
-from vestig.store.replication.rows import ID_BYTES, Place, text_of
+from vestig.store.replication.rows import ID_BYTES, Place, TenantRow, text_of
 from vestig.store.replication.snapshot import FolderLock, scratch_folder, unpack
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import changing_file, damaged
@@ -83,12 +83,12 @@ class CacheFolders:
         with self._building(copy.tenant):
             built = build or not (place / files.LEDGER_FILE).exists()
             if built:
-                self._build(copy.tenant)
+                self._build(copy)
             try:
                 ledger = self._open(copy, lock_timeout_s)
             except StoreDamagedError as error:
                 copy.report("copy_rebuilt", f"the copy on this machine was damaged: {error}")
-                self._build(copy.tenant)
+                self._build(copy)
                 ledger, built = self._open(copy, lock_timeout_s), True
             held = FolderLock(place, fcntl.LOCK_SH)
         copy.follow(ledger)
@@ -97,13 +97,18 @@ class CacheFolders:
         return ledger, held
 
     def _open(self, copy: Copy, lock_timeout_s: float) -> Ledger:
-        return open_ledger(
-            self.path(copy.tenant),
+        place = self.path(copy.tenant)
+        ledger = open_ledger(
+            place,
             lock_timeout_s=lock_timeout_s,
             durability="normal",
             without_store="refuse",
             upstream=copy,
         )
+        if not copy.means(marks_of(ledger).identity):
+            ledger.close()
+            raise damaged(str(place), "a copy of another tenant that has or had the same name")
+        return ledger
 
     def used(self, tenant: str) -> None:
         """Remembers that a copy was used up to now; the files of all are measured now and then."""
@@ -161,9 +166,9 @@ class CacheFolders:
                 ):
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def _build(self, tenant: str) -> None:
+    def _build(self, copy: Copy) -> None:
         try:
-            self._unpack(tenant)
+            self._unpack(copy)
         except apsw.FullError as error:
             raise files.full(self.folder) from error
         except OSError as error:
@@ -171,14 +176,16 @@ class CacheFolders:
                 raise files.full(self.folder) from error
             raise
 
-    def _unpack(self, tenant: str) -> None:
+    def _unpack(self, copy: Copy) -> None:
+        tenant = copy.tenant
         with scratch_folder(self.folder) as fresh:
             with self._database.snapshot(tenant) as (row, parts):
+                copy.check_identity(row)
                 row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
                 unpack(parts, row.snapshot_digest, fresh)
             cache = os.urandom(ID_BYTES)
             ledger = fresh / files.LEDGER_FILE
-            self._mark(ledger, tenant, cache)
+            self._mark(ledger, row, cache)
             # The projection need not be synced: what of it is damaged is made anew.
             files.sync(ledger)
             self.register(tenant, cache, row.snapshot)
@@ -193,14 +200,19 @@ class CacheFolders:
             conn.run_with(_REGISTER, (tenant, cache, socket.gethostname(), position), deadline)
             conn.run("COMMIT", deadline)
 
-    def _mark(self, path: Path, tenant: str, cache: bytes) -> None:
+    def _mark(self, path: Path, tenant: TenantRow, cache: bytes) -> None:
         """Says in the ledger whose copy it is: an ordinary open refuses it."""
         with changing_file(path, synced=False) as conn:
             row = store_rows.read_upstream(conn)
             if row is None:
                 raise damaged(str(path), "a snapshot that says of no tenant")
-            address = str(self._database.address)
-            marked = msgspec.structs.replace(row, address=address, tenant=tenant, cache=cache)
+            marked = msgspec.structs.replace(
+                row,
+                address=str(self._database.address),
+                tenant=tenant.name,
+                identity=tenant.identity,
+                cache=cache,
+            )
             store_rows.write_upstream(conn, marked)
 
     def discard(self, tenant: str) -> None:
@@ -306,12 +318,12 @@ def _read_cache(ledger: Path) -> bytes | None:
         conn.close()
 
 
-def cache_of(ledger: Ledger) -> bytes:
-    """The id of a copy."""
+def marks_of(ledger: Ledger) -> store_rows.UpstreamRow:
+    """Return whose copy a ledger is."""
     with ledger.read() as view:
         row = store_rows.read_upstream(view.connection)
         assert row is not None, "a copy of a tenant says so"
-        return row.cache
+        return row
 
 
 def detach(path: Path, database: Database, tenant: str) -> Place:

@@ -140,10 +140,19 @@ class Copy:
     Args:
         poller: asks for its position, with those of others.
         tenant: its name.
+        identity: of the tenant that is meant; another one of the name is as good as none. By
+            default any.
     """
 
-    def __init__(self, poller: PositionPoller, tenant: str, rules: CopyRules) -> None:
+    def __init__(
+        self,
+        poller: PositionPoller,
+        tenant: str,
+        rules: CopyRules,
+        identity: bytes | None = None,
+    ) -> None:
         self.tenant = tenant
+        self._identity = identity
         self._poller = poller
         self._database = poller.database
         self._rules = rules
@@ -169,6 +178,19 @@ class Copy:
         self._forgotten = True
         # of the changes after the snapshot, as far as this worker knows
         self.change_bytes = 0
+
+    def means(self, identity: bytes) -> bool:
+        """Return whether a tenant of this identity is the one that is followed."""
+        return self._identity in (None, identity)
+
+    def check_identity(self, row: TenantRow) -> None:
+        """Checks that a tenant is the one that is followed.
+
+        Raises:
+            NotFoundError: that one is gone, and another one has its name.
+        """
+        if not self.means(row.identity):
+            raise NotFoundError("Tenant", self.tenant, f"in {self._database.address}")
 
     def follow(self, ledger: Ledger) -> None:
         """The ledger of this copy, which is open."""
@@ -206,6 +228,8 @@ class Copy:
 
     def seen(self, at: float, row: TenantRow | None) -> None:
         """Takes what PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
+        if row is not None and not self.means(row.identity):
+            row = None
         self.asked_s = self._seen_s = at
         self._next_poll_s = at + self._rules.max_staleness_s
         self._row, self._gone, self._away = row, row is None, ""
@@ -319,6 +343,7 @@ class Copy:
         around = self._ledger.path.parent.parent
         with scratch_folder(around) as scratch:
             with self._database.snapshot(self.tenant) as (row, parts):
+                self.check_identity(row)
                 row.check_readable(migrations.version_of(conn))
                 unpack(parts, row.snapshot_digest, scratch)
             newer = scratch / self._ledger.path.name
@@ -341,6 +366,7 @@ class Copy:
         """See `Upstream.locked`."""
         with ExitStack() as held:
             conn, row = self._locked_connection(held, deadline)
+            self.check_identity(row)
             row.check_writable(_own_schema())
             write = self._open_write = _OpenWrite(conn, row)
             try:

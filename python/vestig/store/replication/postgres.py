@@ -54,11 +54,12 @@ CREATE SCHEMA vestig;
 CREATE TABLE vestig.fleet (version integer PRIMARY KEY);
 CREATE TABLE vestig.rewrites (remainder integer PRIMARY KEY, asked timestamptz NOT NULL);
 CREATE TABLE vestig.tenants (
-    tenant text PRIMARY KEY, position bigint NOT NULL, last_id bytea NOT NULL,
+    tenant text PRIMARY KEY, identity bytea NOT NULL, position bigint NOT NULL,
+    last_id bytea NOT NULL,
     ledger_schema integer NOT NULL, state text NOT NULL
         CHECK (state IN ('active', 'moving', 'arriving', 'moved')),
     moved_to text, snapshot bigint NOT NULL, snapshot_digest bytea NOT NULL,
-    change_bytes bigint NOT NULL, created timestamptz NOT NULL DEFAULT now()
+    change_bytes bigint NOT NULL
 ) PARTITION BY HASH (tenant);
 CREATE TABLE vestig.changes (
     tenant text NOT NULL, position bigint NOT NULL, part integer NOT NULL, id bytea NOT NULL,
@@ -103,8 +104,8 @@ SELECT position::text, id, head, digest, patch FROM (
 """
 _BATCH_BYTES: Final = 8 << 20
 _COLUMNS: Final = (
-    "tenant, position::text, last_id, ledger_schema::text, state, snapshot::text, snapshot_digest,"
-    " change_bytes::text, moved_to"
+    "tenant, identity, position::text, last_id, ledger_schema::text, state, snapshot::text,"
+    " snapshot_digest, change_bytes::text, moved_to"
 )
 
 
@@ -324,11 +325,12 @@ class Database:
     def _insert_tenant(self, conn: Connection, row: TenantRow, deadline: float) -> None:
         try:
             conn.run_with(
-                "INSERT INTO vestig.tenants (tenant, position, last_id, ledger_schema, state,"
-                " snapshot, snapshot_digest, change_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                "INSERT INTO vestig.tenants (tenant, identity, position, last_id, ledger_schema,"
+                " state, snapshot, snapshot_digest, change_bytes)"
+                " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                 (
-                    row.name, row.position, row.last_id, row.schema, row.state, row.snapshot,
-                    row.snapshot_digest, row.change_bytes,
+                    row.name, row.identity, row.position, row.last_id, row.schema, row.state,
+                    row.snapshot, row.snapshot_digest, row.change_bytes,
                 ),
                 deadline,
             )  # fmt: skip

@@ -40,6 +40,7 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
     """A tenant as PostgreSQL has it.
 
     Attributes:
+        identity: 16 random bytes, which another tenant that gets its name later does not have.
         position: the number of changes since it was created.
         last_id: of the newest change, 16 random bytes.
         schema: of its ledger.
@@ -52,6 +53,7 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
+    identity: bytes
     position: int
     last_id: bytes
     schema: int
@@ -142,10 +144,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 def tenant_row(row: Sequence[bytes | None]) -> TenantRow:
     """A tenant of an answer whose bytes come as they are."""
-    name, position, last, schema, state, snapshot, digest, size, moved_to = row
+    name, identity, position, last, schema, state, snapshot, digest, size, moved_to = row
     return TenantRow(
-        name=text_of(name), position=int(position or 0), last_id=last or b"",
-        schema=int(schema or 0), state=text_of(state), snapshot=int(snapshot or 0),
+        name=text_of(name), identity=identity or b"", position=int(position or 0),
+        last_id=last or b"", schema=int(schema or 0), state=text_of(state),
+        snapshot=int(snapshot or 0),
         snapshot_digest=digest or b"", change_bytes=int(size or 0),
         moved_to=None if moved_to is None else text_of(moved_to),
     )  # fmt: skip
@@ -153,8 +156,9 @@ def tenant_row(row: Sequence[bytes | None]) -> TenantRow:
 
 def plain_tenant_row(row: Sequence[bytes | None]) -> TenantRow:
     """A tenant of an answer whose bytes are written as text."""
-    name, position, last, schema, state, snapshot, digest, *rest = row
-    return tenant_row((name, position, unhex(last), schema, state, snapshot, unhex(digest), *rest))
+    name, identity, position, last, schema, state, snapshot, digest, *rest = row
+    known = (name, unhex(identity), position, unhex(last), schema, state, snapshot, unhex(digest))
+    return tenant_row((*known, *rest))
 
 
 def text_of(raw: bytes | None) -> str:

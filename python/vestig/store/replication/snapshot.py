@@ -99,13 +99,14 @@ def prepare(path: Path, place: Place | None = None) -> Place:
         nobody = store_rows.UpstreamRow(
             address="",
             tenant="",
+            identity=bytes(ID_BYTES),
             position=0,
             # a copy of another tenant that had the name before is told by it
             last_id=os.urandom(ID_BYTES),
             cache=bytes(ID_BYTES),
         )
         if found is not None:
-            nobody = msgspec.structs.replace(found, address="", tenant="", cache=nobody.cache)
+            nobody = msgspec.structs.replace(nobody, position=found.position, last_id=found.last_id)
         if place is not None:
             nobody = msgspec.structs.replace(nobody, position=place.position, last_id=place.last_id)
         store_rows.write_upstream(conn, nobody)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 TOKEN_TABLE: Final = """
 CREATE TABLE vestig.tokens (
     hash bytea PRIMARY KEY, tenant text NOT NULL REFERENCES vestig.tenants ON DELETE CASCADE,
+    identity bytea NOT NULL,
     rights text NOT NULL CHECK (rights IN ('read', 'write', 'admin')), label text NOT NULL,
     created timestamptz NOT NULL DEFAULT now(), expires timestamptz
 );
@@ -26,7 +27,7 @@ CREATE POLICY presented ON vestig.tokens FOR SELECT USING (
 GRANT SELECT ON vestig.tokens TO vestig_worker
 """
 _COLUMNS: Final = (
-    "encode(hash, 'hex'), tenant, rights, label,"
+    "encode(hash, 'hex'), tenant, encode(identity, 'hex'), rights, label,"
     " (extract(epoch FROM created) * 1000000)::bigint::text,"
     " (extract(epoch FROM expires) * 1000000)::bigint::text,"
     " extract(epoch FROM expires - clock_timestamp())::float8::text"
@@ -38,6 +39,7 @@ class TokenRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         hash: SHA-256 of the token, which stands nowhere.
+        identity: of the tenant: another one that gets its name later is not meant.
         rights: `read`, `write` or `admin`; each has those before it.
         created_us: when it was made, in µs since the epoch, by PostgreSQL's clock.
         expires_us: when it ends; None: never.
@@ -46,6 +48,7 @@ class TokenRow(msgspec.Struct, frozen=True, kw_only=True):
 
     hash: bytes
     tenant: str
+    identity: bytes
     rights: str
     label: str
     created_us: int
@@ -62,13 +65,13 @@ def add(
         NotFoundError: there is no such tenant.
         StoreLockedError: PostgreSQL does not answer, or this user may not make tokens.
     """
-    database.find(tenant)
+    identity = database.find(tenant).identity
     with database.session(tenant) as (conn, deadline):
         rows = conn.run_with(
-            "INSERT INTO vestig.tokens (hash, tenant, rights, label, expires)"
-            " VALUES ($1, $2, $3, $4, to_timestamp($5::bigint / 1000000.0))"
+            "INSERT INTO vestig.tokens (hash, tenant, identity, rights, label, expires)"
+            " VALUES ($1, $2, $3, $4, $5, to_timestamp($6::bigint / 1000000.0))"
             f" RETURNING {_COLUMNS}",
-            (hash, tenant, rights, label, expires_us),
+            (hash, tenant, identity, rights, label, expires_us),
             deadline,
         ).rows
         conn.run("COMMIT", deadline)
@@ -120,11 +123,12 @@ def drop(database: Database, tenant: str, hash: bytes) -> bool:
 
 
 def _row(row: Sequence[bytes | None]) -> TokenRow:
-    hash, tenant, rights, label, created, expires, left = (
+    hash, tenant, identity, rights, label, created, expires, left = (
         None if value is None else value.decode() for value in row
     )
     return TokenRow(
-        hash=bytes.fromhex(hash or ""), tenant=tenant or "", rights=rights or "",
+        hash=bytes.fromhex(hash or ""), tenant=tenant or "",
+        identity=bytes.fromhex(identity or ""), rights=rights or "",
         label=label or "", created_us=int(created or 0),
         expires_us=None if expires is None else int(expires),
         left_s=None if left is None else float(left),

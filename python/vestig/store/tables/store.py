@@ -47,7 +47,8 @@ UPSTREAM: Final = Table(
     made_when_needed=True,
     columns=(
         ROW, text("address", exempt=_OF_THE_STORE), text("tenant", exempt=_OF_THE_STORE),
-        integer("position"), blob("last_id", exempt="random"), blob("cache", exempt="random"),
+        blob("identity", exempt="random"), integer("position"), blob("last_id", exempt="random"),
+        blob("cache", exempt="random"),
     ),
 )  # fmt: skip
 TABLES: Final = (

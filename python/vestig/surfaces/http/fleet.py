@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from vestig.api.store import Vestig
 from vestig.config import Config
-from vestig.config.service_sections import ServeSettings
 from vestig.errors import NotFoundError, StoreLockedError, VestigError
 from vestig.fleet.pool import TenantPool
 from vestig.fleet.tokens import Grant, TokenCache, hash_of, is_token
@@ -48,7 +47,7 @@ _WAITING_MAX: Final = 64
 # So often PostgreSQL is asked for its health, however often the server is, and so long it may take.
 _HEALTH_S: Final = 1.0
 # What the token of the server itself lets a request do: see its counters.
-_SERVER: Final = Grant(tenant="", rights="read")
+_SERVER: Final = Grant(tenant="", identity=b"", rights="read")
 
 
 def unknown_token() -> Refusal:
@@ -68,14 +67,17 @@ class TokenLookUps:
         self._cache = cache
         self._threads = ThreadPoolExecutor(_LOOK_UPS, thread_name_prefix="vestig-token")
         self._asked: dict[bytes, asyncio.Future[Grant | None]] = {}
+        self._watching: asyncio.Task[None] | None = None
 
     async def grant(self, token: str) -> Grant | None:
         """Return what a token lets a request do; None: there is no such token.
 
         Raises:
-            StoreLockedError: PostgreSQL does not answer, and the token was not seen lately.
+            StoreLockedError: PostgreSQL does not answer, and the token is not remembered.
             Refusal: too many tokens are looked up already.
         """
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch())
         hash = hash_of(token)
         found = self._cache.known(hash)
         if found is None:
@@ -83,6 +85,13 @@ class TokenLookUps:
         if found.grant is not None and self._cache.is_aging(found) and not self._is_full:
             self._ask(hash)
         return found.grant
+
+    async def _watch(self) -> None:
+        """Looks tokens up again that no request brings."""
+        while True:
+            await asyncio.sleep(self._cache.period_s)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._threads, self._cache.look_up_again)
 
     @property
     def _is_full(self) -> bool:
@@ -132,17 +141,19 @@ class FleetAccess(Access, frozen=True, kw_only=True):
         return found
 
 
-def fleet_access(settings: ServeSettings, database: Database) -> FleetAccess:
+def fleet_access(config: Config, database: Database) -> FleetAccess:
     """The rules that the configuration gives.
 
     Raises:
         ConfigError: a variable of a token that is not set, or holds what no header can carry.
     """
+    settings, fleet = config.settings.serve, config.settings.fleet
+    cache = TokenCache(partial(find, database), max_offline_s=fleet.max_offline_s)
     return FleetAccess(
         token=token_of(settings),
         hosts=hosts_of(settings),
         cors_origins=frozenset(settings.cors_origins),
-        look_ups=TokenLookUps(TokenCache(partial(find, database))),
+        look_ups=TokenLookUps(cache),
     )
 
 
@@ -171,16 +182,16 @@ class FleetStores:
         return to_us(system_clock())
 
     @contextmanager
-    def lease(self, tenant: str) -> Iterator[Vestig]:
+    def lease(self, grant: Grant | None) -> Iterator[Vestig]:
         """See `Stores`.
 
         Raises:
             Refusal: 401, there is no such tenant any more.
         """
-        if not tenant:
+        if grant is None or not grant.tenant:
             raise unknown_token()
         try:
-            with self._pool.lease(tenant) as store:
+            with self._pool.lease(grant.tenant, grant.identity) as store:
                 yield store
         except NotFoundError as error:
             if error.kind != "Tenant":
@@ -210,11 +221,13 @@ class FleetStores:
             self._looked_at = time.monotonic()
             return self._answers
 
-    def metrics(self, tenant: str) -> Mapping[str, float]:
+    def metrics(self, grant: Grant | None) -> Mapping[str, float]:
         """See `Stores`: with the token of a tenant its counters on this server; with that of the
         server its own, which name no tenant."""
-        if tenant:
-            with self.lease(tenant) as store:
+        if grant is not None and grant.tenant:
+            with self.lease(grant) as store:
+                # counters alone would be told of a tenant that is gone
+                store._session.follow_tenant()
                 return store.admin.metrics()
         return {
             **self.counters.snapshot(),

@@ -7,7 +7,7 @@ import errno
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -31,10 +31,13 @@ from vestig.surfaces.http.service import (
     Service,
     check_media_type,
     check_right,
-    tenant_of,
+    grant_of,
 )
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.operation import operation
+
+if TYPE_CHECKING:
+    from vestig.fleet.tokens import Grant
 
 IMPORT_TYPES: Final = (LINES, "application/jsonl", "application/json", "text/csv")
 # Beginnings of files whose size would be bounded only after they were unpacked.
@@ -57,7 +60,7 @@ class Imports:
         """The report of an import, or events: progress, then done or error."""
         request_id: str = request.scope["state"]["request_id"]
         began = self._service.stores.now_us(), time.perf_counter()
-        tenant = tenant_of(request)
+        grant = grant_of(request)
         # without a name: nothing of it is left, however the process ends
         file = tempfile.TemporaryFile()  # noqa: SIM115 - an import may outlive the request
         streamed = False
@@ -71,10 +74,10 @@ class Imports:
             check_media_type(request.scope["headers"], IMPORT_TYPES)
             await self._taken(request, file)
             if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
-                events = self._events(tenant, file, given, request_id)
+                events = self._events(grant, file, given, request_id)
                 streamed = True
                 return StreamingResponse(events, media_type=_EVENTS)
-            report = await self._service.admitted(lambda: self._run(tenant, file, given, None))
+            report = await self._service.admitted(lambda: self._run(grant, file, given, None))
             response = Response(_document(report), media_type="application/json")
         except ClientGone:
             raise
@@ -124,14 +127,16 @@ class Imports:
             await asyncio.to_thread(file.write, part)
         await asyncio.to_thread(file.flush)
 
-    def _run(self, tenant: str, file: Any, given: dict[str, Any], progress: Any) -> ImportReport:
-        with self._service.stores.lease(tenant) as store:
+    def _run(
+        self, grant: Grant | None, file: Any, given: dict[str, Any], progress: Any
+    ) -> ImportReport:
+        with self._service.stores.lease(grant) as store:
             report: ImportReport = store.import_(file, progress=progress, **given)
         return report
 
     async def _events(
         self,
-        tenant: str,
+        grant: Grant | None,
         file: IO[bytes],
         given: dict[str, Any],
         request_id: str,
@@ -152,7 +157,7 @@ class Imports:
         async def work() -> None:
             try:
                 report = await self._service.admitted(
-                    lambda: self._run(tenant, file, given, progress)
+                    lambda: self._run(grant, file, given, progress)
                 )
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told

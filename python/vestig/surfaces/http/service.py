@@ -28,7 +28,7 @@ from prometheus_client.registry import Collector
 
 from vestig.api.store import Vestig
 from vestig.config.service_sections import ServeSettings
-from vestig.errors import StoreDamagedError, VestigError
+from vestig.errors import StoreDamagedError, StoreLockedError, VestigError
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
@@ -268,15 +268,15 @@ class Stores(Protocol):
     def now_us(self) -> int:
         """Return the time, in µs since the epoch."""
 
-    def lease(self, tenant: str, /) -> AbstractContextManager[Vestig]:
-        """The open store of a tenant, for the time of a request; "": of a request without a
-        token."""
+    def lease(self, grant: Grant | None, /) -> AbstractContextManager[Vestig]:
+        """The open store that a request's token lets it ask, for the time of the request; None: of
+        a server without tokens of tenants."""
 
     def health(self, damage: VestigError | None, /) -> tuple[int, dict[str, Any]]:
         """(status, document) of their health. `damage`: that the last read or the last write of the
         server met."""
 
-    def metrics(self, tenant: str, /) -> Mapping[str, float]:
+    def metrics(self, grant: Grant | None, /) -> Mapping[str, float]:
         """The counters that a request is told."""
 
 
@@ -300,7 +300,7 @@ class OneStore:
         return None if path is None else path.parent
 
     @contextmanager
-    def lease(self, _: str) -> Iterator[Vestig]:
+    def lease(self, _: Grant | None) -> Iterator[Vestig]:
         """See `Stores`."""
         yield self._store
 
@@ -308,7 +308,7 @@ class OneStore:
         """See `Stores`."""
         return health(self._session, damage)
 
-    def metrics(self, _: str) -> Mapping[str, float]:
+    def metrics(self, _: Grant | None) -> Mapping[str, float]:
         """See `Stores`."""
         return self._store.admin.metrics()
 
@@ -323,16 +323,16 @@ class RequestLog:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
-        self._entries: queue.Queue[tuple[str, RequestRecord]] = queue.Queue(_PENDING_MAX)
+        self._entries: queue.Queue[tuple[Grant | None, RequestRecord]] = queue.Queue(_PENDING_MAX)
         self._ended = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vestig-request-log", daemon=True)
         self._thread.start()
 
-    def add(self, tenant: str, entry: RequestRecord) -> None:
+    def add(self, grant: Grant | None, entry: RequestRecord) -> None:
         """Takes one entry."""
         try:
-            self._entries.put_nowait((tenant, entry))
+            self._entries.put_nowait((grant, entry))
         except queue.Full:
             self._lost(1)
             return
@@ -354,13 +354,13 @@ class RequestLog:
                 return
 
     def _write(self) -> None:
-        of_tenant: dict[str, list[RequestRecord]] = {}
+        granted: dict[Grant | None, list[RequestRecord]] = {}
         while not self._entries.empty():
-            tenant, entry = self._entries.get_nowait()
-            of_tenant.setdefault(tenant, []).append(entry)
-        for tenant, entries in of_tenant.items():
+            grant, entry = self._entries.get_nowait()
+            granted.setdefault(grant, []).append(entry)
+        for grant, entries in granted.items():
             try:
-                with self._stores.lease(tenant) as store:
+                with self._stores.lease(grant) as store:
                     ledger = store._session.ledger
                     if ledger.missing is None:
                         ledger.log_requests(entries)
@@ -382,6 +382,10 @@ _RATE_WINDOW_S: Final = 60.0
 BODY_BYTES_MAX: Final = 1024 * 1024
 # Codes of errors after which a store is unhealthy: damaged or lost, or SQLite cannot use its file.
 _UNUSABLE: Final = (StoreDamagedError.code, VestigError.code)
+_AWAY: Final = (
+    "the database of the store does not answer: reads go on for a while, this needs more; nothing"
+    " was done, ask again"
+)
 
 
 def problem_response(error: BaseException, request_id: str) -> Response:
@@ -396,20 +400,17 @@ def grant_of(request: Request) -> Grant | None:
     return found
 
 
-def tenant_of(request: Request) -> str:
-    """Return the tenant that a request asks; "" where the server has one store."""
-    grant = grant_of(request)
-    return "" if grant is None else grant.tenant
-
-
 def check_right(request: Request, needed: Right) -> None:
     """Check that a request may do what needs this right.
 
     Raises:
         Refusal: 403.
+        StoreLockedError: it needs more than to read, and PostgreSQL does not say what it may.
     """
     grant = grant_of(request)
     if grant is not None and not grant.allows(needed):
+        if grant.from_memory:
+            raise StoreLockedError(_AWAY, shown=_AWAY)
         raise Refusal(
             "unauthorized",
             f"Authorization: expected a token with the right {needed}, this one has {grant.rights}",
@@ -454,15 +455,15 @@ class Service:
         request_id: str = request.scope["state"]["request_id"]
         began_s, began_us = time.perf_counter(), self.stores.now_us()
         given, answer, began_seq = CallInput(), Answer(status=500, body=b""), 0
-        tenant = tenant_of(request)
+        grant = grant_of(request)
         try:
             check_right(request, route.operation.needed_right)
             if self._logs_texts:
-                began_seq = await self._look_at(tenant, lambda: self._newest_seq(tenant))
+                began_seq = await self._look_at(grant, lambda: self._newest_seq(grant))
             self._check_rate(route, request)
             given = await self._given(route, request)
             limit_s = None if route.unlimited else self.settings.request_timeout_s
-            answer = await self.admitted(lambda: self._run(tenant, route, given), limit_s)
+            answer = await self.admitted(lambda: self._run(grant, route, given), limit_s)
             self._damage.pop(route.operation.writes, None)
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
@@ -480,12 +481,12 @@ class Service:
         self.log(request, route.name, response, answer, times, payload=payload, began_seq=began_seq)
         return response
 
-    def _run(self, tenant: str, route: Route, given: CallInput) -> Answer:
-        with self.stores.lease(tenant) as store:
+    def _run(self, grant: Grant | None, route: Route, given: CallInput) -> Answer:
+        with self.stores.lease(grant) as store:
             return Calls(store, self._running_keys).run(route, given)
 
-    def _export(self, tenant: str, route: Route, given: CallInput, target: IO[str]) -> None:
-        with self.stores.lease(tenant) as store:
+    def _export(self, grant: Grant | None, route: Route, given: CallInput, target: IO[str]) -> None:
+        with self.stores.lease(grant) as store:
             Calls(store, self._running_keys).export(route, given, target)
 
     async def export(self, route: Route, request: Request) -> Response:
@@ -497,7 +498,7 @@ class Service:
         try:
             check_right(request, route.operation.needed_right)
             given = await self._given(route, request)
-            await self.admitted(lambda: self._export(tenant_of(request), route, given, file))
+            await self.admitted(lambda: self._export(grant_of(request), route, given, file))
             response: Response = StreamingResponse(_lines(file), media_type=LINES)
         except ClientGone:
             file.close()
@@ -514,8 +515,8 @@ class Service:
     def _logs_texts(self) -> bool:
         return self._log is not None and self.settings.audit_payloads
 
-    def _newest_seq(self, tenant: str) -> int:
-        with self.stores.lease(tenant) as store, store._session.ledger.read() as view:
+    def _newest_seq(self, grant: Grant | None) -> int:
+        with self.stores.lease(grant) as store, store._session.ledger.read() as view:
             return view.seq
 
     def _payload(self, response: Response, given: CallInput) -> str:
@@ -546,7 +547,7 @@ class Service:
         if self._log is None:
             return
         self._log.add(
-            tenant_of(request),
+            grant_of(request),
             RequestRecord(
                 id=new_id("req"),
                 namespace=self.stores.namespace,
@@ -581,8 +582,8 @@ class Service:
     async def metrics(self, request: Request) -> Response:
         """The counters as text."""
         try:
-            tenant = tenant_of(request)
-            text = await self._look_at(tenant, lambda: metrics_text(self.stores.metrics(tenant)))
+            grant = grant_of(request)
+            text = await self._look_at(grant, lambda: metrics_text(self.stores.metrics(grant)))
         except Exception as error:  # whatever happens, the client is answered
             return self.problem(error, request.scope["state"]["request_id"])
         return Response(text, media_type=CONTENT_TYPE)
@@ -638,9 +639,10 @@ class Service:
         """Return what `run` gives, in the thread of those that need no place."""
         return await asyncio.get_running_loop().run_in_executor(self._lookers, run)
 
-    async def _look_at(self, tenant: str, run: Callable[[], _T]) -> _T:
+    async def _look_at(self, grant: Grant | None, run: Callable[[], _T]) -> _T:
         """Return what `run` gives; a tenant may have to be opened for it, which needs a place."""
-        return await (self.admitted(run) if tenant else self.look(run))
+        of_tenant = grant is not None and grant.tenant
+        return await (self.admitted(run) if of_tenant else self.look(run))
 
     def _check_rate(self, route: Route, request: Request) -> None:
         if not route.limited:
@@ -648,7 +650,9 @@ class Service:
         client = "" if request.client is None else request.client.host
         if self.settings.rate_limit.requests is None and is_loopback(client):
             return
-        self._limiter.check(f"{tenant_of(request)} {client}", time.monotonic())
+        grant = grant_of(request)
+        tenant = "" if grant is None else grant.tenant
+        self._limiter.check(f"{tenant} {client}", time.monotonic())
 
     async def _given(self, route: Route, request: Request) -> CallInput:
         headers = request.scope["headers"]

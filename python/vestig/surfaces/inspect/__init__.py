@@ -105,7 +105,7 @@ def _overview(service: Service) -> Callable[[Request], Awaitable[Response]]:
 def overview(service: Service) -> dict[str, Any]:
     """Return what the page shows of the store itself: names, counts, jobs and health."""
     config = service.stores.config
-    with service.stores.lease("") as store:
+    with service.stores.lease(None) as store:
         return wire.document(
             "overview",
             {

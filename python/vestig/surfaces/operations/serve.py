@@ -77,7 +77,7 @@ def _serve_fleet(config: Config, settings: ServeSettings, say: Callable[[str], N
         )
     # a database that cannot be used is told of here, and not with every request
     database.ask("SELECT 1")
-    access = fleet_access(settings, database)
+    access = fleet_access(config, database)
     with TenantPool(config, worker=True) as pool:
         serve(FleetStores(pool, config), access, settings, say)
 
