@@ -11,6 +11,7 @@ import os
 import random
 import shutil
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -54,6 +55,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     home = config.stash.get(_HOME_KEY, None)
     if home is not None:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Two workers a processor, up to eight: a test waits for disks and for other processes about as
+    long as it computes. None, which leaves the number to xdist, where the environment names it."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return max(processors, min(2 * processors, 8))
 
 
 def pytest_report_header() -> str:
