@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,20 +13,24 @@ import pytest
 from msgspec import UNSET
 
 import vestig
-from scripted import Opener
 from vestig.calls.argument import Texts
 from vestig.calls.filter import FIELDS, KEYWORDS, Filter
 from vestig.surfaces.cli import run
-from vestig.testing import FrozenClock
+from vestig.testing import FrozenClock, HashingEmbedder
 
 QUERY = "the pump of the harbour"
 
 
-@pytest.fixture
-def filled(opener: Opener, clock: FrozenClock) -> dict[str, Any]:
-    """Five memories that differ in every field, and one of each status but ACTIVE."""
-    config = {"hygiene.near_duplicate.enabled": False}
-    store = opener("filled", config=config)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Five memories that differ in every field, and one of each status but ACTIVE; tests read."""
+    clock = FrozenClock()
+    store = vestig.open(
+        tmp_path_factory.mktemp("filled") / "store",
+        config={"hygiene.near_duplicate.enabled": False},
+        embedder=HashingEmbedder(64),
+        clock=clock,
+    )
 
     def commit(text: str, **fields: Any) -> str:
         clock.move(days=1)
@@ -61,11 +66,11 @@ def filled(opener: Opener, clock: FrozenClock) -> dict[str, Any]:
     store.supersede(old, new)
     store.deprecate(gone)
     store.archive(hidden)
-    found: dict[str, Any] = {
+    yield {
         "store": store, "a": a, "b": b, "c": c, "old": old, "new": new, "gone": gone,
         "hidden": hidden, "source": store.show(a).sources[0].id, "day": clock(),
     }  # fmt: skip
-    return found
+    store.close()
 
 
 CASES: list[tuple[dict[str, Any], str]] = [

@@ -18,7 +18,7 @@ from vestig.times import to_plain
 __all__ = ["filled"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site(filled: dict[str, Any]) -> Iterator[Site]:
     with serving_store(filled["store"]) as found:
         yield found
