@@ -27,9 +27,9 @@ Worker = subprocess.Popen[str]
 
 
 def start(*words: object) -> Worker:
-    """A worker; see there."""
+    """A worker; see there. It is read when it has ended: its pipe holds all its lines."""
     command = [sys.executable, str(WORKER), *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, pipesize=1 << 20)
 
 
 def acknowledged(process: Worker) -> list[str]:
