@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -113,6 +114,8 @@ class ItemMachine(RuleBasedStateMachine):
 
 
 TestItems = ItemMachine.TestCase
+# of fifty steps each
+TestItems.settings = settings(max_examples=settings.default.max_examples // 4)
 
 
 WRITER = """

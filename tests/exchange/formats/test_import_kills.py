@@ -55,12 +55,22 @@ def held(path: Path) -> list[Any]:
         )
 
 
-@pytest.mark.parametrize("groups", [1, 2])
-def test_a_killed_import_goes_on(groups: int, tmp_path: Path) -> None:
-    file = written(tmp_path / "conversations.json")
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    with vestig.open(whole, embedder=HashingEmbedder()) as store:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """A file, and what an import of it that nothing ended holds."""
+    folder = tmp_path_factory.mktemp("whole")
+    file = written(folder / "conversations.json")
+    with vestig.open(folder / "store", embedder=HashingEmbedder()) as store:
         assert store.import_(file).imported == TURNS
+    return file, held(folder / "store")
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_killed_import_goes_on(
+    groups: int, whole: tuple[Path, list[Any]], tmp_path: Path
+) -> None:
+    file, wanted = whole
+    killed = tmp_path / "killed"
     done = subprocess.run(
         [sys.executable, "-c", IMPORT, str(killed), str(file), str(groups)], check=False
     )
@@ -70,4 +80,4 @@ def test_a_killed_import_goes_on(groups: int, tmp_path: Path) -> None:
         assert 0 < begun < TURNS
         again = store.import_(file)
         assert (again.skipped, again.imported, again.failed) == (begun, TURNS - begun, 0)
-    assert held(killed) == held(whole)
+    assert held(killed) == wanted
