@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from vestig.store.tables.schema import TABLES
 
@@ -186,6 +187,12 @@ _PLACES = re.compile(
 )
 
 
+@lru_cache(maxsize=1)
+def tree_of(source: str) -> ast.Module:
+    """The syntax tree of a source; the last one is kept for the checks that follow."""
+    return ast.parse(source)
+
+
 def unit_of(path: str) -> str:
     """The room of a path below python/vestig: `store/ledger/x.py` → `store.ledger.ledger`,
     `recall/x.py` → `recall`, `__init__.py` → ``."""
@@ -207,7 +214,7 @@ def imported(path: str, source: str) -> Iterator[tuple[int, str]]:
     `from vestig import store` counts as `vestig.store`.
     """
     package = ["vestig", *path.split("/")[:-1]]
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -263,7 +270,7 @@ def pure(path: str, source: str) -> list[str]:
     module of the mixed rooms that is not pure. Imports for annotations alone are none."""
     if path not in PURE:
         return []
-    tree = ast.parse(source)
+    tree = tree_of(source)
     annotated = {
         line
         for node in ast.walk(tree)
@@ -308,7 +315,7 @@ def lone_bases(sources: dict[str, str]) -> list[str]:
     used: set[str] = set()
     protocols = set()
     for path, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(tree_of(source)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, f"{path}:{node.lineno}")
                 for base in map(_name, node.bases):
@@ -339,7 +346,7 @@ def table_names(path: str, source: str) -> list[str]:
     """Names of tables in the strings of rooms that take every table from its declaration."""
     if not path.startswith(TABLE_BLIND):
         return []
-    tree = ast.parse(source)
+    tree = tree_of(source)
     prose = {
         id(node.value)
         for node in ast.walk(tree)
@@ -361,7 +368,7 @@ def environment(path: str, source: str) -> list[str]:
         return []
     found = []
     names = {"environ", "environb", "getenv", "putenv"}
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             read = node.value.id == "os" and node.attr in names
         elif isinstance(node, ast.ImportFrom):
@@ -380,7 +387,7 @@ def clock(path: str, source: str) -> list[str]:
     if path.startswith(CLOCK_PLACES):
         return []
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value
             name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
@@ -394,7 +401,7 @@ def prints(path: str, source: str) -> list[str]:
     if path.startswith("surfaces/"):
         return []
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             speaks = node.func.id == "print"
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -410,7 +417,7 @@ def broad_excepts(path: str, source: str) -> list[str]:
     """`except Exception` (or barer) that swallows, without a comment that gives the reason."""
     lines = source.splitlines()
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if not isinstance(node, ast.ExceptHandler):
             continue
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
@@ -428,7 +435,7 @@ def broad_excepts(path: str, source: str) -> list[str]:
 def compiled_at_import(path: str, source: str) -> list[str]:
     """Regular expressions that an import compiles: `lazy_pattern` waits for a text."""
     found = []
-    waiting: list[ast.AST] = [ast.parse(source)]
+    waiting: list[ast.AST] = [tree_of(source)]
     while waiting:
         node = waiting.pop()
         for child in ast.iter_child_nodes(node):
@@ -451,7 +458,7 @@ def lengths(path: str, source: str) -> list[str]:
         found.append(f"{path}: {count} lines, at most {FILE_LINES_MAX}")
     if not path.endswith(".py"):
         return found
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         length = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -484,7 +491,7 @@ PUBLIC_MODULES = frozenset(
 def first_words(path: str, source: str) -> list[str]:
     """Docstrings that do not begin with what is returned or done."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
             doc = ast.get_docstring(node)
             if doc is not None and _NO_SENTENCE.match(doc):
@@ -509,7 +516,7 @@ def lists_of_names(path: str, source: str) -> list[str]:
     """Private modules that list their names though all are their own."""
     if path.rpartition("/")[2].removesuffix(".py") in PUBLIC_MODULES:
         return []
-    tree = ast.parse(source)
+    tree = tree_of(source)
     own = {
         target.id
         for node in tree.body

@@ -48,41 +48,39 @@ def test_there_is_something_to_check() -> None:
     assert len(rust_sources()) > 3
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        house.floors,
-        house.exclusive_imports,
-        house.pure,
-        house.environment,
-        house.clock,
-        house.prints,
-        house.broad_excepts,
-        house.compiled_at_import,
-        house.table_names,
-    ],
-    ids=lambda check: check.__name__,
+PACKAGE_CHECKS: tuple[Check, ...] = (
+    house.floors,
+    house.exclusive_imports,
+    house.pure,
+    house.environment,
+    house.clock,
+    house.prints,
+    house.broad_excepts,
+    house.compiled_at_import,
+    house.table_names,
+    house.first_words,
+    house.lists_of_names,
 )
-def test_python_package(check: Check) -> None:
-    found = [line for path, source in package_sources().items() for line in check(path, source)]
-    assert not found, "\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize(
-    "check", [house.first_words, house.lists_of_names], ids=lambda check: check.__name__
-)
-def test_sentences_and_names(check: Check) -> None:
-    found = [line for path, source in package_sources().items() for line in check(path, source)]
-    assert not found, "\n" + "\n".join(found)
+@pytest.fixture(scope="module")
+def findings() -> dict[Check, list[str]]:
+    """Those of every check, made file by file, so that each file is parsed once."""
+    found: dict[Check, list[str]] = {check: [] for check in (*PACKAGE_CHECKS, house.lengths)}
+    for path, source in package_sources().items():
+        for check in PACKAGE_CHECKS:
+            found[check] += check(path, source)
+        found[house.lengths] += house.lengths(f"python/vestig/{path}", source)
+    return found
 
 
-def test_lengths_of_the_package() -> None:
-    found = [
-        line
-        for path, source in package_sources().items()
-        for line in house.lengths(f"python/vestig/{path}", source)
-        if line.split(":")[0] not in LONG_FILES
-    ]
+@pytest.mark.parametrize("check", PACKAGE_CHECKS, ids=lambda check: check.__name__)
+def test_python_package(check: Check, findings: dict[Check, list[str]]) -> None:
+    assert not findings[check], "\n" + "\n".join(findings[check])
+
+
+def test_lengths_of_the_package(findings: dict[Check, list[str]]) -> None:
+    found = [line for line in findings[house.lengths] if line.split(":")[0] not in LONG_FILES]
     assert not found, "\n" + "\n".join(found)
 
 
