@@ -1,9 +1,9 @@
 """Benches: one core, default durability, a yardstick of the same run beside every figure.
 
-`VESTIG_TEST_BENCH` chooses the sizes: `small` (1k; what CI runs), `full` (1k, 10k, 100k), else
-1k and 10k. Figures are medians with the 99th percentile beside them; a bench never fails for
-being slow. Bars were set where the yardstick N took 0.02, 0.17 and 4.5 ms at 1k, 10k and 100k
-memories; on a slower machine a bar is multiplied by N of this run ÷ that N (`slowness`): a
+`VESTIG_TEST_BENCH` chooses the sizes: `small` (1k and fewer rounds; what CI runs), `full` (1k, 10k,
+100k), else 1k and 10k. Figures are medians with the 99th percentile beside them; a bench never
+fails for being slow. Bars were set where the yardstick N took 0.02, 0.17 and 4.5 ms at 1k, 10k and
+100k memories; on a slower machine a bar is multiplied by N of this run ÷ that N (`slowness`): a
 duration above its floor grows by it, a rate shrinks by it.
 """
 
@@ -29,6 +29,7 @@ from yardstick import yardstick_ms
 SIZES = {"small": (1_000,), "full": (1_000, 10_000, 100_000)}.get(
     os.environ.get("VESTIG_TEST_BENCH", ""), (1_000, 10_000)
 )
+SMALL = os.environ.get("VESTIG_TEST_BENCH") == "small"
 YARDSTICK_MS = {1_000: 0.02, 10_000: 0.17, 100_000: 4.5}
 DIMENSIONS = 384
 QUESTIONS = 64
@@ -110,6 +111,11 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         assert store.count() == size
     _WORLDS[size] = made
     return made
+
+
+def fewer(count: int, small: int) -> int:
+    """`count`, or `small` where sizes are small."""
+    return small if SMALL else count
 
 
 def median_ms(call: Callable[[], Any], rounds: int = 60, warm: int = 5) -> float:

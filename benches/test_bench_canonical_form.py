@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conftest import SMALL
 from vestig.commit.canonical_form import canonical_form, differences, is_same_statement
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 # what a text is made of: words, marks that open a quotation, numbers, sentences, indented lines
 UNITS = ("a ", "'a ", '"a ', "`a ", "5 ", "a. ", "a-b ", "2 March ", "Note that ", "—a", "a\n ")
-SIZES = (1_000, 4_000, 16_000, 64_000)
+SIZES = (1_000, 64_000) if SMALL else (1_000, 4_000, 16_000, 64_000)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import vestig
-from conftest import World, note_line
+from conftest import World, fewer, note_line
 from generator import texts
 from vestig.config.schema import EmbeddingSettings
 from vestig.ports import Embedder
@@ -41,7 +41,8 @@ assert len(found.results) == 10
 """
 COMMAND: Final = "from vestig.surfaces.cli import main; main()"
 QUERY: Final = "which label does the kettle carry?"
-ROUNDS: Final = 15
+ROUNDS: Final = fewer(15, 5)
+MEMORIES: Final = fewer(10_000, 1_000)
 # what a start may take where the bare interpreter takes 1
 IMPORT_FACTOR: Final = 3.0
 HELP_FACTOR: Final = 6.0
@@ -124,17 +125,17 @@ class GivenVectors:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of 10,000 memories for the built-in embedder."""
+    """A store of `MEMORIES` for the built-in embedder."""
     path = tmp_path_factory.mktemp("cold") / "store"
     embedder = GivenVectors(make_embedder(EmbeddingSettings()))
     with vestig.open(path, embedder=embedder) as store:
-        store.commit_many(texts(10_000))
+        store.commit_many(texts(MEMORIES))
         store.admin.compact()
     return path
 
 
 def test_commands(filled: Path) -> None:
-    """From the shell, with the built-in embedder, at 10,000 memories."""
+    """From the shell, with the built-in embedder, at `MEMORIES`."""
     cases: dict[str, Arguments] = {
         "bare": BARE,
         "import": ("-c", "import vestig"),
@@ -145,7 +146,7 @@ def test_commands(filled: Path) -> None:
     for name, title, factor in (
         ("import", "import vestig", IMPORT_FACTOR),
         ("help", "vestig --help", HELP_FACTOR),
-        ("recall", "vestig recall, 10000, built-in embedder", RECALL_FACTOR),
+        ("recall", f"vestig recall, {MEMORIES}, built-in embedder", RECALL_FACTOR),
     ):
         say(title, found[name], found["bare"], factor * found["bare"])
 
@@ -168,7 +169,7 @@ def test_cold_process_embedding_excluded(world: World, tmp_path: Path) -> None:
 
 
 def test_hooks(filled: Path, tmp_path: Path) -> None:
-    """Of an editor, at 10,000 memories: a prompt that is answered with a block, and the end of a
+    """Of an editor, at `MEMORIES`: a prompt that is answered with a block, and the end of a
     session, whose transcript is read by a process that nobody waits for."""
     told = {"session_id": "s1", "cwd": str(tmp_path), "prompt": QUERY}
     told["transcript_path"] = str(tmp_path / "none.jsonl")
@@ -194,7 +195,7 @@ def test_hooks(filled: Path, tmp_path: Path) -> None:
         journal.unlink()
     found = {name: np.median(np.array(times), axis=0) for name, times in taken.items()}
     bare, bare_wall = found["bare"]
-    say("hook UserPromptSubmit, 10000", found["prompt"][0], bare, PROMPT_FACTOR * bare)
+    say(f"hook UserPromptSubmit, {MEMORIES}", found["prompt"][0], bare, PROMPT_FACTOR * bare)
     wall = found["end"][1]
     met = "met" if wall <= SESSION_END_FACTOR * bare_wall else "MISSED"
     note_line(

@@ -16,10 +16,10 @@ import pytest
 
 import vestig
 from chats import turns
-from conftest import note_line, slowness
+from conftest import fewer, note_line, slowness
 from vestig.testing import HashingEmbedder
 
-BYTES, NOTES = 1_000_000, 1_000
+BYTES, NOTES = 1_000_000, fewer(1_000, 200)
 IMPORT_BAR_S, MEMORY_BAR_MB, UNCHANGED_BAR_S = 10.0, 150, 1.0
 # What a process held before an import, and the most during it.
 MEASURED = """

@@ -20,11 +20,11 @@ import pytest
 
 import vestig
 from chats import turns
-from conftest import note_line, slowness
+from conftest import fewer, note_line, slowness
 
-TURNS, TURNS_A_CHAT = 4_000, 50
+TURNS, TURNS_A_CHAT = fewer(4_000, 500), 50
 IMPORT_BAR = 180
-LARGE_TURNS, TOOL_BYTES = 12_000, 12_000
+LARGE_TURNS, TOOL_BYTES = fewer(12_000, 2_000), 12_000
 MEMORY_BAR_MB = 300
 # The most that a process held while it imported a file.
 MEASURED = """

@@ -17,7 +17,7 @@ import pytest
 
 import vestig
 from browser import Browser, browser, browser_path
-from conftest import note_line
+from conftest import fewer, note_line
 from served import Site, serving_store
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
@@ -26,7 +26,7 @@ from vestig.session.opening import open_session
 from vestig.surfaces.inspect import application, settings_of
 from vestig.testing import HashingEmbedder
 
-MEMORIES: Final = 10_000
+MEMORIES: Final = fewer(10_000, 3_000)
 PAINT_MS: Final = 500.0
 PICTURE_MS: Final = 1_000.0
 REQUESTS: Final = 8

@@ -11,7 +11,7 @@ from typing import Any
 from conftest import note_line
 from load import described, filled, measured
 
-SECONDS = {"small": 3.0}.get(os.environ.get("VESTIG_TEST_BENCH", ""), 10.0)
+SECONDS = {"small": 1.0}.get(os.environ.get("VESTIG_TEST_BENCH", ""), 10.0)
 # of what is accepted within the capacity
 RATE_BAR = 0.7
 

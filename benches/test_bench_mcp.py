@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import vestig
-from conftest import median_ms, report, slowness
+from conftest import fewer, median_ms, report, slowness
 
 BARE = "import mcp.server"
 SERVE = "from vestig.surfaces.cli import main; main()"
 BAR_OVER_BARE_MS = 400.0
-ROUNDS = 9
+ROUNDS = fewer(9, 3)
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -69,8 +69,8 @@ def test_first_answer(benchmark: Any, tmp_path: Path) -> None:
     def bare() -> None:
         subprocess.run([sys.executable, "-c", BARE], check=True, env=env)
 
-    yardstick, slow = median_ms(bare, rounds=ROUNDS, warm=2), slowness(1_000)
-    benchmark.pedantic(lambda: first_answer_ms(config, env), rounds=ROUNDS, warmup_rounds=2)
+    yardstick, slow = median_ms(bare, rounds=ROUNDS, warm=1), slowness(1_000)
+    benchmark.pedantic(lambda: first_answer_ms(config, env), rounds=ROUNDS, warmup_rounds=1)
     report(
         "vestig mcp: start → first answer",
         benchmark,

@@ -19,14 +19,14 @@ import numpy as np
 
 import vestig
 from calls import committing
-from conftest import NO_PASSES, World, note_line, scripted
+from conftest import NO_PASSES, World, fewer, note_line, scripted
 from generator import records, vectors
 from vestig.store.projection.background import lower_priority
 from vestig.testing import FrozenClock
 
 RECALL_BAR = 1.5
 COMMIT_BAR = 3.0
-ROUNDS = 300
+ROUNDS = fewer(300, 60)
 
 
 class Merging:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import World, note_line
+from conftest import World, fewer, note_line
 
 # ms where numpy's scan takes so many
 BARS_MS = {
@@ -24,8 +24,8 @@ BARS_MS = {
     100_000: {"contents read": 5.40},
 }
 NUMPY_MS = {1_000: 0.04, 10_000: 0.17, 100_000: 13.6}
-TURNS = 8
-CALLS = 16
+TURNS = fewer(8, 3)
+CALLS = fewer(16, 4)
 # Queries of one call of `recall_many`.
 TOGETHER = 32
 
