@@ -10,6 +10,7 @@ use vestig_core::segment::format::{self, Section};
 use vestig_core::segment::image;
 use vestig_core::segment::map::{Held, Region};
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME, Segment};
+use vestig_core::snapshot::merged_image;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
 
@@ -66,6 +67,61 @@ fn edges_join_the_same_nodes_however_rows_are_cut_into_segments() {
     assert_eq!(links(&cut), wanted);
     cut.publish(true).unwrap();
     assert_eq!(links(&cut), wanted);
+}
+
+#[test]
+fn a_segment_without_some_rows_is_the_one_that_the_others_alone_make() {
+    let mut rng = Rng(5);
+    let mut rows: Vec<NewRow> = (0..150)
+        .map(|n| rng.row(n, n as i64 + 1, 8, false))
+        .collect();
+    for (at, row) in rows.iter_mut().enumerate() {
+        row.content += &format!(" own{}", at / 2);
+        if at % 5 == 4 {
+            let name = |text: &str| (text.to_lowercase(), text.to_owned());
+            row.kind = KIND_ENTITY;
+            row.names = vec![name(&format!("Name {}", at % 7)), name("Cache")];
+        }
+        for (place, edge) in row.edges.iter_mut().enumerate() {
+            edge.kind = [0, 1, 1, 2, 3][(at + place) % 5];
+            edge.confidence = (at % 3 > 0).then_some(edge.weight);
+            edge.expired = if at % 11 == 0 { 7_000 } else { NO_TIME };
+            if (at + place) % 13 == 0 {
+                edge.end = [0xEE - place as u8; 16];
+            }
+        }
+    }
+    let leavings: [Vec<usize>; 7] = [
+        vec![0],
+        vec![149],
+        vec![3, 4, 5, 9],
+        (0..75).collect(),
+        (0..150).step_by(2).collect(),
+        (4..150).step_by(5).collect(),
+        (0..150).filter(|at| at % 5 != 4).collect(),
+    ];
+    for leaving in leavings {
+        let folder = tempfile::tempdir().unwrap();
+        let projection = open(Some(folder.path()), 8);
+        projection.apply(&rows, 150, [0; 32]).unwrap();
+        projection.publish(false).unwrap();
+        let gone: Vec<(Id, u64)> = leaving.iter().map(|at| (rows[*at].id, 151)).collect();
+        projection.apply_removing(&[], &gone, 151, [0; 32]).unwrap();
+        let mut wanted = merged_image(&identity(8), &projection.snapshot().parts);
+        image::seal(&mut wanted).unwrap();
+        assert!(projection.publish(false).unwrap() > 0);
+        let snapshot = projection.snapshot();
+        assert_eq!(snapshot.parts.len(), 1);
+        let written = &snapshot.parts[0].segment;
+        assert_eq!(written.rows(), rows.len() - leaving.len());
+        let of = |image: &[u8]| format::parse_header(image).unwrap().extents;
+        assert_eq!(
+            of(written.image()),
+            of(wanted.bytes()),
+            "without {leaving:?}"
+        );
+        assert_eq!(written.image(), wanted.bytes());
+    }
 }
 
 /// Three memories that are all RELATED, one of them mentions an entity.

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 mod edges;
+pub mod kept;
 
-use crate::kernels::piece_codes::Pieces;
 use crate::segment::format::{SECTIONS, Section};
+use crate::segment::image::Rows;
 use crate::segment::map::{Plain, bytes_of};
 use crate::segment::packed_number;
-use crate::segment::row::{RowVersion, Vector};
+use crate::segment::row::RowVersion;
 use crate::segment::{EventRow, KIND_ENTITY, NO_SEQUENCE, NO_STRING};
 
 /// Numbers for texts by first use, later replaced by alphabetical ones.
@@ -43,27 +44,25 @@ impl<'a> Interner<'a> {
     }
 }
 
-/// Row versions with distinct ids: memories, then entities, by (seq, id).
-pub trait Rows<'a> {
-    /// How many.
-    fn count(&self) -> usize;
+/// Rows that are at hand as row versions, with distinct ids.
+pub trait Versions<'a>: Rows<'a> {
     /// One pass.
     fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
     where
         'a: 's;
-    /// Of one row.
-    fn vector(&self, at: usize) -> Vector<'a>;
-    /// Of one row.
-    fn pieces(&self, at: usize) -> Pieces<'a>;
 }
 
 /// Columns waiting for their place in the file.
-pub(crate) struct Columns(pub(crate) [Vec<u8>; SECTIONS]);
+pub struct Columns(pub(crate) [Vec<u8>; SECTIONS]);
 
 impl Columns {
+    fn empty() -> Self {
+        Self(std::array::from_fn(|_| Vec::new()))
+    }
+
     /// All but those that are made while they are written.
-    pub(crate) fn of<'a>(rows: &impl Rows<'a>) -> Self {
-        let mut columns = Self(std::array::from_fn(|_| Vec::new()));
+    pub(crate) fn of<'a>(rows: &impl Versions<'a>) -> Self {
+        let mut columns = Self::empty();
         put_plain(&mut columns, rows);
         put_strings(&mut columns, rows);
         put_terms(&mut columns, rows);
@@ -86,7 +85,7 @@ impl Columns {
     }
 }
 
-fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
+fn put_plain<'a>(columns: &mut Columns, rows: &impl Versions<'a>) {
     use Section as S;
     let count = rows.count();
     fn wide<T>(count: usize) -> Vec<T> {
@@ -138,7 +137,7 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     }
 }
 
-fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
+fn put_strings<'a>(columns: &mut Columns, rows: &impl Versions<'a>) {
     use Section as S;
     let mut interner = Interner::default();
     let mut texts: [Vec<u32>; 6] = Default::default();
@@ -200,7 +199,7 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     }
 }
 
-fn put_terms<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
+fn put_terms<'a>(columns: &mut Columns, rows: &impl Versions<'a>) {
     use Section as S;
     let mut interner = Interner::default();
     let mut holding: Vec<u64> = Vec::new();
@@ -257,7 +256,7 @@ fn put_terms<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     columns.put(S::PostingCounts, &counts);
 }
 
-fn put_events<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
+fn put_events<'a>(columns: &mut Columns, rows: &impl Versions<'a>) {
     use Section as S;
     let mut offsets = vec![0_u32];
     let mut events: Vec<EventRow> = Vec::new();
@@ -277,7 +276,7 @@ fn put_events<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     columns.put(S::EventRow, &all(|e| e.row));
 }
 
-fn put_windows<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
+fn put_windows<'a>(columns: &mut Columns, rows: &impl Versions<'a>) {
     use Section as S;
     let (mut offsets, mut question_offsets) = (vec![0_u32], vec![0_u32]);
     let (mut starts, mut ends, mut questions) = (Vec::new(), Vec::new(), 0);

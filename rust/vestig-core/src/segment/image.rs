@@ -8,12 +8,24 @@ use std::io::{self, Write};
 use crate::kernels::piece_codes::Pieces;
 use crate::kernels::quantised::quantise_row;
 use crate::segment::KIND_ENTITY;
-use crate::segment::columns::{Columns, Rows};
+use crate::segment::columns::{Columns, Versions};
 use crate::segment::format::{
     self, ALIGNMENT, Extent, Header, Identity, SECTION_TABLE, SECTIONS, Section,
 };
 use crate::segment::map::{Held, bytes_of};
 use crate::segment::row::{RowVersion, Vector};
+
+/// The rows of an image: memories, then entities, by (seq, id).
+pub trait Rows<'a> {
+    /// How many.
+    fn count(&self) -> usize;
+    /// All columns but those that are made while they are written.
+    fn columns(&self) -> Columns;
+    /// Of one row.
+    fn vector(&self, at: usize) -> Vector<'a>;
+    /// Of one row.
+    fn pieces(&self, at: usize) -> Pieces<'a>;
+}
 
 /// An image on its way to memory or to a file.
 pub struct Image<'r, R> {
@@ -27,7 +39,7 @@ impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
     /// Makes all columns but the vectors and what belongs to them, and codes of word pieces.
     #[must_use]
     pub fn of(identity: &'r Identity, rows: &'r R) -> Self {
-        let columns = Columns::of(rows);
+        let columns = rows.columns();
         let pieces = columns.pieces();
         let mut extents = [Extent::default(); SECTIONS];
         let mut end = format::header_length(identity) as u64;
@@ -176,16 +188,22 @@ fn put_zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
 /// Rows that are in memory, in their order.
 struct HeldRows<'r, 'a>(Vec<&'r RowVersion<'a>>);
 
-impl<'a> Rows<'a> for HeldRows<'_, 'a> {
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
+impl<'a> Versions<'a> for HeldRows<'_, 'a> {
     fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
     where
         'a: 's,
     {
         self.0.iter().map(|row| Cow::Borrowed(*row))
+    }
+}
+
+impl<'a> Rows<'a> for HeldRows<'_, 'a> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn columns(&self) -> Columns {
+        Columns::of(self)
     }
 
     fn vector(&self, at: usize) -> Vector<'a> {

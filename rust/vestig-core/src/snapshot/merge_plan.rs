@@ -25,7 +25,7 @@ pub fn names(entry: &SegmentEntry, part: &Part) -> bool {
 
 /// First of the parts that a publication makes one segment of: the tail. Where parts before it are
 /// written again, since they hold a forgotten memory, the last ones go with it as long as each is no
-/// larger than all behind it: many forgettings leave few segments, and none writes more than that.
+/// larger than all behind it: many forgettings leave few segments, and none merges more than that.
 #[must_use]
 pub fn first_written(held: &Snapshot) -> usize {
     let published = &held.parts[..held.published];
@@ -33,13 +33,11 @@ pub fn first_written(held: &Snapshot) -> usize {
     if !forgets && held.published < SEGMENTS_MAX {
         return held.published;
     }
-    let first = if held.published < SEGMENTS_MAX {
+    if held.published < SEGMENTS_MAX {
         first_small(&live_rows(held), held.published)
     } else {
         first_by_size(&live_rows(held)).min(held.published)
-    };
-    let last = first.checked_sub(1).map(|last| &held.parts[last]);
-    first - usize::from(last.is_some_and(|part| held.holds_removed(part)))
+    }
 }
 
 fn live_rows(held: &Snapshot) -> Vec<usize> {

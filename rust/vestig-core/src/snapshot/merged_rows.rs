@@ -6,8 +6,9 @@ use super::Part;
 use crate::kernels::bits::set_bits;
 use crate::kernels::piece_codes::Pieces;
 use crate::segment::Segment;
-use crate::segment::columns::Rows;
+use crate::segment::columns::{Columns, Versions};
 use crate::segment::format::Section;
+use crate::segment::image::Rows;
 use crate::segment::row::{Forward, RowVersion, Vector, row_version, stored_vector};
 
 /// Rows and postings of rows up to which all are kept: a few MiB.
@@ -61,11 +62,7 @@ impl<'a> MergedRows<'a> {
     }
 }
 
-impl<'a> Rows<'a> for MergedRows<'a> {
-    fn count(&self) -> usize {
-        self.order.len()
-    }
-
+impl<'a> Versions<'a> for MergedRows<'a> {
     fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
     where
         'a: 's,
@@ -74,6 +71,16 @@ impl<'a> Rows<'a> for MergedRows<'a> {
             Some(row) => Cow::Borrowed(row),
             None => Cow::Owned(self.row(at)),
         })
+    }
+}
+
+impl<'a> Rows<'a> for MergedRows<'a> {
+    fn count(&self) -> usize {
+        self.order.len()
+    }
+
+    fn columns(&self) -> Columns {
+        Columns::of(self)
     }
 
     fn vector(&self, at: usize) -> Vector<'a> {

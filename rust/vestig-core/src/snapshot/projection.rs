@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use super::merged_rows::MergedRows;
 use super::{load, writer};
 use crate::error::{CoreError, Result};
+use crate::kernels::bits::set_bits;
 use crate::segment::Id;
+use crate::segment::columns::kept::KeptRows;
 use crate::segment::format::{Identity, Manifest, SegmentEntry};
 use crate::segment::image::Image;
 use crate::snapshot::load::{Prepared, Reusable};
@@ -325,9 +327,12 @@ impl Projection {
         let mut bytes = 0;
         let mut add = |parts: &[Part], segments: &mut Vec<SegmentEntry>| -> Result<()> {
             if parts.iter().any(|part| part.live_rows > 0) {
-                let rows = MergedRows::of(parts);
-                let entry = writer::write_segment(folder, generation, |out| {
-                    Image::of(&self.identity, &rows).write(out, true)
+                let entry = writer::write_segment(folder, generation, |out| match parts {
+                    [part] => {
+                        let rows = KeptRows::of(&part.segment, set_bits(&part.live).collect());
+                        Image::of(&self.identity, &rows).write(out, true)
+                    }
+                    _ => Image::of(&self.identity, &MergedRows::of(parts)).write(out, true),
                 })?;
                 bytes += entry.bytes;
                 segments.push(entry);

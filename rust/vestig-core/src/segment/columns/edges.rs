@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Columns, Rows};
+use super::{Columns, Versions};
 use crate::segment::format::Section;
 use crate::segment::{
     EDGE_KINDS, EXTRA, EdgeVersion, Id, KIND_SHIFT, Record, SOURCE_MASK, by_strength, is_related,
@@ -11,11 +11,42 @@ use crate::segment::{
 
 /// Columns of the edges that a record has no room for.
 #[derive(Default)]
-struct Extras {
-    numbers: Vec<u32>,
-    confidence: Vec<f64>,
-    created: Vec<i64>,
-    expired: Vec<i64>,
+pub(super) struct Extras {
+    pub(super) numbers: Vec<u32>,
+    pub(super) confidence: Vec<f64>,
+    pub(super) created: Vec<i64>,
+    pub(super) expired: Vec<i64>,
+}
+
+/// The edges of all rows.
+pub(super) struct Edges {
+    /// Of the rows.
+    pub(super) ids: Vec<Id>,
+    /// Ends that are no rows, ascending.
+    pub(super) others: Vec<Id>,
+    pub(super) offsets: Vec<u32>,
+    pub(super) records: Vec<Record>,
+    pub(super) extras: Extras,
+}
+
+impl Edges {
+    /// Puts them by start and by end.
+    pub(super) fn put(&self, columns: &mut Columns) {
+        use Section as S;
+        let Self { ids, others, .. } = self;
+        let nodes = ids.len() + others.len();
+        put_incoming(columns, nodes, &self.records);
+        put_related(columns, nodes, &self.records, |node| {
+            ids.get(node).unwrap_or_else(|| &others[node - ids.len()])
+        });
+        columns.put(S::EdgeOffsets, &self.offsets);
+        columns.put(S::Edges, &self.records);
+        columns.put(S::ExtraEdges, &self.extras.numbers);
+        columns.put(S::ExtraConfidence, &self.extras.confidence);
+        columns.put(S::ExtraCreated, &self.extras.created);
+        columns.put(S::ExtraExpired, &self.extras.expired);
+        columns.put(S::OtherIds, others);
+    }
 }
 
 impl Extras {
@@ -34,8 +65,7 @@ fn place(edge: &EdgeVersion) -> u32 {
 }
 
 /// Edges of rows in the order of the image.
-pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
-    use Section as S;
+pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Versions<'a>) {
     let mut places: HashMap<Id, u32> = HashMap::with_capacity(rows.count());
     let (mut others, mut edges) = (Vec::<Id>::new(), 0);
     for (at, row) in rows.iter().enumerate() {
@@ -55,10 +85,7 @@ pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     };
     let (mut offsets, mut records) = (vec![0_u32], Vec::<Record>::with_capacity(edges));
     let mut extras = Extras::default();
-    let (mut ids, nodes) = (
-        Vec::<Id>::with_capacity(rows.count()),
-        rows.count() + others.len(),
-    );
+    let mut ids = Vec::<Id>::with_capacity(rows.count());
     for (source, row) in rows.iter().enumerate() {
         ids.push(row.id);
         let mut own: Vec<&EdgeVersion> = row.edges.iter().collect();
@@ -80,17 +107,14 @@ pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         }
         offsets.push(records.len() as u32);
     }
-    put_incoming(columns, nodes, &records);
-    put_related(columns, nodes, &records, |node| {
-        ids.get(node).unwrap_or_else(|| &others[node - ids.len()])
-    });
-    columns.put(S::EdgeOffsets, &offsets);
-    columns.put(S::Edges, &records);
-    columns.put(S::ExtraEdges, &extras.numbers);
-    columns.put(S::ExtraConfidence, &extras.confidence);
-    columns.put(S::ExtraCreated, &extras.created);
-    columns.put(S::ExtraExpired, &extras.expired);
-    columns.put(S::OtherIds, &others);
+    let edges = Edges {
+        ids,
+        others,
+        offsets,
+        records,
+        extras,
+    };
+    edges.put(columns);
 }
 
 /// Values by node, those of a node in the order given: (offsets, values).
