@@ -487,7 +487,7 @@ class ByteRuns:
         read: Callable[[int, int], bytes],
         size: int,
         roots: Sequence[int],
-        offsets: Sequence[int],
+        offsets: Sequence[int] | None,
     ) -> list[int] | None:
         """Numbers of the runs that stand in a live row of an SQLite file; None where its pages
         cannot be followed, as while another process writes it.
@@ -496,8 +496,7 @@ class ByteRuns:
             read: gives the bytes from an offset on, as many as asked.
             size: of the file, in bytes.
             roots: pages of the b-trees.
-            offsets: where the runs stand, one place of each; where all of them lie in live rows,
-                other rows are not read.
+            offsets: only rows that begin in a page that holds one of these are read; None = all.
         """
 
 def first_mismatched_text(texts: Sequence[tuple[str, bytes]]) -> int | None:

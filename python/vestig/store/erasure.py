@@ -53,9 +53,9 @@ OUTSIDE: Final = (
     " so does what was sent to a language model"
 )
 
-# By erasure, length and mark: occurrences by file; how many there are and where the first one is.
+# By erasure, length and mark: occurrences by file, and how many there are.
 _Hits = defaultdict[tuple[int, int, int], Counter[str]]
-_Found = dict[tuple[int, int, int], tuple[int, int]]
+_Found = dict[tuple[int, int, int], int]
 
 
 class ErasureProof(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,13 +186,15 @@ class _Search:
     def __init__(self, folder: Path, erasures: Sequence[Erasure], runs: RunsBySeq) -> None:
         self._folder = folder
         self._erasures = erasures
-        # Erasures whose runs are known: their runs in order, and all of them together.
+        # Erasures whose runs are known: their runs, and all of them together, also as the ledger
+        # would hold them.
         self._known = {
             at: runs[erasure.seq] for at, erasure in enumerate(erasures) if runs.get(erasure.seq)
         }
-        self._plain = {
-            at: (tuple(known), ByteRuns(tuple(known))) for at, known in self._known.items()
-        }
+        self._plain: dict[int, tuple[tuple[bytes, ...], ByteRuns]] = {}
+        for at, known in self._known.items():
+            forms = tuple(dict.fromkeys(form for run in known for form in _forms(run, known[run])))
+            self._plain[at] = forms, ByteRuns(forms)
         # The others, by length.
         self._wanted: dict[tuple[int, int], set[int]] = {}
         for at, erasure in enumerate(erasures):
@@ -201,11 +203,11 @@ class _Search:
             for pattern in erasure.patterns:
                 self._wanted.setdefault((at, pattern.length), set()).update(pattern.marks)
         lengths = [length for _at, length in self._wanted]
-        lengths += [len(run) for known in self._known.values() for run in known]
+        lengths += [len(form) for forms, _search in self._plain.values() for form in forms]
         self._overlap = max(lengths, default=1) - 1
         self._hits: _Hits = defaultdict(Counter)
-        # One place of each hit in the ledger.
-        self._places: dict[tuple[int, int, int], int] = {}
+        # The first place of each known run in the ledger.
+        self._places: dict[bytes, int] = {}
         self._shared = 0
         self._read_files = 0
         self._bytes = 0
@@ -239,33 +241,31 @@ class _Search:
     ) -> int:
         """Adds the marks that a file holds to the hits; bytes read."""
         name = str(path.relative_to(self._folder))
-        in_ledger = name == LEDGER_FILE
         read = 0
         for seen, data in _windows(path, self._overlap):
-            found = self._find(data, seen, wanted)
-            if plain:
-                found |= self._find_plain(data, seen)
-            for hit, (count, offset) in found.items():
+            for hit, count in self._find(data, seen, wanted).items():
                 self._hits[hit][name] += count
-                if in_ledger:
-                    self._places.setdefault(hit, read - seen + offset)
+            if plain:
+                self._look_for_known(data, seen, name, read - seen)
             read += len(data) - seen
         return read
 
-    def _find_plain(self, data: bytes, seen: int) -> _Found:
-        found = {}
-        for at, (runs, search) in self._plain.items():
-            for number, places in search.find(data, seen).items():
-                run = runs[number]
-                found[at, len(run), self._known[at][run].mark] = places
-        return found
+    def _look_for_known(self, data: bytes, seen: int, name: str, start: int) -> None:
+        """Adds the known runs in a window that starts there in a file."""
+        for at, (forms, search) in self._plain.items():
+            for number, (count, offset) in search.find(data, seen).items():
+                form = forms[number]
+                if name == LEDGER_FILE:
+                    self._places.setdefault(form, start + offset)
+                if form in self._known[at]:
+                    self._hits[at, len(form), self._known[at][form].mark][name] += count
 
     def _find(self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]) -> _Found:
         found = {}
         for (at, length), marks in wanted.items():
             key = self._erasures[at].key
-            for mark, places in find_marks(key, data, seen, length, marks).items():
-                found[at, length, mark] = places
+            for mark, (count, _offset) in find_marks(key, data, seen, length, marks).items():
+                found[at, length, mark] = count
         return found
 
     def _live_in_pages(
@@ -278,26 +278,27 @@ class _Search:
         roots = [1, *(root for (root,) in fetch(conn, sql))]
         for at, known in self._known.items():
             runs: dict[bytes, set[tuple[int, int, int]]] = {}
-            places = set()
-            for run, (mark, stored) in known.items():
-                hit = (at, len(run), mark)
+            for run, one in known.items():
+                hit = (at, len(run), one.mark)
                 if hit in hits:
-                    places.add(self._places.get(hit, 0))
-                    for form in (run,) if stored is None else (run, stored):
+                    for form in _forms(run, one):
                         runs.setdefault(form, set()).add(hit)
-            if runs:
-                search = ByteRuns(tuple(runs))
-                with _opened(self._folder / LEDGER_FILE) as ledger:
-                    found = search.find_live(
-                        lambda start, count: ledger.xRead(count, start),
-                        ledger.xFileSize(),
-                        roots,
-                        sorted(places),
-                    )
-                forms = tuple(runs)
-                for number in found or ():
-                    live |= runs[forms[number]]
+            # Nearly all stand in a live row where they stand first; for the others all are read.
+            first = [self._places[form] for form in runs if form in self._places]
+            for offsets in (first, None):
+                runs = {form: own for form, own in runs.items() if not own <= live}
+                for form in self._live_runs(tuple(runs), roots, offsets) if runs else ():
+                    live |= runs[form]
         return live
+
+    def _live_runs(
+        self, runs: tuple[bytes, ...], roots: Sequence[int], offsets: Sequence[int] | None
+    ) -> list[bytes]:
+        with _opened(self._folder / LEDGER_FILE) as ledger:
+            found = ByteRuns(runs).find_live(
+                lambda start, count: ledger.xRead(count, start), ledger.xFileSize(), roots, offsets
+            )
+        return [runs[number] for number in found or ()]
 
     def _count(self, at: int, length: int, mark: int) -> int:
         return sum(self._hits.get((at, length, mark), Counter()).values())
@@ -328,6 +329,11 @@ class _Search:
         for hit in left:
             residues.update(self._hits[hit])
         return residues
+
+
+def _forms(run: bytes, known: PlainRun) -> tuple[bytes, ...]:
+    """A run as files hold it, and as the ledger would."""
+    return (run,) if known.stored is None else (run, known.stored)
 
 
 def _windows(path: Path, overlap: int) -> Iterator[tuple[int, bytes]]:

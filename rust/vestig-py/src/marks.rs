@@ -48,14 +48,14 @@ impl PyByteRuns {
         })
     }
 
-    /// Numbers of the runs that stand in a live row of an SQLite file; None where its pages cannot
-    /// be followed. Only pages that hold one of the offsets are read, where all runs stand there.
+    /// Numbers of the runs that stand in a live row of an SQLite file, one that begins in a page of
+    /// these offsets, or in any (None); None where its pages cannot be followed.
     fn find_live(
         &self,
         read: &Bound<'_, PyAny>,
         size: u64,
         roots: Vec<u32>,
-        offsets: Vec<u64>,
+        offsets: Option<Vec<u64>>,
     ) -> PyResult<Option<Vec<u32>>> {
         let mut file = Blocks::new(read, size);
         let head = file.at(0, 100)?.to_vec();
@@ -71,21 +71,17 @@ impl PyByteRuns {
             return Ok(None);
         }
         let number = |offset: &u64| u32::try_from(offset / page_size as u64 + 1).ok();
-        let within: HashSet<u32> = offsets.iter().filter_map(number).collect();
+        let within: Option<HashSet<u32>> =
+            offsets.map(|offsets| offsets.iter().filter_map(number).collect());
+        let reading = Reading {
+            roots: &roots,
+            pages: u32::try_from(size / page_size as u64).unwrap_or(u32::MAX),
+            usable,
+            within: within.as_ref(),
+        };
         let mut live = HashSet::new();
-        for within in [Some(&within), None] {
-            let reading = Reading {
-                roots: &roots,
-                pages: u32::try_from(size / page_size as u64).unwrap_or(u32::MAX),
-                usable,
-                within,
-            };
-            if !self.add_live(&mut live, reading, page_size, &mut file)? {
-                return Ok(None);
-            }
-            if live.len() == self.0.count() {
-                break;
-            }
+        if !self.add_live(&mut live, reading, page_size, &mut file)? {
+            return Ok(None);
         }
         Ok(Some(live.into_iter().collect()))
     }

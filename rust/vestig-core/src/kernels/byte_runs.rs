@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use super::dispatch::{self, Level};
+
 /// Words that are looked at together.
 const BLOCK: usize = 8;
 
@@ -34,6 +36,60 @@ fn word<const W: usize>(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(wide)
 }
 
+#[inline(always)]
+fn bit(word: u64, shift: u32) -> usize {
+    (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
+}
+
+/// A bitmap by the hash of a word.
+#[derive(Clone, Copy)]
+pub(crate) struct Sieve<'a> {
+    bits: &'a [u64],
+    shift: u32,
+}
+
+impl Sieve<'_> {
+    /// 1 where the word of so many bytes may stand in a run.
+    #[inline(always)]
+    fn passes<const W: usize>(self, bytes: &[u8]) -> u64 {
+        let bit = bit(word::<W>(bytes), self.shift);
+        // The mask changes nothing: it says that the place is there.
+        self.bits[(bit >> 6) & (self.bits.len() - 1)] >> (bit & 63) & 1
+    }
+}
+
+/// Number of the first whole block of words, `S` bytes apart, one of which passes.
+#[inline(always)]
+pub(crate) fn next_block<const W: usize, const S: usize>(
+    sieve: Sieve<'_>,
+    data: &[u8],
+) -> Option<usize> {
+    if sieve.bits.is_empty() {
+        return None;
+    }
+    data.chunks_exact(S * BLOCK).position(|block| {
+        let passes = |n: usize| sieve.passes::<W>(&block[n * S..n * S + W]);
+        (0..BLOCK).fold(0, |any, n| any | passes(n)) != 0
+    })
+}
+
+/// Number of the first block at a place of which a run may begin that has this first and, `ends`
+/// being as far behind, this last byte.
+#[inline(always)]
+pub(crate) fn next_pair(
+    starts: &[[u8; STEP]],
+    ends: &[[u8; STEP]],
+    (first, last): (u8, u8),
+) -> Option<usize> {
+    starts.iter().zip(ends).position(|(starts, ends)| {
+        let pairs = starts.iter().zip(ends);
+        let any = pairs.fold(0, |any, (a, b)| {
+            any | (u8::from(*a == first) & u8::from(*b == last))
+        });
+        any != 0
+    })
+}
+
 impl<const W: usize, const S: usize> Words<W, S> {
     /// A run of so many bytes holds a whole word wherever it stands.
     const LEAST: usize = W + S - 1;
@@ -53,11 +109,11 @@ impl<const W: usize, const S: usize> Words<W, S> {
             .next_power_of_two()
             .clamp(1 << 12, 1 << 24);
         let shift = 64 - bits.trailing_zeros();
-        places.sort_unstable_by_key(|place| Self::bit(place.word, shift));
+        places.sort_unstable_by_key(|place| bit(place.word, shift));
         let mut sieve = vec![0_u64; bits / 64];
         let mut starts = vec![0_u32; sieve.len() + 1];
         for place in &places {
-            let bit = Self::bit(place.word, shift);
+            let bit = bit(place.word, shift);
             sieve[bit >> 6] |= 1 << (bit & 63);
             starts[(bit >> 6) + 1] += 1;
         }
@@ -72,38 +128,28 @@ impl<const W: usize, const S: usize> Words<W, S> {
         }
     }
 
-    #[inline(always)]
-    fn bit(word: u64, shift: u32) -> usize {
-        (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
-    }
-
-    /// 1 where the word may stand in a run.
-    #[inline(always)]
-    fn passes(&self, bytes: &[u8]) -> u64 {
-        let bit = Self::bit(word::<W>(bytes), self.shift);
-        // The mask changes nothing: it says that the place is there.
-        self.sieve[(bit >> 6) & (self.sieve.len() - 1)] >> (bit & 63) & 1
-    }
-
     fn find(&self, runs: &[Vec<u8>], data: &[u8], seen: usize, found: &mut HashMap<u32, Found>) {
         if self.places.is_empty() {
             return;
         }
+        let sieve = Sieve {
+            bits: &self.sieve,
+            shift: self.shift,
+        };
         let look = |at: usize, found: &mut HashMap<u32, Found>| {
-            if self.passes(&data[at..]) == 1 {
+            if sieve.passes::<W>(&data[at..]) == 1 {
                 self.add(runs, data, seen, at, found);
             }
         };
-        let mut start = 0;
-        for block in data.chunks_exact(S * BLOCK) {
-            let any = (0..BLOCK).fold(0, |any, n| any | self.passes(&block[n * S..n * S + W]));
-            if any != 0 {
-                (0..BLOCK).for_each(|n| look(start + n * S, found));
-            }
+        let (level, mut start) = (Level::best(), 0);
+        while let Some(block) = dispatch::next_block::<W, S>(level, sieve, &data[start..]) {
+            start += block * S * BLOCK;
+            (0..BLOCK).for_each(|n| look(start + n * S, found));
             start += S * BLOCK;
         }
-        let rest = (start..(data.len() + 1).saturating_sub(W)).step_by(S);
-        rest.for_each(|at| look(at, found));
+        let rest = data.len() / (S * BLOCK) * (S * BLOCK);
+        let rest = rest..(data.len() + 1).saturating_sub(W);
+        rest.step_by(S).for_each(|at| look(at, found));
     }
 
     /// Adds the runs that hold the word at this place.
@@ -117,7 +163,7 @@ impl<const W: usize, const S: usize> Words<W, S> {
         found: &mut HashMap<u32, Found>,
     ) {
         let word = word::<W>(&data[place..]);
-        let of = Self::bit(word, self.shift) >> 6;
+        let of = bit(word, self.shift) >> 6;
         let held = &self.places[self.starts[of] as usize..self.starts[of + 1] as usize];
         for own in held.iter().filter(|own| own.word == word) {
             let run = &runs[own.run as usize];
@@ -140,7 +186,7 @@ impl<const W: usize, const S: usize> Words<W, S> {
 /// So many short runs are each looked for alone, which is faster than a sieve of short words.
 const FEW: usize = 4;
 /// Bytes that are looked at together.
-const STEP: usize = 64;
+pub(crate) const STEP: usize = 64;
 
 /// Adds the places of one run, which are looked for by its first and its last byte.
 fn find_one(
@@ -164,14 +210,13 @@ fn find_one(
     };
     let (blocks, _) = data[..starts].as_chunks::<STEP>();
     let (ends, _) = data[data.len() - starts..].as_chunks::<STEP>();
-    for (block, (firsts, lasts)) in blocks.iter().zip(ends).enumerate() {
-        let pairs = firsts.iter().zip(lasts);
-        let any = pairs.fold(0, |any, (a, b)| {
-            any | (u8::from(*a == first) & u8::from(*b == last))
-        });
-        if any != 0 {
-            (block * STEP..(block + 1) * STEP).for_each(&mut add);
-        }
+    let (level, mut block) = (Level::best(), 0);
+    while let Some(next) =
+        dispatch::next_pair(level, &blocks[block..], &ends[block..], (first, last))
+    {
+        block += next;
+        (block * STEP..(block + 1) * STEP).for_each(&mut add);
+        block += 1;
     }
     (blocks.len() * STEP..starts).for_each(add);
 }
@@ -188,8 +233,7 @@ pub struct Found {
 /// Byte runs that are searched for together.
 pub struct ByteRuns {
     runs: Vec<Vec<u8>>,
-    fragments: Words<8, 16>,
-    salts: Words<4, 12>,
+    fragments: Words<8, 8>,
     /// Shorter ones, as long as they are few.
     few: Vec<u32>,
     names: Words<4, 8>,
@@ -202,7 +246,7 @@ impl ByteRuns {
     /// Runs that are not empty, each once.
     #[must_use]
     pub fn new(runs: Vec<Vec<u8>>) -> Self {
-        let least = Words::<4, 12>::LEAST;
+        let least = Words::<8, 8>::LEAST;
         let short = (0..)
             .zip(&runs)
             .filter(|(_, run)| (2..least).contains(&run.len()));
@@ -215,7 +259,6 @@ impl ByteRuns {
         };
         Self {
             fragments: Words::of(&runs, usize::MAX),
-            salts: Words::of(&runs, Words::<8, 16>::LEAST),
             few,
             names: Words::of(&runs, below),
             words: Words::of(&runs, below.min(Words::<4, 8>::LEAST)),
@@ -237,7 +280,6 @@ impl ByteRuns {
     pub fn find(&self, data: &[u8], seen: usize) -> HashMap<u32, Found> {
         let mut found = HashMap::new();
         self.fragments.find(&self.runs, data, seen, &mut found);
-        self.salts.find(&self.runs, data, seen, &mut found);
         for number in &self.few {
             find_one(
                 (*number, &self.runs[*number as usize]),

@@ -13,6 +13,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::byte_runs::{self, STEP, Sieve};
 use super::dot::{dot_lanes, dot_rows_lanes, dot_unit_lanes};
 use super::encoder::{Layer, Portable, States, layer_lanes};
 #[cfg(target_arch = "x86_64")]
@@ -53,8 +54,9 @@ impl Level {
         let mut levels = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            let avx2 =
-                std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("f16c");
+            let avx2 = std::is_x86_feature_detected!("avx2")
+                && std::is_x86_feature_detected!("bmi2")
+                && std::is_x86_feature_detected!("f16c");
             let avx512 = avx2
                 && std::is_x86_feature_detected!("avx512f")
                 && std::is_x86_feature_detected!("avx512bw");
@@ -131,6 +133,41 @@ pub(crate) fn dot(level: Level, x: &[f32], y: &[f32]) -> f32 {
         #[cfg(target_arch = "x86_64")]
         Kind::Sse2 => dot_lanes(x, y),
         Kind::Portable => dot_lanes(x, y),
+    }
+}
+
+/// See [`byte_runs::next_block`], by one level.
+#[inline]
+pub(crate) fn next_block<const W: usize, const S: usize>(
+    level: Level,
+    sieve: Sieve<'_>,
+    data: &[u8],
+) -> Option<usize> {
+    match level.0 {
+        // SAFETY: the level says that the processor has avx2 and bmi2.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
+            x86::next_block_avx2::<W, S>(sieve, data)
+        },
+        _ => byte_runs::next_block::<W, S>(sieve, data),
+    }
+}
+
+/// See [`byte_runs::next_pair`], by one level.
+#[inline]
+pub(crate) fn next_pair(
+    level: Level,
+    starts: &[[u8; STEP]],
+    ends: &[[u8; STEP]],
+    pair: (u8, u8),
+) -> Option<usize> {
+    match level.0 {
+        // SAFETY: the level says that the processor has avx2.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
+            x86::next_pair_avx2(starts, ends, pair)
+        },
+        _ => byte_runs::next_pair(starts, ends, pair),
     }
 }
 

@@ -5,6 +5,7 @@ use std::array::{from_mut, from_ref};
 
 use super::{BLOCK, Lanes, Layer, Pieces, Probe, QuantisedQuery, Range, States, Sums, Token};
 use super::{TILE_ROWS_MAX, Tile, dot_lanes, dot_rows_lanes, dot_unit_lanes, layer_lanes};
+use crate::kernels::byte_runs::{self, STEP, Sieve};
 use crate::kernels::max_sim::{NIBBLES, ROWS, SHIFT};
 use crate::kernels::piece_codes::Signs;
 
@@ -429,6 +430,23 @@ pub fn dot_unit_avx512(query: &[f32], v: &[f32], length: f64) -> f32 {
 #[target_feature(enable = "avx512f")]
 pub fn dot_rows_avx512(query: &[f32], rows: &[f32], stride: usize, out: &mut [f32]) {
     dot_rows_lanes(query, rows, stride, out, |row| prefetch(row));
+}
+
+#[target_feature(enable = "avx2,bmi2")]
+pub(crate) fn next_block_avx2<const W: usize, const S: usize>(
+    sieve: Sieve<'_>,
+    data: &[u8],
+) -> Option<usize> {
+    byte_runs::next_block::<W, S>(sieve, data)
+}
+
+#[target_feature(enable = "avx2")]
+pub(crate) fn next_pair_avx2(
+    starts: &[[u8; STEP]],
+    ends: &[[u8; STEP]],
+    pair: (u8, u8),
+) -> Option<usize> {
+    byte_runs::next_pair(starts, ends, pair)
 }
 
 #[target_feature(enable = "avx2")]
