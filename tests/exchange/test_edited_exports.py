@@ -128,22 +128,24 @@ def test_the_file_has_every_kind_of_record() -> None:
 # --- the file as a whole -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.torture)])
 def test_a_file_that_is_cut_after_any_line_is_refused(
-    empty: vestig.Vestig, full: vestig.Vestig
+    step: int, empty: vestig.Vestig, full: vestig.Vestig
 ) -> None:
     every = whole().splitlines(keepends=True)
-    for count in range(1, len(every)):
+    for count in range(1, len(every), step):
         refused(empty, full, every[:count], f"line {count + 1}, record: .*--partial")
     refused(empty, full, [*every[:-1], every[-1][:40]], f"line {len(every)}\\b")
     refused(empty, full, [b"".join(every)[:5000]], r"line \d+")
 
 
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.torture)])
 def test_a_changed_byte_a_dropped_a_doubled_an_exchanged_line_are_refused(
-    empty: vestig.Vestig, full: vestig.Vestig
+    step: int, empty: vestig.Vestig, full: vestig.Vestig
 ) -> None:
     every = whole().splitlines(keepends=True)
     last = len(every)
-    for at in range(1, last - 1, 3):
+    for at in range(1, last - 1, step):
         for changed in (
             [*every[:at], *every[at + 1 :]],
             [*every[:at], every[at], *every[at:]],
@@ -524,13 +526,17 @@ def test_what_is_sound_is_restored_as_it_stands(case: str) -> None:
 VALUES = (None, "", "x" * 70, -1, 10**20, 0.5, True, [], ["x"], {}, {"events": 1})
 
 
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "end"])
-def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(kind: str) -> None:
+def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(
+    kind: str, step: int
+) -> None:
+    """With every fourth value, another one of each member that follows; all of them in torture."""
     whole_lines = lines()
     members = [name for name in of(whole_lines, kind) if name != "record"]
     store = opened()
-    for member in [*members, "another"]:
-        for value in (*VALUES, ...):
+    for place, member in enumerate([*members, "another"]):
+        for value in (*VALUES, ...)[place % step :: step]:
             changed = lines()
             record = of(changed, kind)
             if value is ...:

@@ -215,6 +215,7 @@ def test_one_question_in_a_period_is_for_all_open_tenants(
             for name in some:
                 with one.lease(name) as store:
                     store.count()
+            time.sleep(0.05)
 
     threads = [threading.Thread(target=read, args=(names[at::5],)) for at in range(5)]
     for thread in threads:
