@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -121,9 +121,7 @@ class LedgerView:
         text and raises `StoreDamagedError` when it differs."""
         keys = known_ids(ids, "mem")
         sql = f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
-        with store_faults(self._where):
-            rows = select_in(self._conn, sql, tuple(keys), (namespace,))
-            found = {row[1]: row for row in rows}
+        found = {row[1]: row for row in self._rows_in(sql, keys, namespace)}
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
@@ -153,16 +151,13 @@ class LedgerView:
         self, namespace: str, ids: Sequence[str]
     ) -> dict[str, tuple[str | None, str | None, int | None]]:
         """id → (scope, session, sequence) of the known ones."""
+        sql = (
+            "SELECT id, scope, session_id, sequence FROM memories"
+            " WHERE +namespace = ? AND id IN (?*)"
+        )
         keys = known_ids(ids, "mem")
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT id, scope, session_id, sequence FROM memories"
-                " WHERE +namespace = ? AND id IN (?*)",
-                tuple(keys),
-                (namespace,),
-            )
-            return {keys[id]: (scope, session, place) for id, scope, session, place in rows}
+        rows = self._rows_in(sql, keys, namespace)
+        return {keys[id]: (scope, session, place) for id, scope, session, place in rows}
 
     def turns(
         self, namespace: str, sessions: Sequence[str], spans: Sequence[tuple[int, int]]
@@ -175,9 +170,8 @@ class LedgerView:
             "SELECT id, scope, session_id, sequence FROM memories"
             f" WHERE namespace = ? AND ({wanted or 'FALSE'}) AND session_id IN (?*)"
         )
-        with store_faults(self._where):
-            rows = select_in(self._conn, sql, tuple(sessions), (namespace, *bounds))
-            return {id_text("mem", id): (scope, session, at) for id, scope, session, at in rows}
+        rows = self._rows_in(sql, sessions, namespace, *bounds)
+        return {id_text("mem", id): (scope, session, at) for id, scope, session, at in rows}
 
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full memory ids that start with `prefix`, ascending."""
@@ -188,23 +182,16 @@ class LedgerView:
 
     def known_hashes(self, namespace: str, hashes: Sequence[str]) -> set[str]:
         """Those of these content hashes that some memory of the namespace has, expired or not."""
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT content_hash FROM memories WHERE namespace = ? AND content_hash IN (?*)",
-                tuple({bytes.fromhex(one) for one in hashes}),
-                (namespace,),
-            )
-            return {row[0].hex() for row in rows}
+        sql = "SELECT content_hash FROM memories WHERE namespace = ? AND content_hash IN (?*)"
+        wanted = {bytes.fromhex(one) for one in hashes}
+        return {digest.hex() for (digest,) in self._rows_in(sql, wanted, namespace)}
 
     def ids_with_hashes(self, namespace: str, hashes: Sequence[str]) -> list[bytes]:
         """Ids (16 bytes) of the memories with one of these content hashes, expired or not,
         ascending."""
         sql = "SELECT id FROM memories WHERE namespace = ? AND content_hash IN (?*)"
-        wanted = tuple({bytes.fromhex(one) for one in hashes})
-        with store_faults(self._where):
-            rows = select_in(self._conn, sql, wanted, (namespace,))
-            return sorted(row[0] for row in rows)
+        wanted = {bytes.fromhex(one) for one in hashes}
+        return sorted(id for (id,) in self._rows_in(sql, wanted, namespace))
 
     def same_text(
         self,
@@ -232,9 +219,7 @@ class LedgerView:
         """id of 16 bytes → (row number, content hash of 32 bytes) of the known ones. Neither ever
         changes, and no other memory gets the number of a forgotten one."""
         sql = 'SELECT id, "row", content_hash FROM memories WHERE +namespace = ? AND id IN (?*)'
-        with store_faults(self._where):
-            rows = select_in(self._conn, sql, ids, (namespace,))
-            return {id: (row, digest) for id, row, digest in rows}
+        return {id: (row, digest) for id, row, digest in self._rows_in(sql, ids, namespace)}
 
     def text_owners(
         self, namespace: str, ids: Sequence[bytes]
@@ -244,9 +229,8 @@ class LedgerView:
             "SELECT id, scope, author, t_expired_us FROM memories"
             " WHERE +namespace = ? AND id IN (?*)"
         )
-        with store_faults(self._where):
-            rows = select_in(self._conn, sql, ids, (namespace,))
-            return {id: (scope, author, ended) for id, scope, author, ended in rows}
+        rows = self._rows_in(sql, ids, namespace)
+        return {id: (scope, author, ended) for id, scope, author, ended in rows}
 
     def equal_texts(
         self, namespace: str, ids: Sequence[str], known_at_us: int
@@ -273,32 +257,22 @@ class LedgerView:
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
+        sql = (
+            "SELECT m.id, v.model, v.embedding FROM memories m"
+            ' JOIN vectors v ON v.memory = m."row" WHERE +m.namespace = ? AND m.id IN (?*)'
+        )
         keys = known_ids(ids, "mem")
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT m.id, v.model, v.embedding FROM memories m"
-                ' JOIN vectors v ON v.memory = m."row" WHERE +m.namespace = ? AND m.id IN (?*)',
-                tuple(keys),
-                (namespace,),
-            )
-            return {keys[id]: (model, embedding) for id, model, embedding in rows}
+        rows = self._rows_in(sql, keys, namespace)
+        return {keys[id]: (model, embedding) for id, model, embedding in rows}
 
     def normal_texts(self, namespace: str, ids: Sequence[str]) -> dict[str, str]:
         """id → normal form of the text, which hashes, vectors and terms are made of."""
+        sql = "SELECT id, content, content_hash FROM memories WHERE +namespace = ? AND id IN (?*)"
         keys = known_ids(ids, "mem")
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT id, content, content_hash FROM memories"
-                " WHERE +namespace = ? AND id IN (?*)",
-                tuple(keys),
-                (namespace,),
-            )
-            found: dict[str, str] = {}
-            for id, content, digest in rows:
-                check_text(content, digest, id, self._where)
-                found[keys[id]] = content
+        found: dict[str, str] = {}
+        for id, content, digest in self._rows_in(sql, keys, namespace):
+            check_text(content, digest, id, self._where)
+            found[keys[id]] = content
         return found
 
     def events(self, namespace: str, memory_id: str, limit: int | None = None) -> list[Event]:
@@ -351,20 +325,16 @@ class LedgerView:
 
     def replaced_by(self, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
         """id → ids of the memories that it directly replaced, ascending; only those that did."""
+        sql = (
+            "SELECT m.id, o.id FROM memories m"
+            ' JOIN supersessions s ON s.superseding = m."row"'
+            ' JOIN memories o ON o."row" = s.superseded'
+            " WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY o.id"
+        )
         keys = known_ids(ids, "mem")
         found: dict[str, list[str]] = {}
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT m.id, o.id FROM memories m"
-                ' JOIN supersessions s ON s.superseding = m."row"'
-                ' JOIN memories o ON o."row" = s.superseded'
-                " WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY o.id",
-                tuple(keys),
-                (namespace,),
-            )
-            for id, replaced in rows:
-                found.setdefault(keys[id], []).append(id_text("mem", replaced))
+        for id, replaced in self._rows_in(sql, keys, namespace):
+            found.setdefault(keys[id], []).append(id_text("mem", replaced))
         return found
 
     def head_at(self, seq: int) -> bytes | None:
@@ -441,36 +411,30 @@ class LedgerView:
         self, namespace: str, ids: Sequence[str], known_at_us: int
     ) -> dict[str, tuple[int, int | None]]:
         """id → (reinforce_count, last_seen_us) counting events recorded until then."""
+        sql = (
+            "SELECT m.id, COUNT(e.seq), MAX(e.occurred_us) FROM memories m"
+            ' LEFT JOIN events e ON e.memory = m."row" AND e.recorded_us <= ?'
+            " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
+            ' WHERE +m.namespace = ? AND m.id IN (?*) GROUP BY m."row"'
+        )
         keys = known_ids(ids, "mem")
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT m.id, COUNT(e.seq), MAX(e.occurred_us) FROM memories m"
-                ' LEFT JOIN events e ON e.memory = m."row" AND e.recorded_us <= ?'
-                " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
-                ' WHERE +m.namespace = ? AND m.id IN (?*) GROUP BY m."row"',
-                tuple(keys),
-                (known_at_us, namespace),
-            )
-            return {keys[id]: (count, seen) for id, count, seen in rows}
+        rows = self._rows_in(sql, keys, known_at_us, namespace)
+        return {keys[id]: (count, seen) for id, count, seen in rows}
 
     def recorded_refs(
         self, namespace: str, scope: str | None, refs: Sequence[str]
     ) -> dict[str, str]:
         """artifact_ref → id of the oldest memory that recorded it in that scope."""
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                'SELECT e.artifact_ref, e."row", m.id FROM events e'
-                ' JOIN memories m ON m."row" = e.memory'
-                " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)",
-                list(dict.fromkeys(refs)),
-                (namespace, scope),
-            )
-            found: dict[str, str] = {}
-            for ref, _event, id in sorted(rows, key=lambda row: int(row[1])):
-                found.setdefault(ref, id_text("mem", id))
-            return found
+        sql = (
+            'SELECT e.artifact_ref, e."row", m.id FROM events e'
+            ' JOIN memories m ON m."row" = e.memory'
+            " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)"
+        )
+        rows = self._rows_in(sql, dict.fromkeys(refs), namespace, scope)
+        found: dict[str, str] = {}
+        for ref, _event, id in sorted(rows, key=lambda row: int(row[1])):
+            found.setdefault(ref, id_text("mem", id))
+        return found
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
         """(id, seq that removed it) of memories and entities of all namespaces that were removed
@@ -510,7 +474,7 @@ class LedgerView:
             f' {EDGE_CODES["PRODUCED"]} JOIN memories m ON m."row" = e.to_row'
             " WHERE m.namespace = ? AND s.id IN (?*)",
             namespace,
-            tuple(known_ids(source_ids, "source")),
+            known_ids(source_ids, "source"),
         )
 
     def recorded_by(self, namespace: str, refs: Sequence[str]) -> list[str]:
@@ -519,27 +483,20 @@ class LedgerView:
             'SELECT m.id FROM events e JOIN memories m ON m."row" = e.memory'
             " WHERE m.namespace = ? AND e.artifact_ref IN (?*)",
             namespace,
-            tuple(refs),
+            refs,
         )
 
-    def _ids(self, sql: str, namespace: str, keys: Sequence[Any]) -> list[str]:
-        with store_faults(self._where):
-            rows = {row[0] for row in select_in(self._conn, sql, keys, (namespace,))}
-        return [id_text("mem", id) for id in sorted(rows)]
+    def _ids(self, sql: str, namespace: str, keys: Iterable[Any]) -> list[str]:
+        rows = self._rows_in(sql, keys, namespace)
+        return [id_text("mem", id) for id in sorted({id for (id,) in rows})]
 
     # --- entities ----------------------------------------------------------------------------
 
     def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
         """The known ones of these full ids, expired ones too, in the order given."""
-        keys = known_ids(ids, "ent")
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                f"{ENTITY_SELECT} WHERE +e.namespace = ? AND e.id IN (?*)",
-                tuple(keys),
-                (namespace,),
-            )
-            found = {row[1]: entity_of(row, self._where) for row in rows}
+        sql = f"{ENTITY_SELECT} WHERE +e.namespace = ? AND e.id IN (?*)"
+        rows = self._rows_in(sql, known_ids(ids, "ent"), namespace)
+        found = {row[1]: entity_of(row, self._where) for row in rows}
         wanted = [id_bytes(id) for id in ids if is_full_id(id, "ent")]
         return [found[key] for key in wanted if key in found]
 
@@ -552,45 +509,34 @@ class LedgerView:
 
     def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
         """norm_key → the unexpired entity that has it."""
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                f"{ENTITY_SELECT} WHERE e.expired_us IS NULL AND e.namespace = ?"
-                " AND e.norm_key IN (?*)",
-                tuple(dict.fromkeys(norm_keys)),
-                (namespace,),
-            )
-            found = [entity_of(row, self._where) for row in rows]
+        sql = (
+            f"{ENTITY_SELECT} WHERE e.expired_us IS NULL AND e.namespace = ? AND e.norm_key IN (?*)"
+        )
+        rows = self._rows_in(sql, dict.fromkeys(norm_keys), namespace)
+        found = [entity_of(row, self._where) for row in rows]
         return {entity.norm_key: entity for entity in found}
 
     def entity_ids_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, str]:
         """norm_key → id of the unexpired entity that has it."""
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT norm_key, id FROM entities"
-                " WHERE expired_us IS NULL AND namespace = ? AND norm_key IN (?*)",
-                tuple(dict.fromkeys(norm_keys)),
-                (namespace,),
-            )
-            return {key: id_text("ent", id) for key, id in rows}
+        sql = (
+            "SELECT norm_key, id FROM entities"
+            " WHERE expired_us IS NULL AND namespace = ? AND norm_key IN (?*)"
+        )
+        rows = self._rows_in(sql, dict.fromkeys(norm_keys), namespace)
+        return {key: id_text("ent", id) for key, id in rows}
 
     def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
         """The known ones of these full ids, expired ones too, in no order."""
+        sql = (
+            "SELECT e.id, e.entity_type, e.canonical_name, e.seq, e.expired_us,"
+            ' (SELECT id FROM entities WHERE "row" = e.merged_into)'
+            " FROM entities e WHERE +e.namespace = ? AND e.id IN (?*)"
+        )
         keys = known_ids(ids, "ent")
-        with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT e.id, e.entity_type, e.canonical_name, e.seq, e.expired_us,"
-                ' (SELECT id FROM entities WHERE "row" = e.merged_into)'
-                " FROM entities e WHERE +e.namespace = ? AND e.id IN (?*)",
-                tuple(keys),
-                (namespace,),
-            )
-            return [
-                (keys[id], type, name, seq, expired, None if into is None else id_text("ent", into))
-                for id, type, name, seq, expired, into in rows
-            ]
+        return [
+            (keys[id], type, name, seq, expired, None if into is None else id_text("ent", into))
+            for id, type, name, seq, expired, into in self._rows_in(sql, keys, namespace)
+        ]
 
     def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
         """One page with the number of memories that mention each; most mentions first, then
@@ -772,6 +718,13 @@ class LedgerView:
         with store_faults(self._where):
             rows = fetch(self._conn, MEMORY_SELECT + tail, values)
         return [memory_of(row, self._where) for row in rows]
+
+    def _rows_in(
+        self, sql: str, keys: Iterable[Any], *values: str | int | None
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a statement that takes these values and then, in `IN (?*)`, the keys."""
+        with store_faults(self._where):
+            return list(select_in(self._conn, sql, tuple(keys), values))
 
     def _row(self, prefix: str, namespace: str, id: str) -> int | None:
         table = NODE_TABLES.get(prefix)
