@@ -19,7 +19,6 @@ lint:
 # library of Rust is installed or can be had, and the source. Zig links against the old glibc.
 WHEEL_TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 wheels: export PATH := $(CURDIR)/$(BIN):$(PATH)
-wheels: export CARGO_PROFILE_RELEASE_DEBUG := none
 wheels:
 	rm -rf dist
 	@for target in $(WHEEL_TARGETS); do \

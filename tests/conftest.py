@@ -7,6 +7,7 @@ skipped without it).
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
@@ -27,6 +28,7 @@ from store_fixtures import chain, clock, opener, reopened, server, store, world
 __all__ = ["chain", "clock", "opener", "reopened", "server", "store", "world"]
 
 _HOME_KEY = pytest.StashKey[Path]()
+_NUMBERS = itertools.count()
 
 # No test may depend on how fast the machine is.
 settings.register_profile(
@@ -107,14 +109,12 @@ def no_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def isolated(
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
+def isolated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own for each test, and no `VESTIG_*` setting from outside. The cache is that of
     the run: the weights of the built-in embedder are packed once."""
-    home = tmp_path_factory.mktemp("home")
+    # not of pytest's making, which lists all folders of the run to number the next one
+    home = request.config.stash[_HOME_KEY] / f"home{next(_NUMBERS)}"
+    home.mkdir()
     cache = request.config.stash[_HOME_KEY] / "cache"
     for name, value in {**isolated_environment(home), "XDG_CACHE_HOME": str(cache)}.items():
         monkeypatch.setenv(name, value)

@@ -203,7 +203,8 @@ def test_a_store_that_may_not_be_read_is_no_damaged_disk(
 ) -> None:
     # that user may not be allowed to read the folder that the tests run in
     monkeypatch.chdir(isolated)
-    isolated.chmod(0o755)
+    for folder in (isolated.parent, isolated):
+        folder.chmod(0o755)
     filled.chmod(0o000 if harm == "folder" else 0o755)
     (filled / "ledger.sqlite").chmod(0o000)
     for read_only in (False, True):
