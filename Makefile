@@ -18,7 +18,7 @@ lint:
 # dist/: a wheel for every Linux since glibc 2.17 and CPython since 3.11, of each processor whose standard
 # library of Rust is installed or can be had, and the source. Zig links against the old glibc.
 WHEEL_TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheels: export PATH := $(CURDIR)/$(BIN):$(PATH)
+wheels: export PATH := $(abspath $(BIN)):$(PATH)
 wheels:
 	rm -rf dist
 	@for target in $(WHEEL_TARGETS); do \
