@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,30 @@ def test_leased_tenants_are_never_closed(pool: Pools, tenants: Any) -> None:
     assert one.open_tenants == ()
     with pytest.raises(vestig.ConflictError, match="pool of tenants is closed"), one.lease("a"):
         pass
+
+
+def test_a_tenant_that_is_leased_as_it_is_about_to_be_closed_stays_open(
+    pool: Pools, tenants: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = pool(max_open=1)
+    first, second = tenants(2)
+    with one.lease(first):
+        pass
+    take, leased, stores = TenantPool._take_idle, ExitStack(), list[vestig.Vestig]()
+
+    def take_slowly(self: TenantPool, but: int) -> Any:
+        found = take(self, but)
+        if found is not None and found[0] == first:
+            monkeypatch.undo()
+            stores.append(leased.enter_context(one.lease(first)))
+        return found
+
+    monkeypatch.setattr(TenantPool, "_take_idle", take_slowly)
+    with one.lease(second):
+        pass
+    with leased:
+        assert stores[0].commit("The north gate opens at seven").memory_id
+    assert len(one.open_tenants) == 1
 
 
 def test_what_cannot_be_opened_leaves_no_place(pool: Pools, tenants: Any) -> None:

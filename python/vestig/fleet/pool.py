@@ -169,11 +169,20 @@ class TenantPool:
             key, place = found
             try:
                 with place.changing:
-                    store, place.store, place.closing = place.store, None, False
+                    store = self._take_store(place)
                     if store is not None:
                         store.close()
             finally:
                 self._give_back(key, place)
+
+    def _take_store(self, place: _Place) -> Vestig | None:
+        """The store of a place, to be closed; None where somebody has leased it meanwhile."""
+        with self._lock:
+            place.closing = False
+            if place.users > 1:
+                return None
+            store, place.store = place.store, None
+            return store
 
     def _take_idle(self, but: int) -> tuple[_Key, _Place] | None:
         """The tenant whose use lies back longest, if there are too many."""
