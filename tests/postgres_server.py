@@ -197,8 +197,8 @@ def _end(*sockets: socket.socket) -> None:
 
 
 class Cut:
-    """A relay to the server that can be cut: before a message that commits reaches it, or before
-    the answer comes back."""
+    """A relay to the server that is slow, or can be cut: before a message that commits reaches it,
+    or before the answer comes back."""
 
     def __init__(self, server: PostgresServer) -> None:
         self._target = server.port
@@ -208,6 +208,10 @@ class Cut:
         # "message" or "answer": what is lost of the next commit
         self.lose = ""
         self.refuse = False
+        # messages to the server that hold these bytes wait, b"" for all; None: none waits
+        self.stalled: bytes | None = None
+        # each message is late by so much
+        self.delay_s = 0.0
         # so many of 1 are lost besides, and so many were
         self.share, self.lost = 0.0, 0
         self._chance = random.Random(33)
@@ -232,6 +236,9 @@ class Cut:
     def _ask(self, client: socket.socket, server: socket.socket, mute: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while data := client.recv(1 << 20):
+                time.sleep(self.delay_s)
+                while self.stalled is not None and self.stalled in data:
+                    time.sleep(0.02)
                 lost = ""
                 if b"UPDATE vestig.tenants SET position" in data:
                     lost, self.lose = self.lose, ""
@@ -252,4 +259,5 @@ class Cut:
         _end(client, server)
 
     def close(self) -> None:
+        self.stalled = None
         self._listener.close()

@@ -190,9 +190,19 @@ class OutcomeUnknownError(StoreLockedError):
 
 
 class StoreFullError(VestigError):
-    """No room is left on the disk; nothing was changed, and reading goes on."""
+    """No room is left on the disk; reading goes on. Nothing was changed, unless the message says
+    where it is stored.
+
+    Args:
+        message: what happened; it may name paths.
+        shown: what clients of a server are told of it; without it only that the disk is full.
+    """
 
     code = "store-full"
+
+    def __init__(self, message: str, *, shown: str = "") -> None:
+        self.shown = shown
+        super().__init__(message)
 
 
 class StoreDamagedError(VestigError):

@@ -8,6 +8,7 @@ import string
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from test_tenants import make_worker
 import vestig
 from postgres_server import Cut, PostgresServer
 from vestig.fleet import tenants
-from vestig.store.replication.cache import machines_behind, machines_of
+from vestig.store.replication import snapshot
+from vestig.store.replication.cache import CacheFolders, machines_behind, machines_of
 from vestig.store.replication.postgres import Database
 
 Machines = Callable[..., vestig.Vestig]
@@ -227,3 +229,190 @@ def test_a_forgetting_without_postgresql_is_finished_later(
     assert b"Quillfeather" in b"".join(stored(database, tenant))
     store.admin.forget_finish()
     assert b"Quillfeather" not in b"".join(stored(database, tenant))
+
+
+def holding(folder: Path, wanted: str | bytes) -> list[Path]:
+    """Files below a folder that hold a word, in whatever case, or bytes."""
+    raw = wanted.encode() if isinstance(wanted, str) else wanted
+    holds = re.compile(re.escape(raw), re.IGNORECASE if isinstance(wanted, str) else 0)
+    return [path for path in folder.rglob("*") if holds.search(read_file_or_nothing(path))]
+
+
+def read_file_or_nothing(path: Path) -> bytes:
+    return read_file(path) if path.is_file() else b""
+
+
+def unpacked(database: Database, tenant: str, folder: Path) -> Path:
+    """The files of the snapshot of a tenant."""
+    folder.mkdir()
+    with database.snapshot(tenant) as (row, parts):
+        snapshot.unpack(parts, row.snapshot_digest, folder)
+    return folder
+
+
+def before_the_snapshot(do: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Does something while a forgetting is a change that others take, and in no snapshot yet."""
+    replace = Database.replace_snapshot
+
+    def do_first(*args: Any) -> bool:
+        monkeypatch.setattr(Database, "replace_snapshot", replace)
+        do()
+        return replace(*args)
+
+    monkeypatch.setattr(Database, "replace_snapshot", do_first)
+
+
+Removal = Callable[[vestig.Vestig], object]
+
+
+def put(store: vestig.Vestig) -> Removal:
+    store.items.put("keys", {"spare": "with the duchess of Quillfeather"})
+    return lambda one: one.items.delete("keys")
+
+
+def entity(store: vestig.Vestig) -> Removal:
+    id = store.commit("The duchess of Quillfeather keeps the spare key").memory_id
+    return lambda one: one.forget(id)
+
+
+@pytest.mark.parametrize("store_it", [put, entity])
+def test_whatever_is_removed_is_erased_on_every_machine(
+    store_it: Callable[[vestig.Vestig], Removal],
+    machine: Machines,
+    database: Database,
+    tenant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here, there = machine("a"), machine("b")
+    remove = store_it(here)
+    there.fresh()
+    there.admin.rebuild()
+    assert holding(tmp_path / "b", "Quillfeather")
+    before_the_snapshot(there.fresh, monkeypatch)
+    remove(here)
+    assert holding(tmp_path, "Quillfeather") == []
+    assert machines_behind(database, tenant, here.position or 0) == ()
+
+
+def test_a_snapshot_of_a_machine_that_has_not_proved_its_files_carries_none_of_them(
+    machine: Machines,
+    database: Database,
+    tenant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its own write has brought it what another one forgot."""
+    here, there = machine("a"), machine("b", config={"fleet.max_staleness_s": 1_000})
+    gone = here.commit("The duchess of Quillfeather keeps the spare key").memory_id or ""
+    for number in range(5):
+        here.commit(f"Crate {number} stands in row {number * 7} of the vault")
+    there.fresh()
+    there.admin.rebuild()
+    with there._session.ledger.read() as view:
+        vector = bytes(view.vectors(there._session.namespace, [gone])[gone][1])
+    projection = there._session.directory
+    assert projection is not None
+    assert holding(projection / "projection", vector)
+
+    def write() -> None:
+        there.commit("The gardener keeps the other key")
+        tenant_copy = there._session.tenant
+        assert tenant_copy is not None
+        # a segment stays as it is, as large ones do
+        monkeypatch.setattr(there._session.keeper, "publish", lambda: None)
+        assert tenant_copy.snapshot(there._session.ledger)
+
+    before_the_snapshot(write, monkeypatch)
+    here.forget(gone)
+    assert database.find(tenant).snapshot == there.position
+    assert holding(unpacked(database, tenant, tmp_path / "unpacked"), vector) == []
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, vestig.StoreLockedError("away")])
+def test_a_proof_that_could_not_be_recorded_is_recorded_later(
+    failure: Any,
+    machine: Machines,
+    database: Database,
+    tenant: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """The process ends, or PostgreSQL is away, between the proof and its record."""
+    here, there = machine("a"), machine("b")
+    gone = here.commit("The duchess of Quillfeather keeps the spare key").memory_id
+    there.fresh()
+    tenant_copy = there._session.tenant
+    assert tenant_copy is not None
+    record = tenant_copy.record_proof
+
+    def fail(*_: Any) -> None:
+        raise failure
+
+    tenant_copy.record_proof = fail  # type: ignore[method-assign]
+    with monkeypatch.context() as patch:
+        before_the_snapshot(there.fresh, patch)
+        with suppress(KeyboardInterrupt):
+            here.forget(gone)
+    if failure is not KeyboardInterrupt:
+        (said,) = there.recall("who keeps the key?").degraded
+        assert said.code == "forget_incomplete"
+    assert machines_behind(database, tenant, here.position or 0)
+    tenant_copy.record_proof = record  # type: ignore[method-assign]
+    there.close()
+    machine("b").count()
+    assert machines_behind(database, tenant, here.position or 0) == ()
+    assert holding(tmp_path, "Quillfeather") == []
+
+
+def test_a_forgetting_whose_process_ends_is_ended_by_the_next_one(
+    machine: Machines, database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = machine("a")
+    gone = store.commit("The duchess of Quillfeather keeps the spare key").memory_id
+
+    def fail(*_: Any) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "replace_snapshot", fail)
+        with pytest.raises(KeyboardInterrupt):
+            store.forget(gone)
+    assert b"Quillfeather" in b"".join(stored(database, tenant))
+    store.close()
+    again = machine("a")
+    assert again.count() == 0
+    assert b"Quillfeather" not in b"".join(stored(database, tenant))
+    assert machines_behind(database, tenant, again.position or 0) == ()
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_files_older_than_the_snapshot_are_made_anew_also_by_the_next_process(
+    writes: bool,
+    machine: Machines,
+    database: Database,
+    tenant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The one that took its rows from the snapshot ends before it makes the files anew."""
+    here, there = machine("a"), machine("b", config={"fleet.max_staleness_s": 1_000})
+    gone = here.commit("The duchess of Quillfeather keeps the spare key").memory_id
+    there.fresh()
+    there.admin.rebuild()
+    here.forget(gone)
+
+    def fail(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    if writes:
+        there.commit("The gardener keeps the other key")
+    else:
+        with monkeypatch.context() as patch:
+            patch.setattr(CacheFolders, "_build", fail)
+            with pytest.raises(KeyboardInterrupt):
+                there.fresh()
+    there.close()
+    assert machine("b").count() == int(writes)
+    assert holding(tmp_path, "Quillfeather") == []
+    assert machines_behind(database, tenant, here.position or 0) == ()

@@ -111,7 +111,7 @@ def test_a_tenant_that_is_leased_as_it_is_about_to_be_closed_stays_open(
 
     def take_slowly(self: TenantPool, but: int) -> Any:
         found = take(self, but)
-        if found is not None and found[0] == first:
+        if found is not None and found[0][0] == first:
             monkeypatch.undo()
             stores.append(leased.enter_context(one.lease(first)))
         return found

@@ -225,12 +225,19 @@ def prove(session: Session, runs: erasure.RunsBySeq | None = None) -> erasure.Er
         ForgetIncompleteError: bytes remain, or readers of an older state.
     """
     timeout_s = session.config.settings.store.lock_timeout_s
+    tenant, ledger, history = session.tenant, session.ledger, erasure.ErasureProof()
+    position = 0 if tenant is None else tenant.copy.position
+
+    def proved(count: int) -> None:
+        nonlocal history
+        if tenant is not None:
+            history = tenant.erase_history(ledger, position, count)
+
     with span("erase") as counts:
-        proof = erasure.finish(session.ledger, session.keeper, timeout_s=timeout_s, runs=runs or {})
+        proof = erasure.finish(
+            ledger, session.keeper, timeout_s=timeout_s, runs=runs or {}, proved=proved
+        )
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
-    if session.tenant is None:
-        return proof
-    history = session.tenant.erase_history(session.ledger)
     return msgspec.structs.replace(
         proof, machines_open=history.machines_open, outside=history.outside
     )

@@ -24,13 +24,14 @@ from vestig.errors import (
 from vestig.store.erasure import OUTSIDE, ErasureProof, finish
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.records.erase_patterns import unfinished
+from vestig.store.records import store_rows
 from vestig.store.replication.cache import CacheFolders, machines_behind, marks_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.copy import Copy, CopyRules, PositionPoller
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.rows import check_tenant
 from vestig.store.replication.snapshot import FolderLock, pack, scratch_folder
+from vestig.store.sqlite.connections import room_in
 
 # Of this process, by address and time limit: one poll asks for all open tenants of a database.
 _pollers: Final[weakref.WeakValueDictionary[tuple[str, float], PositionPoller]] = (
@@ -40,6 +41,8 @@ _lock: Final = threading.Lock()
 # Rewriting a table takes its tenants' turn to write; a large one is left to `vestig fleet doctor`.
 _REWRITE_LIMIT_S: Final = 10.0
 _HISTORY_WAIT_S: Final = 30.0
+# So often an open copy remembers as of when it is, for the next process.
+_MARK_S: Final = 30.0
 _HISTORY_POLL_S: Final = 0.1
 _OUTSIDE: Final = (
     f"{OUTSIDE}. Standbys, backups and the write-ahead log of PostgreSQL keep it until their own"
@@ -129,6 +132,7 @@ class TenantCopy:
         # keeps the files of the copy
         self._held: FolderLock | None = None
         self._snapshotting: threading.Thread | None = None
+        self._marked_s = time.monotonic()
 
     @property
     def directory(self) -> Path:
@@ -160,7 +164,8 @@ class TenantCopy:
         if self._held is not None:
             self._held.close()
         self._held = held
-        self.copy.report_to(keeper.report)
+        self.copy.age_s = time.time() - self.folders.last_current(self.copy.tenant)
+        self.copy.report_to(keeper.report, keeper.withdraw)
         self._opened = ledger, keeper
         return ledger, keeper
 
@@ -202,6 +207,8 @@ class TenantCopy:
             return copy.rebuild_reason or "moved or deleted"
         try:
             copy.refresh(min_position)
+            if time.monotonic() - self._marked_s > _MARK_S:
+                self._mark_current()
         except (LookupError, StoreDamagedError, StoreLockedError) as error:
             if copy.is_elsewhere:
                 self.folders.discard(copy.tenant)
@@ -212,9 +219,9 @@ class TenantCopy:
 
     # --- snapshots, and what was forgotten -------------------------------------------------------
 
-    def snapshot(self, ledger: Ledger) -> bool:
+    def snapshot(self, ledger: Ledger, *, proved: int = 0) -> bool:
         """Makes the snapshot of the tenant anew from this copy, and drops the changes before it;
-        False where another worker was first.
+        False where another worker was first. `proved`: see `pack`.
 
         Raises:
             StoreLockedError: PostgreSQL does not answer.
@@ -223,8 +230,9 @@ class TenantCopy:
         opened = self._opened
         if opened is not None and opened[0] is ledger:
             opened[1].publish()
-        with scratch_folder(self.folders.folder) as scratch:
-            place, parts, digest = pack(ledger, self.directory, scratch)
+        folder = self.folders.folder
+        with room_in(folder), scratch_folder(folder) as scratch:
+            place, parts, digest = pack(ledger, self.directory, scratch, proved=proved)
         return self._poller.database.replace_snapshot(
             self.copy.tenant, place.position, place.last_id, digest, parts
         )
@@ -251,41 +259,52 @@ class TenantCopy:
 
     def erase_forgotten_elsewhere(self, ledger: Ledger, keeper: ProjectionKeeper) -> None:
         """Erases from the files of this copy what another machine has forgotten, and says so."""
+        position = self.copy.position
         with ledger.read() as view:
-            waiting = bool(unfinished(view.connection))
+            waiting = store_rows.unproved_count(view.connection)
         if not waiting:
             return
         try:
-            finish(ledger, keeper, timeout_s=self._lock_timeout_s)
-        except ForgetIncompleteError as error:
+            finish(
+                ledger,
+                keeper,
+                timeout_s=self._lock_timeout_s,
+                proved=lambda count: self._record_or_go_on(ledger, position, count),
+            )
+        except (OSError, VestigError) as error:
             self.copy.report("forget_incomplete", str(error))
-        else:
-            self.record_proof(ledger)
 
-    def record_proof(self, ledger: Ledger) -> None:
-        """Records that the files of this copy hold nothing that was forgotten up to its position.
+    def _record_or_go_on(self, ledger: Ledger, position: int, proved: int) -> None:
+        """Records a proof. A process that has ended before it may have been the one that forgot:
+        what it had left to do in PostgreSQL is done."""
+        if self.copy.left_open:
+            self._drop_history(ledger, position, proved)
+            self.copy.left_open = False
+        else:
+            self.record_proof(ledger, position)
+
+    def record_proof(self, ledger: Ledger, position: int) -> None:
+        """Records that the files of this copy hold nothing that was forgotten up to a position.
 
         Raises:
             StoreLockedError: PostgreSQL does not answer.
         """
-        self.folders.register(self.copy.tenant, marks_of(ledger).cache, self.copy.position)
+        self.folders.register(self.copy.tenant, marks_of(ledger).cache, position)
 
-    def erase_history(self, ledger: Ledger) -> ErasureProof:
-        """After a forgetting that is proved here: removes the changes and snapshots that hold the
-        text, and says which machines have not proved theirs yet, and where it may still stand.
+    def erase_history(self, ledger: Ledger, position: int, proved: int) -> ErasureProof:
+        """After so many forgettings up to a position that are proved here: removes the changes and
+        snapshots that hold the text, and says which machines have not proved theirs yet, and where
+        it may still stand.
 
         Raises:
             ForgetIncompleteError: PostgreSQL keeps what was forgotten, or does not answer.
         """
-        position = self.copy.position
         database = self._poller.database
         try:
-            self.record_proof(ledger)
-            self._replace_history(ledger, position)
-            database.ask_rewrite(self.copy.tenant)
+            self._drop_history(ledger, position, proved)
             left = database.rewrite(_REWRITE_LIMIT_S)
             machines = machines_behind(database, self.copy.tenant, position)
-        except StoreLockedError as error:
+        except (OSError, VestigError) as error:
             raise ForgetIncompleteError(
                 f"tenant {self.copy.tenant}: expected the database to drop what was forgotten, got:"
                 f" {error}. The memories are deleted; run `vestig memory forget --finish`"
@@ -295,14 +314,19 @@ class TenantCopy:
             return ErasureProof(machines_open=machines, outside=f"{_OUTSIDE}; {pages}")
         return ErasureProof(machines_open=machines, outside=_OUTSIDE)
 
-    def _replace_history(self, ledger: Ledger, position: int) -> None:
+    def _drop_history(self, ledger: Ledger, position: int, proved: int) -> None:
+        self.record_proof(ledger, position)
+        self._replace_history(ledger, position, proved)
+        self._poller.database.ask_rewrite(self.copy.tenant)
+
+    def _replace_history(self, ledger: Ledger, position: int, proved: int) -> None:
         """Makes a snapshot of this position or a later one, or waits for that of another worker.
 
         Raises:
             StoreLockedError: PostgreSQL does not answer, or there is none before the deadline.
         """
         deadline = time.monotonic() + max(self._lock_timeout_s, _HISTORY_WAIT_S)
-        while not self.snapshot(ledger):
+        while not self.snapshot(ledger, proved=proved):
             if self._poller.database.find(self.copy.tenant).snapshot >= position:
                 return
             if time.monotonic() > deadline:
@@ -310,6 +334,10 @@ class TenantCopy:
                     "another worker makes a snapshot of an older state, and has not ended"
                 )
             time.sleep(_HISTORY_POLL_S)
+
+    def _mark_current(self) -> None:
+        self._marked_s = time.monotonic()
+        self.folders.mark_current(self.copy.tenant, time.time() - self.copy.age_s)
 
     def end_following(self) -> None:
         """The copy follows no more; waits for a snapshot that is being made."""
@@ -321,4 +349,5 @@ class TenantCopy:
         """Lets go of the files, after ledger and projection are closed."""
         if self._held is not None:
             self._held.close()
-        self.folders.used(self.copy.tenant)
+        self._mark_current()
+        self.folders.make_room_when_due(self.copy.tenant)

@@ -75,9 +75,12 @@ def finish(
     *,
     timeout_s: float,
     runs: RunsBySeq = MappingProxyType({}),
+    proved: Callable[[int], None] = lambda _: None,
 ) -> ErasureProof:
     """Erases and proves every forgetting that is not proved yet; repeatable. What is in `runs` is
-    searched for as it is, what an earlier process left by its marks, which takes longer.
+    searched for as it is, what an earlier process left by its marks, which takes longer. `proved`
+    is called with the number of forgettings when the files hold nothing of them; where it raises,
+    or the process ends in it, the marks stay, and all of it is repeated the next time.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state, after `timeout_s`.
@@ -86,6 +89,7 @@ def finish(
         erasures = unproved(view.connection)
         ids = unfinished(view.connection)
     if not erasures:
+        proved(0)
         return ErasureProof()
     folder = None if ledger.path is None else ledger.path.parent
     proof = ErasureProof()
@@ -97,6 +101,7 @@ def finish(
         except (OSError, VestigError) as error:
             # The rows are deleted: an erase that any error stopped must be repeated.
             raise _incomplete(ids, f"{type(error).__name__}: {error}") from error
+    proved(len(erasures))
     # each copy of a tenant proves its own files
     with ledger.writer(make=False, local=True) as conn, store_faults(ledger.where):
         drop_patterns(conn, [erasure.seq for erasure in erasures])

@@ -21,7 +21,7 @@ from vestig.store.integrity.chain import Witness, WitnessFiles
 from vestig.store.integrity.digest_check import CheckedMemories
 from vestig.store.ledger import migrations
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
-from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger, Upstream
+from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger
 from vestig.store.records import jobs, store_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
@@ -32,6 +32,7 @@ from vestig.telemetry import span
 # what writes, and what checks every row, is imported when it is used: a reader needs neither
 if TYPE_CHECKING:
     from vestig.store.integrity.verify import Finding
+    from vestig.store.ledger.options import Upstream, UpstreamWrite
     from vestig.store.records.writes import WriteTransaction
 
 # A WAL grows further inside batches, so that their pages are moved once, not many times.
@@ -154,7 +155,7 @@ class Ledger:
         self._writer: apsw.Connection | None = None
         self._log: int | None = None
         # of the transaction that is open, where it goes to a database first
-        self._writing: Upstream | None = None
+        self._writing: UpstreamWrite | None = None
         if self.in_memory:
             self._writer = connections.open_writer(None, self._options.durability)
             migrations.create_tables(self._writer, migrations.MIGRATIONS)
@@ -393,8 +394,10 @@ class Ledger:
             counts["rows"] = txn.rows_written
             with store_faults(self._where):
                 self._commit(conn, txn.rows_written)
-            # What was committed to a file that is no longer at the path is not acknowledged.
-            self.check_place()
+            # What was committed to a file that is no longer at the path is not acknowledged; that
+            # of a copy is stored all the same.
+            if self.upstream is None:
+                self.check_place()
             seq, head = txn.applied
             if self._witness is not None:
                 self._witness.write(Witness(seq + 1, head, txn.recorded_us))
@@ -474,11 +477,11 @@ class Ledger:
         self, upstream: Upstream, started: float, deadline: float
     ) -> Iterator[apsw.Connection]:
         """The writer of `_immediate` at the newest state of the upstream, whose lock is held."""
-        with upstream.locked(deadline):
+        with upstream.locked(deadline) as write:
             for conn in self._immediate(started, deadline):
                 with store_faults(self._where):
-                    upstream.begin(conn)
-                self._writing = upstream
+                    write.begin(conn)
+                self._writing = write
                 try:
                     yield conn
                 finally:
@@ -568,8 +571,9 @@ class Ledger:
         """Ends the transaction of `writer` with all that it wrote: first where the truth is, if
         this ledger is a copy of it."""
         if self._writing is not None:
-            self._writing.publish(conn)
-        conn.execute("COMMIT")
+            self._writing.commit(conn)
+        else:
+            conn.execute("COMMIT")
 
     def touch(self, namespace: str, touch: AccessTouch) -> None:
         """Access counters in one write without a seq.

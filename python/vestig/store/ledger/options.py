@@ -16,11 +16,28 @@ from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import ReadPlan
 
 
+class UpstreamWrite(Protocol):
+    """The right to write, of one transaction."""
+
+    def begin(self, conn: apsw.Connection) -> None:
+        """The transaction of the copy has begun: it is brought to the newest state, and what is
+        written from here on is recorded."""
+
+    def commit(self, conn: apsw.Connection) -> None:
+        """Commits what was recorded there, and then the transaction of the copy.
+
+        Raises:
+            OutcomeUnknownError: it is not known to be stored.
+            StoreLockedError: it is not.
+            StoreFullError: no room for it in the copy; the message says where it is stored.
+        """
+
+
 class Upstream(Protocol):
     """The database that a ledger is a copy of. Every transaction of the copy is committed there
     first, by one writer at a time."""
 
-    def locked(self, deadline: float) -> AbstractContextManager[None]:
+    def locked(self, deadline: float) -> AbstractContextManager[UpstreamWrite]:
         """The right to write, taken before the lock of the copy and given back on leaving.
 
         Args:
@@ -28,18 +45,6 @@ class Upstream(Protocol):
 
         Raises:
             StoreLockedError: not before the deadline, or the database does not answer.
-        """
-
-    def begin(self, conn: apsw.Connection) -> None:
-        """The transaction of the copy has begun: it is brought to the newest state, and what is
-        written from here on is recorded."""
-
-    def publish(self, conn: apsw.Connection) -> None:
-        """Commits what was recorded there; the copy commits after it.
-
-        Raises:
-            OutcomeUnknownError: it is not known to be stored.
-            StoreLockedError: it is not.
         """
 
 

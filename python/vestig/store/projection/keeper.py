@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -468,6 +468,13 @@ class ProjectionKeeper:
         entry = Degradation(code=code, detail=detail)
         if entry not in self._degraded:
             self._degraded.append(entry)
+
+    def withdraw(self, codes: Collection[str]) -> None:
+        """Takes back degradations that no call has returned yet and that are over."""
+        for entry in list(self._degraded):
+            if entry.code in codes:
+                with suppress(ValueError):  # another thread has taken it
+                    self._degraded.remove(entry)
 
     def take_degraded(self) -> list[Degradation]:
         """Degradations since the last call, each once."""

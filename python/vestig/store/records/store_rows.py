@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 import msgspec
@@ -182,6 +182,25 @@ def unproved_count(conn: apsw.Connection) -> int:
     """How many forgettings the files of this ledger are still to be searched for."""
     count: int = fetch(conn, "SELECT count(*) FROM erasures")[0][0]
     return count
+
+
+class Forgettings(NamedTuple):
+    """The newest transaction that forgot something (0: none), and how many forgettings the files
+    are still to be searched for."""
+
+    newest: int
+    waiting: int
+
+
+def forgettings(conn: apsw.Connection) -> Forgettings:
+    """The forgettings of a ledger."""
+    ((newest,),) = fetch(conn, _LAST_FORGETTING)
+    return Forgettings(newest or 0, unproved_count(conn))
+
+
+def drop_open_forgettings(conn: apsw.Connection) -> None:
+    """Empties the list of what files are still to be searched for."""
+    conn.execute("DELETE FROM erasures")
 
 
 def same_history(conn: apsw.Connection) -> bool:

@@ -25,9 +25,9 @@ from vestig.store.records import store_rows
 from vestig.store.replication.copy import Copy, PositionPoller, apply_changes
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.rows import ID_BYTES, Place, TenantRow, text_of
-from vestig.store.replication.snapshot import FolderLock, scratch_folder, unpack
+from vestig.store.replication.snapshot import FolderLock, is_stale, scratch_folder, unpack
 from vestig.store.sqlite import files
-from vestig.store.sqlite.connections import changing_file, damaged
+from vestig.store.sqlite.connections import changing_file, damaged, room_in
 
 _SERVER_BYTES: Final = 8
 # The files of all copies are measured after one was built, and at most so often when one is closed.
@@ -36,8 +36,8 @@ _MEASURE_S: Final = 60.0
 _MEASURED: Final = ".measured"
 _REGISTER: Final = (
     "INSERT INTO vestig.caches (tenant, cache, machine, position) VALUES ($1, $2, $3, $4)"
-    " ON CONFLICT (tenant, cache) DO UPDATE SET"
-    " machine = excluded.machine, position = excluded.position, seen = now()"
+    " ON CONFLICT (tenant, cache) DO UPDATE SET machine = excluded.machine,"
+    " position = greatest(caches.position, excluded.position), seen = now()"
 )
 _MACHINES: Final = (
     "SELECT machine || ' at ' || position || ', '"
@@ -49,7 +49,7 @@ _MACHINES: Final = (
 class CacheFolders:
     """Copies of the tenants of one database, below a folder of this machine. A copy that is open in
     any process is locked, shared, by its folder; where one is built or removed, by a file beside
-    it, whose time says when it was used last.
+    it, whose time says when it held all that PostgreSQL held.
 
     Args:
         root: the folder; copies of several databases may lie in it.
@@ -81,7 +81,7 @@ class CacheFolders:
         """
         place = self.path(copy.tenant)
         with self._building(copy.tenant):
-            built = build or not (place / files.LEDGER_FILE).exists()
+            built = build or not (place / files.LEDGER_FILE).exists() or is_stale(place)
             if built:
                 self._build(copy)
             try:
@@ -110,11 +110,20 @@ class CacheFolders:
             raise damaged(str(place), "a copy of another tenant that has or had the same name")
         return ledger
 
-    def used(self, tenant: str) -> None:
-        """Remembers that a copy was used up to now; the files of all are measured now and then."""
+    def mark_current(self, tenant: str, moment: float) -> None:
+        """Remembers as of when a copy holds all that PostgreSQL held, in seconds since the
+        epoch."""
         with suppress(FileNotFoundError):  # somebody has deleted the folder of all copies
-            os.utime(self._lock_file(tenant))
-            if self._last_use(tenant) - _time_of(self.folder / _MEASURED) > _MEASURE_S:
+            os.utime(self._lock_file(tenant), (moment, moment))
+
+    def last_current(self, tenant: str) -> float:
+        """As of when the copy of a tenant is, in seconds since the epoch; 0 where there is none."""
+        return _time_of(self._lock_file(tenant))
+
+    def make_room_when_due(self, tenant: str) -> None:
+        """Measures the files of all copies now and then, when one of them is closed."""
+        if self.last_current(tenant) - _time_of(self.folder / _MEASURED) > _MEASURE_S:
+            with suppress(FileNotFoundError):
                 self._make_room()
 
     def _lock_file(self, tenant: str) -> Path:
@@ -124,7 +133,7 @@ class CacheFolders:
         """One process of this machine at a time."""
         make_private_folder(self.folder)
         lock = self._lock_file(tenant)
-        if wait or not lock.exists():
+        if not lock.exists():
             lock.touch(0o600)
         return FolderLock(lock, fcntl.LOCK_EX, wait=wait)
 
@@ -136,7 +145,7 @@ class CacheFolders:
         (self.folder / _MEASURED).touch(0o600)
         sizes = dict(self._measured())
         total = sum(sizes.values())
-        for tenant in sorted(sizes, key=self._last_use):
+        for tenant in sorted(sizes, key=self.last_current):
             if total <= self._max_bytes:
                 return
             try:
@@ -147,9 +156,6 @@ class CacheFolders:
             except StoreLockedError:
                 return  # while PostgreSQL does not answer it cannot forget a copy, which stays
             total -= sizes[tenant]
-
-    def _last_use(self, tenant: str) -> float:
-        return _time_of(self._lock_file(tenant))
 
     def _measured(self) -> Iterator[tuple[str, int]]:
         """Each copy with the bytes that its files take on the disk."""
@@ -167,18 +173,8 @@ class CacheFolders:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _build(self, copy: Copy) -> None:
-        try:
-            self._unpack(copy)
-        except apsw.FullError as error:
-            raise files.full(self.folder) from error
-        except OSError as error:
-            if error.errno in files.FULL_ERRNOS:
-                raise files.full(self.folder) from error
-            raise
-
-    def _unpack(self, copy: Copy) -> None:
         tenant = copy.tenant
-        with scratch_folder(self.folder) as fresh:
+        with room_in(self.folder), scratch_folder(self.folder) as fresh:
             with self._database.snapshot(tenant) as (row, parts):
                 copy.check_identity(row)
                 row.check_readable(migrations.newest_version(migrations.MIGRATIONS))
@@ -192,6 +188,7 @@ class CacheFolders:
             self._discard(tenant)
             os.rename(fresh, self.path(tenant))
             files.sync_folder(self.folder)
+            os.utime(self._lock_file(tenant))
 
     def register(self, tenant: str, cache: bytes, position: int) -> None:
         """Tells the database of a copy on this machine, and up to which position its files hold

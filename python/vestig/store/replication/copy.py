@@ -7,8 +7,9 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Final
 
 import apsw
@@ -19,6 +20,7 @@ from vestig.errors import (
     NotFoundError,
     OutcomeUnknownError,
     StoreDamagedError,
+    StoreFullError,
     StoreLockedError,
 )
 from vestig.store.ledger import migrations
@@ -33,7 +35,8 @@ from vestig.store.replication.capture import (
 from vestig.store.replication.connection import Connection, ConnectionLostError, RefusedError
 from vestig.store.replication.postgres import Database, SnapshotIsNewerError
 from vestig.store.replication.rows import ID_BYTES, Change, Place, TenantRow
-from vestig.store.replication.snapshot import difference, scratch_folder, unpack
+from vestig.store.replication.snapshot import difference, mark_stale, scratch_folder, unpack
+from vestig.store.sqlite.connections import room_in, store_faults
 
 # A change is one message of a database, held in memory on both sides.
 _CHANGE_BYTES_MAX: Final = 512 << 20
@@ -41,6 +44,10 @@ _RETRY_S: Final = 0.05
 # While PostgreSQL does not answer, so long after one poll comes the next, at most.
 _AWAY_PAUSE_S: Final = 10.0
 _LOCK_NOT_AVAILABLE: Final = "55P03"
+# Degradations of a copy that is not up to date: PostgreSQL is away, or it cannot be written.
+_AWAY: Final = "upstream_away"
+_STUCK: Final = "copy_behind"
+_BEHIND: Final = (_AWAY, _STUCK)
 
 
 class CopyRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +60,14 @@ class CopyRules(msgspec.Struct, frozen=True, kw_only=True):
 
     max_staleness_s: float = 1.0
     max_offline_s: float = 3600.0
+
+
+class _Behind(msgspec.Struct, frozen=True):
+    """Why a copy is not up to date: the code and the reason of a degradation, and the error."""
+
+    code: str
+    reason: str
+    failure: str
 
 
 def apply_changes(conn: apsw.Connection, database: Database, tenant: str) -> Place:
@@ -125,12 +140,36 @@ class PositionPoller:
 
 
 class _OpenWrite:
-    """The right to write that a thread holds, and what it has written."""
+    """The right to write that a thread holds, and what it has written; see `UpstreamWrite`."""
 
-    def __init__(self, conn: Connection, row: TenantRow) -> None:
+    def __init__(self, copy: Copy, conn: Connection, row: TenantRow) -> None:
+        self._copy = copy
         self.conn = conn
         self.row = row
         self.session: apsw.Session | None = None
+
+    def begin(self, conn: apsw.Connection) -> None:
+        self._copy.begin(self, conn)
+
+    def commit(self, conn: apsw.Connection) -> None:
+        stored = self._copy.publish(self, conn)
+        try:
+            conn.execute("COMMIT")
+        except apsw.Error as error:
+            if stored is None:
+                raise
+            problem = (
+                f"tenant {self.row.name}: the change is stored in PostgreSQL, and the copy on this"
+                f" machine had no room for it ({type(error).__name__}); do not repeat the call:"
+                " the next one brings it, once some space is free"
+            )
+            raise StoreFullError(problem, shown=problem) from error
+        if stored is not None:
+            self._copy.has_come_to(stored)
+
+    def close(self) -> None:
+        if self.session is not None:
+            self.session.close()
 
 
 class Copy:
@@ -156,26 +195,28 @@ class Copy:
         self._poller = poller
         self._database = poller.database
         self._rules = rules
-        self._open_write: _OpenWrite | None = None
         self._ledger: Ledger | None = None
         self._reports: list[tuple[str, str]] = []
         self._tell: Callable[[str, str], None] | None = None
+        self._withdraw: Callable[[Collection[str]], None] = lambda _: None
         # set where the copy is of another history than the tenant, or older than its snapshot
         self.rebuild_reason = ""
         self._known = Place(position=0, last_id=b"")
         self._newest: Place | None = None
-        # the moments from which reads may be refused, of the newest answer and of the next question
-        self._seen_s = self._next_poll_s = time.monotonic()
+        # the moments as of which the copy holds all that PostgreSQL held, and of the next question
+        self._current_s = self._next_poll_s = time.monotonic()
         self.asked_s = -math.inf
         # reads are at least as new as the tenant was at this moment
         self._fresh_s = -math.inf
-        # why PostgreSQL did not answer when it was asked last; "" where it did
-        self._away = ""
+        # why the copy could not be brought up to date when that was tried last; None where it was
+        self._behind: _Behind | None = None
         # as PostgreSQL had it when it was asked last; None: there is no such tenant
         self._row: TenantRow | None = None
         self._gone = False
-        # a copy of before may have been stopped before it proved what others forgot
+        # a process may have ended before it proved what was forgotten
         self._forgotten = True
+        # the files told of a forgetting without a proof when they were opened
+        self.left_open = False
         # of the changes after the snapshot, as far as this worker knows
         self.change_bytes = 0
 
@@ -197,6 +238,7 @@ class Copy:
         self._ledger = ledger
         with ledger.read() as view:
             self._known = read_place(view.connection)
+            self.left_open = store_rows.unproved_count(view.connection) > 0
         self._poller.add(self)
 
     def report(self, code: str, detail: str) -> None:
@@ -206,15 +248,33 @@ class Copy:
         else:
             self._tell(code, detail)
 
-    def report_to(self, tell: Callable[[str, str], None]) -> None:
-        """Degradations go there, and those that wait."""
-        self._tell = tell
+    def report_to(
+        self, tell: Callable[[str, str], None], withdraw: Callable[[Collection[str]], None]
+    ) -> None:
+        """Degradations go there, and those that wait; those of these codes are taken back."""
+        self._tell, self._withdraw = tell, withdraw
         while self._reports:
             tell(*self._reports.pop(0))
 
     def close(self) -> None:
         """It follows no more."""
         self._poller.remove(self)
+
+    @property
+    def age_s(self) -> float:
+        """How many seconds ago the copy held all that PostgreSQL held."""
+        return max(0.0, time.monotonic() - self._current_s)
+
+    @age_s.setter
+    def age_s(self, seconds: float) -> None:
+        self._current_s = time.monotonic() - max(0.0, seconds)
+
+    @property
+    def _around(self) -> Path:
+        """The folder of all copies."""
+        assert self._ledger is not None
+        assert self._ledger.path is not None
+        return self._ledger.path.parent.parent
 
     @property
     def position(self) -> int:
@@ -227,19 +287,33 @@ class Copy:
     # --- reading -----------------------------------------------------------------------------
 
     def seen(self, at: float, row: TenantRow | None) -> None:
-        """Takes what PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
+        """Takes what PostgreSQL said of the tenant at a moment; None: there is no such tenant. What
+        comes after a newer answer is not taken."""
+        if at < self.asked_s:
+            return
         if row is not None and not self.means(row.identity):
             row = None
-        self.asked_s = self._seen_s = at
+        self.asked_s = at
         self._next_poll_s = at + self._rules.max_staleness_s
-        self._row, self._gone, self._away = row, row is None, ""
+        self._row, self._gone, self._behind = row, row is None, None
         if row is not None:
             self._newest = row.place
+            if self._newest == self._known:
+                self._current_s = at
+
+    def has_come_to(self, place: Place) -> None:
+        """Takes how far the ledger has come, once that is committed in it."""
+        self._known = place
+        if place == self._newest:
+            self._current_s = self.asked_s
 
     def unanswered(self, asked: float, ended: float, failure: str) -> None:
         """PostgreSQL was asked and did not answer: it is asked again after a while."""
-        self._away = failure
-        pause = max(self._rules.max_staleness_s, 4 * (ended - asked))
+        self._wait(asked, ended, _Behind(_AWAY, "PostgreSQL does not answer", failure))
+
+    def _wait(self, began: float, ended: float, behind: _Behind) -> None:
+        self._behind = behind
+        pause = max(self._rules.max_staleness_s, 4 * (ended - began))
         self._next_poll_s = ended + min(pause, _AWAY_PAUSE_S)
 
     @property
@@ -264,21 +338,25 @@ class Copy:
         """
         wanted = 0 if min_position is None else min_position
         now, since = time.monotonic(), self._fresh_s
-        if wanted > self._known.position:
+        if wanted > self._known.position and wanted > self.position:
             self._poll(now)
         elif self.asked_s < since:
             self._poll(since)
         elif now >= self._next_poll_s:
             self._poll(now - self._rules.max_staleness_s)
-        elif self._away:
-            self._read_offline(self._away)
         if self._gone:
             raise NotFoundError("Tenant", self.tenant, f"in {self._database.address}")
         if self._row is not None:
             self._row.check_readable(_own_schema())
-        newest = self._newest
-        if newest is not None and newest != self._known:
-            self._catch_up()
+        if self._behind is None and self._newest not in (None, self._known):
+            self._try_to_catch_up()
+        self._withdraw(_BEHIND)
+        behind = self._behind
+        if behind is not None and (since > self._current_s or wanted > self._known.position):
+            self._fresh_s = -math.inf
+            raise StoreLockedError(f"tenant {self.tenant}: {behind.failure}")
+        if behind is not None:
+            self._read_behind(behind)
         if wanted > self._known.position:
             raise StoreLockedError(
                 f"tenant {self.tenant}: expected position {wanted} or a later one, PostgreSQL has"
@@ -286,72 +364,89 @@ class Copy:
             )
 
     def _poll(self, since: float) -> None:
-        try:
+        # What keeps it from an answer is told of by the caller.
+        with suppress(StoreLockedError):
             self._poller.poll(self, since)
-        except StoreLockedError as error:
-            self._fresh_s = -math.inf
-            self._read_offline(str(error))
 
-    def _read_offline(self, failure: str) -> None:
-        away_s = time.monotonic() - self._seen_s
-        if away_s > self._rules.max_offline_s:
+    def _read_behind(self, behind: _Behind) -> None:
+        """Says that an answer may be older than is allowed otherwise.
+
+        Raises:
+            StoreLockedError: it is too old.
+        """
+        age_s = self.age_s
+        if age_s > self._rules.max_offline_s:
             raise StoreLockedError(
-                f"{failure}. It has not answered for {away_s:.0f} s, longer than"
-                f" fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
-            ) from None
-        self.report(
-            "upstream_away",
-            f"PostgreSQL does not answer; this answer is as of {away_s:.0f} s ago",
-        )
+                f"{behind.failure}. The copy on this machine is as of {age_s:.0f} s ago, longer"
+                f" than fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
+            )
+        self.report(behind.code, f"{behind.reason}; this answer is as of {age_s:.0f} s ago")
+
+    def _try_to_catch_up(self) -> None:
+        """Brings the copy up to date, where it can: reads go on from what is there."""
+        began = time.monotonic()
+        try:
+            self._catch_up()
+        except (StoreLockedError, StoreFullError) as error:
+            reason = "newer changes could not be written to the copy on this machine"
+            if isinstance(error, StoreFullError):
+                reason += ", whose disk is full"
+            self._wait(began, time.monotonic(), _Behind(_STUCK, reason, str(error)))
 
     def _catch_up(self) -> None:
         assert self._ledger is not None
         newest, moved = self._newest, True
         while moved:
             with self._ledger.writer(make=False, local=True) as conn:
+                before = read_place(conn)
                 try:
-                    moved = self._apply_newer(conn)
-                    if moved:
-                        self._ledger.commit(conn)
+                    place = self._apply_newer(conn)
                 except (LookupError, StoreDamagedError) as error:
                     self.rebuild_reason = str(error)
                     raise
-            if newest is not None and self._known.position >= newest.position:
+                moved = place != before
+                if moved:
+                    with store_faults(self._ledger.where):
+                        self._ledger.commit(conn)
+                self.has_come_to(place)
+            if newest is not None and place.position >= newest.position:
                 return
 
-    def _apply_newer(self, conn: apsw.Connection) -> bool:
+    def _apply_newer(self, conn: apsw.Connection) -> Place:
         """Writes the changes that this copy lacks, or those up to the snapshot where PostgreSQL has
-        no others; False where there are none. To be repeated after a commit until it is.
+        no others: how far it has come. To be repeated after a commit until it comes no further.
 
         Raises:
             LookupError: it is of another history.
             StoreDamagedError: a change does not fit, or was altered.
         """
-        before, erasures = read_place(conn), store_rows.unproved_count(conn)
-        try:
-            self._known = apply_changes(conn, self._database, self.tenant)
-        except SnapshotIsNewerError:
-            self._known = self._take_snapshot(conn)
+        assert self._ledger is not None
+        erasures = store_rows.unproved_count(conn)
+        with store_faults(self._ledger.where), room_in(self._around):
+            try:
+                place = apply_changes(conn, self._database, self.tenant)
+            except SnapshotIsNewerError:
+                place = self._take_snapshot(conn)
         if store_rows.unproved_count(conn) > erasures:
             self._forgotten = True
-        return self._known != before
+        return place
 
     def _take_snapshot(self, conn: apsw.Connection) -> Place:
         """Brings a copy that is older than the changes which PostgreSQL keeps to the snapshot."""
         assert self._ledger is not None
         assert self._ledger.path is not None
-        around = self._ledger.path.parent.parent
-        with scratch_folder(around) as scratch:
+        with scratch_folder(self._around) as scratch:
             with self._database.snapshot(self.tenant) as (row, parts):
                 self.check_identity(row)
                 row.check_readable(migrations.version_of(conn))
                 unpack(parts, row.snapshot_digest, scratch)
             newer = scratch / self._ledger.path.name
             patch, head, place = difference(self._ledger.path, newer)
+        # Its files may hold what was forgotten, and the snapshot has no marks to search for.
+        mark_stale(self._ledger.path.parent)
+        self.rebuild_reason = "older than the snapshot"
         apply_patch(conn, patch, head, f"tenant {self.tenant}")
         store_rows.move_upstream(conn, place.position, place.last_id)
-        # Its files may hold what was forgotten, and the snapshot has no marks to search for.
-        self.rebuild_reason = "older than the snapshot"
         return place
 
     def take_unproved(self) -> bool:
@@ -362,19 +457,17 @@ class Copy:
     # --- writing -----------------------------------------------------------------------------
 
     @contextmanager
-    def locked(self, deadline: float) -> Iterator[None]:
+    def locked(self, deadline: float) -> Iterator[_OpenWrite]:
         """See `Upstream.locked`."""
         with ExitStack() as held:
             conn, row = self._locked_connection(held, deadline)
             self.check_identity(row)
             row.check_writable(_own_schema())
-            write = self._open_write = _OpenWrite(conn, row)
+            write = _OpenWrite(self, conn, row)
             try:
-                yield
+                yield write
             finally:
-                self._open_write = None
-                if write.session is not None:
-                    write.session.close()
+                write.close()
                 # Not committed: the server undoes it when the connection is closed or asked to.
                 if conn.is_open and not conn.at_rest:
                     with suppress(ConnectionLostError, RefusedError):
@@ -410,15 +503,17 @@ class Copy:
             ) from None
         return row
 
-    def begin(self, conn: apsw.Connection) -> None:
-        """See `Upstream.begin`."""
-        write = self._open_write
-        assert write is not None
+    def begin(self, write: _OpenWrite, conn: apsw.Connection) -> None:
+        """See `UpstreamWrite.begin`."""
         wanted = write.row.place
         try:
-            while read_place(conn) != wanted and self._apply_newer(conn):
+            while (before := read_place(conn)) != wanted:
+                place = self._apply_newer(conn)
+                if place == before:
+                    break
                 # What others wrote is kept also where the caller's own writing fails.
                 conn.execute("COMMIT")
+                self.has_come_to(place)
                 conn.execute("BEGIN IMMEDIATE")
         except LookupError as error:
             self.rebuild_reason = str(error)
@@ -431,16 +526,15 @@ class Copy:
             )
         write.session = begin_capture(conn)
 
-    def publish(self, conn: apsw.Connection) -> None:
-        """See `Upstream.publish`."""
-        write = self._open_write
-        assert write is not None
+    def publish(self, write: _OpenWrite, conn: apsw.Connection) -> Place | None:
+        """Commits in PostgreSQL what a transaction has written: how far the copy comes with it.
+        None: nothing was written."""
         assert write.session is not None
         patch = write.session.patchset()
         write.session.close()
         write.session = None
         if not patch:
-            return
+            return None
         if len(patch) > _CHANGE_BYTES_MAX:
             raise ConflictError(
                 f"tenant {self.tenant}: expected a change of at most {_CHANGE_BYTES_MAX >> 20} MiB,"
@@ -452,16 +546,18 @@ class Copy:
             head=head_of(conn),
             patch=patch,
         )
-        sent = time.monotonic()
-        self._append(write, change)
         place = Place(position=change.position, last_id=change.id)
         store_rows.move_upstream(conn, place.position, place.last_id)
-        self._known = place
+        # On a full disk it ends here, and not after the commit there.
+        conn.cache_flush()
+        sent = time.monotonic()
+        self._append(write, change)
         committed = msgspec.structs.replace(
             write.row, position=place.position, last_id=place.last_id
         )
         self.seen(sent, committed)
         self.change_bytes = write.row.change_bytes + len(patch)
+        return place
 
     def _append(self, write: _OpenWrite, change: Change) -> None:
         until = time.monotonic() + self._database.timeout_s

@@ -43,9 +43,11 @@ _PARTS_AT_ONCE: Final = 8
 _IDLE_CONNECTIONS_MAX: Final = 8
 # A larger change travels as parameters, in parts: text of it would be twice its size.
 _INLINE_BYTES_MAX: Final = 64 << 10
-# A worker that is stopped while it holds a tenant loses it after this time.
 _AWAY: Final = "the database of the store does not answer: nothing was written, ask again"
+# A worker that is stopped while it holds a tenant loses it after this time.
 _HELD_S: Final = 8
+# One that is stopped otherwise ends its transaction, which keeps removed rows in their pages.
+_IDLE_S: Final = 60
 # Within this time a ledger is brought to a newer schema.
 _MIGRATED_S: Final = 600
 
@@ -286,6 +288,8 @@ class Database:
             return self._row(conn, tenant, deadline)
 
     def _row(self, conn: Connection, tenant: str, deadline: float, lock: str = "") -> TenantRow:
+        if lock:
+            conn.run(_idle_limit(_HELD_S), deadline)
         sql = f"SELECT {_COLUMNS} FROM vestig.tenants WHERE tenant = $1 {lock}"
         rows = conn.run_with(sql, (tenant,), deadline).rows
         if not rows:
@@ -306,7 +310,10 @@ class Database:
         """
         until = time.monotonic() + self.timeout_s if deadline is None else deadline
         with self._faults(), self.connection(until) as conn:
-            conn.run(f"BEGIN ISOLATION LEVEL {isolation}; {_seeing(tenant)}", until)
+            conn.run(
+                f"BEGIN ISOLATION LEVEL {isolation}; {_idle_limit(_IDLE_S)}; {_seeing(tenant)}",
+                until,
+            )
             yield conn, until
             if conn.is_open and not conn.at_rest:
                 conn.run("ROLLBACK", time.monotonic() + self.timeout_s)
@@ -425,8 +432,8 @@ class Database:
             NotFoundError: there is none of this name.
         """
         with self.session(tenant) as (conn, deadline):
-            conn.run(f"SET LOCAL idle_in_transaction_session_timeout = '{_MIGRATED_S}s'", deadline)
             row = self._row(conn, tenant, deadline, "FOR UPDATE")
+            conn.run(_idle_limit(_MIGRATED_S), deadline)
             made = make(row)
             if made is None:
                 return row
@@ -485,7 +492,7 @@ class Database:
         left = max(1, round((deadline - time.monotonic()) * 1000))
         answers = conn.run(
             f"BEGIN; SET LOCAL lock_timeout = '{left}ms';"
-            f" SET LOCAL idle_in_transaction_session_timeout = '{_HELD_S}s'; {_seeing(tenant)};"
+            f" {_idle_limit(_HELD_S)}; {_seeing(tenant)};"
             f" SELECT {_COLUMNS} FROM vestig.tenants WHERE tenant = '{tenant}' FOR UPDATE",
             deadline + self.timeout_s,
         )
@@ -720,6 +727,11 @@ class Database:
 def _has_tables(conn: Connection, deadline: float) -> bool:
     sql = "SELECT to_regclass('vestig.fleet') IS NOT NULL"
     return conn.run(sql, deadline)[0].rows == [(b"t",)]
+
+
+def _idle_limit(seconds: int) -> str:
+    """The server ends a transaction whose worker says nothing for so long."""
+    return f"SET LOCAL idle_in_transaction_session_timeout = '{seconds}s'"
 
 
 def _seeing(*tenants: str) -> str:

@@ -30,6 +30,7 @@ from vestig.store.sqlite.connections import changing_file
 from vestig.store.upkeep.whole_store import backup
 
 _LEVEL: Final = 1
+_STALE: Final = "stale"
 # That decompress; as many parts are held in memory beside those that were read.
 _THREADS: Final = 3
 
@@ -71,21 +72,29 @@ def scratch_folder(around: Path) -> Iterator[Path]:
 
 
 def pack(
-    ledger: Ledger, folder: Path, scratch: Path, place: Place | None = None
+    ledger: Ledger, folder: Path, scratch: Path, place: Place | None = None, *, proved: int = 0
 ) -> tuple[Place, list[bytes], bytes]:
     """How far the ledger has come, and its store in parts of at most 1 MiB with
     their digest.
 
     Args:
-        folder: of the store; its projection is packed too.
+        folder: of the store; its projection is packed too, unless it may hold what was forgotten.
         scratch: a path that is not there, for a copy, which is gone afterwards.
         place: where it stands; by default where it says, which is 0 for a store of its own.
+        proved: so many of the forgettings that are recorded as open are proved in its files.
 
     Raises:
         StoreDamagedError: the ledger is not what was written.
     """
     copied = scratch / "copy"
+    with ledger.read() as view:
+        before = store_rows.forgettings(view.connection)
     backup(ledger, folder / files.PROJECTION_FOLDER, copied, keeps_upstream=True)
+    with changing_file(copied / files.LEDGER_FILE) as conn:
+        after = store_rows.forgettings(conn)
+    # The projection was copied first: it may be older than a forgetting that the ledger shows.
+    if before != after or after.waiting > proved:
+        shutil.rmtree(copied / files.PROJECTION_FOLDER, ignore_errors=True)
     place = prepare(copied / files.LEDGER_FILE, place)
     parts = list(_parts(copied))
     return place, parts, digest_of(parts)
@@ -111,6 +120,8 @@ def prepare(path: Path, place: Place | None = None) -> Place:
             nobody = msgspec.structs.replace(nobody, position=place.position, last_id=place.last_id)
         store_rows.write_upstream(conn, nobody)
         store_rows.drop_request_log(conn)
+        # What is written anew holds nothing of it.
+        store_rows.drop_open_forgettings(conn)
     return Place(position=nobody.position, last_id=nobody.last_id)
 
 
@@ -218,6 +229,17 @@ def continues(conn: apsw.Connection, ledger: Path) -> bool:
     attached as `mine`."""
     conn.execute("ATTACH ? AS mine", (str(ledger),))
     return same_history(conn)
+
+
+def mark_stale(folder: Path) -> None:
+    """Remembers that the files of a copy are to be made anew, whichever process opens it next."""
+    (folder / _STALE).touch(0o600)
+    files.sync_folder(folder)
+
+
+def is_stale(folder: Path) -> bool:
+    """Return whether the files of a copy are to be made anew."""
+    return (folder / _STALE).exists()
 
 
 def _new_file(target: Path, name: str) -> BinaryIO:

@@ -20,7 +20,7 @@ import msgspec
 
 from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.store.sqlite.files import Place, full, linked, make_private, place_of
+from vestig.store.sqlite.files import FULL_ERRNOS, Place, full, linked, make_private, place_of
 
 _CHUNK_MAX: Final = 512
 # Of `select_by_row`: so many statements may be prepared.
@@ -166,6 +166,19 @@ def store_faults(where: str) -> AbstractContextManager[None]:
     Constraint failures pass: only the writer knows which constraint means what.
     """
     return _Faults(where)
+
+
+@contextmanager
+def room_in(place: Path) -> Iterator[None]:
+    """Turns what the system or SQLite says of a disk without room into `StoreFullError`."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise full(place) from error
+    except OSError as error:
+        if error.errno in FULL_ERRNOS:
+            raise full(place) from error
+        raise
 
 
 def no_shared_file(error: BaseException) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 
 from vestig.config.environment import read_secret
 from vestig.config.service_sections import ServeSettings
-from vestig.errors import ConfigError, StoreLockedError, VestigError
+from vestig.errors import ConfigError, StoreFullError, StoreLockedError, VestigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces import wire
 from vestig.telemetry import logger
@@ -111,7 +111,7 @@ def problem_of(
         return error.status, shown | {"status": error.status}, error.headers
     shown = wire.problem(error) | {"instance": request_id}
     if isinstance(error, VestigError) and error.code in _DETAILS:
-        told = error.shown if isinstance(error, StoreLockedError) else ""
+        told = error.shown if isinstance(error, (StoreLockedError, StoreFullError)) else ""
         shown["detail"] = told or _DETAILS[error.code]
         shown["errors"] = []
         if error.code != StoreLockedError.code:
