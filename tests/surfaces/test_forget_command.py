@@ -131,6 +131,8 @@ def test_what_a_session_or_a_source_brought_is_taken_out(vestig: Vestig, command
     assert (set(report["memory_ids"]), report["had_superseded"]) == (gone, [kept])
     again = vestig(command, "--session", "s 9", "--yes")
     assert (again.code, again.out) == (1, f"Nothing to {command}\n")
+    unasked = vestig(command, "--session", "s 9")
+    assert (unasked.code, unasked.out, unasked.err) == (1, f"Nothing to {command}\n", "")
     assert vestig(command, "--source", "crawler", "--only", "--yes").code == 1
     assert vestig("count").out == "1\n"
     done = vestig(command, "--source", "crawler", "--yes")

@@ -15,7 +15,7 @@ import msgspec
 from vestig.calls.argument import Argument, Flag, Id, Objects
 from vestig.calls.declaration import Request, required_of, rows_of
 from vestig.calls.filter import FIELDS, Where
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.surfaces.outlines import OUTLINES
 
 if TYPE_CHECKING:
@@ -240,6 +240,49 @@ def filter_arguments(given: Mapping[str, Any], own: Mapping[str, Any] = {}) -> d
     where = {n: value for n, value in given.items() if n in FIELDS and n not in own}
     rest = {name: value for name, value in given.items() if name not in where}
     return rest | ({"where": where} if where else {})
+
+
+def agreement(call: Call) -> Callable[[str], bool]:
+    """Return what asks whether a plan may be carried out; `--yes` agrees to every one.
+
+    Raises:
+        ConflictError: nobody can be asked.
+    """
+    if call.args.get(YES.name, False):
+        return lambda _: True
+    if call.confirm is None:
+        raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
+    return call.confirm
+
+
+def after_confirmation(
+    call: Call,
+    method: Callable[..., Any],
+    given: Mapping[str, Any],
+    plan_text: Callable[[Any], str],
+    *,
+    done: str,
+    selects: Callable[[Any], object] = lambda _: True,
+) -> Any:
+    """Show what `method` would do and, once that is confirmed, do it.
+
+    Nobody is asked where `given` has `yes` or `dry_run`, nor about a plan that selects nothing,
+    which is returned.
+
+    Args:
+        done: the participle of what was not done unless it is confirmed: "forgotten".
+
+    Raises:
+        ConflictError: the plan was not confirmed. Else as `method`.
+    """
+    arguments = dict(given)
+    if not (arguments.pop(YES.name, False) or arguments.get("dry_run", False)):
+        plan = method(**{**arguments, "dry_run": True})
+        if not selects(plan):
+            return plan
+        if call.confirm is None or not call.confirm(plan_text(plan)):
+            raise ConflictError(f"nothing was {done}: the plan was not confirmed")
+    return method(**arguments)
 
 
 def operations() -> tuple[Operation, ...]:

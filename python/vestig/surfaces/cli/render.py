@@ -17,15 +17,12 @@ if TYPE_CHECKING:
     from vestig.config.explain import Explanation, ShownEntry
     from vestig.memories.states import StateChange
     from vestig.results import (
-        BackupReport,
         CognifyReport,
-        CompactReport,
         DeprecateReport,
         DestroyReport,
         DiffReport,
         DoctorReport,
         EnrichReport,
-        ExportReport,
         ForgetReport,
         GcReport,
         ImportReport,
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
         MemoryPage,
         ModelCost,
         PruneReport,
-        RebuildReport,
         SecretsReport,
         StoredSecret,
         StoreStats,
@@ -134,7 +130,7 @@ def _plain(value: Any) -> str:
     return plain if isinstance(plain, str) else json_line(plain)
 
 
-def _table(rows: Iterable[tuple[str, str]]) -> str:
+def table(rows: Iterable[tuple[str, str]]) -> str:
     """Names and values in two columns."""
     found = list(rows)
     width = max((len(name) for name, _ in found), default=0)
@@ -148,11 +144,9 @@ def outcome(value: CommitOutcome, args: Args) -> str:
     kind = value.outcome
     if value.echoes and value.seq is None and not dry:
         return f"Echo of {value.echoes[0]}: nothing stored"
-    if kind is CommitOutcomeKind.INSERTED_NEW:
-        line = "Memory would be stored" if dry else f"Memory stored: {value.memory_id}"
-    else:
-        head = "Memory would be stored" if dry else "Memory stored"
-        line = f"{head}: {value.memory_id}"
+    line = "Memory would be stored" if dry else "Memory stored"
+    if not (dry and kind is CommitOutcomeKind.INSERTED_NEW):
+        line += f": {value.memory_id}"
     if kind is CommitOutcomeKind.EXACT_DUPE:
         line += " (exact duplicate detected)"
     if kind is CommitOutcomeKind.NEAR_DUPE:
@@ -240,7 +234,7 @@ def detail(value: MemoryDetail, _: Args) -> str:
     if value.mentions is not None and value.related is not None:
         rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
         rows += _linked("RELATED", [_related(one) for one in value.related])
-    return _table(rows) + f"\n\n{memory.content}"
+    return table(rows) + f"\n\n{memory.content}"
 
 
 def _judged(one: JudgedMemory) -> str:
@@ -390,9 +384,7 @@ def updated(value: UpdateResult, _: Args) -> str:
 def enriched(value: EnrichReport, _: Args) -> str:
     """Counts of a run over the job queue, and what its calls of a language model took."""
     if value.dry_run:
-        told = f"{value.pending} jobs are due; nothing was asked"
-        what = ["what would be sent, estimated, without the answers:"] if value.costs else []
-        return "\n".join([told, *what, *map(model_cost, value.costs)])
+        return _unsent(f"{value.pending} jobs are due", value.costs)
     sent = f", {value.submitted} in a batch" if value.submitted else ""
     lines = [
         f"{value.done} jobs done, {value.retried} to be retried, {value.failed} failed,"
@@ -406,9 +398,7 @@ def enriched(value: EnrichReport, _: Args) -> str:
 def cognified(value: CognifyReport, _: Args) -> str:
     """Counts of what a language model read and found, what failed, and what its calls took."""
     if value.dry_run:
-        told = f"{value.windows_left} windows would be read; nothing was asked"
-        what = ["what would be sent, estimated, without the answers:"] if value.costs else []
-        return "\n".join([told, *what, *map(model_cost, value.costs)])
+        return _unsent(f"{value.windows_left} windows would be read", value.costs)
     lines = [
         f"{value.windows_read} windows read, {value.windows_failed} failed,"
         f" {value.windows_left} left",
@@ -424,6 +414,12 @@ def cognified(value: CognifyReport, _: Args) -> str:
     if len(value.errors) > _ERRORS_SHOWN:
         lines.append(f"and {len(value.errors) - _ERRORS_SHOWN} more errors")
     return "\n".join([*lines, *value.warnings, *map(model_cost, value.costs)])
+
+
+def _unsent(due: str, costs: Sequence[ModelCost]) -> str:
+    """Return what a dry run would send to language models, beside how much is due."""
+    head = ["what would be sent, estimated, without the answers:"] if costs else []
+    return "\n".join([f"{due}; nothing was asked", *head, *map(model_cost, costs)])
 
 
 def model_cost(cost: ModelCost) -> str:
@@ -473,17 +469,17 @@ def _items_of(report: ForgetReport, done: str) -> list[str]:
 
 def _listed(what: str, ids: Sequence[str]) -> list[str]:
     """How many memories of a kind there are, and their ids; nothing where there are none."""
-    return [f"{len(ids)} {what}:", *_indented(ids)] if ids else []
+    return [f"{len(ids)} {what}:", *indented(ids)] if ids else []
 
 
 def _planned(ids: Sequence[str], done: str, args: Args) -> list[str]:
     """How many memories would be `done`, by which fields of the filter, and their ids."""
     fields = ", ".join(name for name in FIELDS if name in args)
     by = f", selected by {fields}" if fields else ""
-    return [f"{_memories(ids)} would be {done}{by}:", *_indented(ids)]
+    return [f"{_memories(ids)} would be {done}{by}:", *indented(ids)]
 
 
-def _indented(ids: Sequence[str]) -> list[str]:
+def indented(ids: Sequence[str]) -> list[str]:
     """The first ids, a line each, and how many more there are."""
     more = [f"  … and {len(ids) - _PLANNED_IDS} more"] if len(ids) > _PLANNED_IDS else []
     return [*(f"  {id}" for id in ids[:_PLANNED_IDS]), *more]
@@ -507,7 +503,7 @@ def _had_superseded(ids: Sequence[str]) -> list[str]:
     if not ids:
         return []
     head = f"{_memories(ids)} that these superseded, and that stay superseded (add a text again to"
-    return [f"{head} make it current):", *_indented(ids)]
+    return [f"{head} make it current):", *indented(ids)]
 
 
 def _memories(ids: Sequence[object]) -> str:
@@ -550,7 +546,7 @@ def stored_secrets(report: SecretsReport, args: Args) -> str:
     if args.get("fix"):
         masked = report.fixed + report.items_fixed
         head += ", all would be masked" if report.dry_run else f", {masked} masked"
-    lines = [head, _table(rows), *(f"not masked: {error.message}" for error in report.errors)]
+    lines = [head, table(rows), *(f"not masked: {error.message}" for error in report.errors)]
     return "\n".join(line for line in lines if line)
 
 
@@ -569,7 +565,7 @@ def pruned(report: PruneReport, _: Args) -> str:
     lines = [
         f"{_memories(range(report.evaluated))} looked at, {report.removed} {would}removed for good,"
         f" {sum(kept.values())} due but kept{why}",
-        *(_indented(report.memory_ids) if report.dry_run else []),
+        *(indented(report.memory_ids) if report.dry_run else []),
         *(f"not removed: {error.message}" for error in report.errors[:_ERRORS_SHOWN]),
     ]
     more = len(report.errors) - _ERRORS_SHOWN
@@ -589,34 +585,20 @@ def imported(value: ImportReport, _: Args) -> str:
     rows += [(f"left out: {kind}", str(count)) for kind, count in value.left_out.items()]
     if value.forgotten_elsewhere:
         rows.append(("forgotten elsewhere", " ".join(value.forgotten_elsewhere)))
-    return _table(rows)
+    return table(rows)
 
 
-def exported(value: ExportReport, _: Args) -> str:
-    """Where an export went and how much it holds."""
-    return _mapping(value)
-
-
-def backup(value: BackupReport, _: Args) -> str:
-    """Where the copy is."""
-    return _mapping(value)
-
-
-def rebuilt(value: RebuildReport, _: Args) -> str:
-    """Return what was made again."""
-    return _mapping(value)
-
-
-def compacted(value: CompactReport, _: Args) -> str:
-    """Return what was merged."""
-    return _mapping(value)
+def report_fields(value: _Value, _: Args) -> str:
+    """Return every field of a report, one a line."""
+    plain = value.to_dict()
+    return table((name.replace("_", " "), _plain(item)) for name, item in plain.items())
 
 
 def stats(value: StoreStats, _: Args) -> str:
     """Return what the store holds, one count a line; those of a kind on one line."""
     plain = value.to_dict()
     rows = ((name.replace("_", " "), _counts(item)) for name, item in plain.items())
-    return _table((name, text) for name, text in rows if text)
+    return table((name, text) for name, text in rows if text)
 
 
 def _counts(item: Any) -> str:
@@ -625,11 +607,6 @@ def _counts(item: Any) -> str:
         return _plain(item)
     flat = {name: sum(n.values()) if isinstance(n, dict) else n for name, n in item.items()}
     return ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in flat.items())
-
-
-def _mapping(value: _Value) -> str:
-    plain = value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
-    return _table((name.replace("_", " "), _plain(item)) for name, item in plain.items())
 
 
 _MARKS = {"ok": "ok     ", "finding": "FINDING", "damage": "DAMAGE "}
@@ -672,10 +649,9 @@ def config_values(value: Iterable[ShownEntry], _: Args) -> str:
     """Every effective value with its origin."""
     rows = []
     for entry in value:
-        origin = entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
         secret = "" if entry.secret is None else f" ({entry.secret})"
-        rows.append((entry.key, f"{_plain(entry.value)}{secret}  [{origin}]"))
-    return _table(rows)
+        rows.append((entry.key, f"{_plain(entry.value)}{secret}  [{_origin(entry)}]"))
+    return table(rows)
 
 
 def config_keys(value: Iterable[Explanation], _: Args) -> str:
@@ -683,15 +659,19 @@ def config_keys(value: Iterable[Explanation], _: Args) -> str:
     return "\n\n".join(_config_key(entry) for entry in value)
 
 
+def _origin(entry: ShownEntry | Explanation) -> str:
+    """Return the layer that set a value, and its file where it is one."""
+    return entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
+
+
 def _config_key(entry: Explanation) -> str:
-    origin = entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
     rows = (
         ("  default", _plain(entry.default)),
         ("  allowed", entry.allowed),
-        ("  value", f"{_plain(entry.value)}  [{origin}]"),
+        ("  value", f"{_plain(entry.value)}  [{_origin(entry)}]"),
         *([] if entry.old is None else [("  old spelling", entry.old)]),
     )
-    return f"{entry.key}\n  {entry.meaning}\n{_table(rows)}"
+    return f"{entry.key}\n  {entry.meaning}\n{table(rows)}"
 
 
 def demo_end(value: Mapping[str, Any], _: Args) -> str:

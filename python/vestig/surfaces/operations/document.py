@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import files
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import YES, Call, Operation
+from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 
 if TYPE_CHECKING:
     from vestig.results import AddedDocument, DocumentList
 
 
 def _forget(call: Call) -> Any:
-    from vestig.errors import ConflictError
-
-    given = dict(call.args)
-    agreed = given.pop("yes", False) or given.get("dry_run", False)
-    if not agreed:
-        plan = call.store.forget_document(**{**given, "dry_run": True})
-        if call.confirm is None or not call.confirm(render.forget_plan(plan, call.args)):
-            raise ConflictError("nothing was forgotten: the plan was not confirmed")
-    return call.store.forget_document(**given)
+    return after_confirmation(
+        call,
+        call.store.forget_document,
+        call.args,
+        lambda plan: render.forget_plan(plan, call.args),
+        done="forgotten",
+    )
 
 
 def _added(value: AddedDocument, _: Mapping[str, Any]) -> str:

@@ -9,8 +9,10 @@ from vestig.calls import graph
 from vestig.calls.argument import Choice
 from vestig.calls.graph import NeighbourhoodRequest, SearchRequest
 from vestig.language.text_forms import one_line
-from vestig.surfaces.operation import YES, Call, Operation
+from vestig.surfaces.cli.render import indented, table
+from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 from vestig.surfaces.operations.memory import EXPLAIN
+from vestig.times import to_plain
 from vestig.types import Edge, Entity
 
 if TYPE_CHECKING:
@@ -29,21 +31,17 @@ if TYPE_CHECKING:
     from vestig.results import EdgeRebuildReport
 
 _SNIPPET_CHARS: Final = 80
-_PLANNED_IDS: Final = 20
 
 
 def _purge(call: Call) -> Any:
-    from vestig.errors import ConflictError
-
-    given = dict(call.args)
-    agreed = given.pop("yes", False) or given.get("dry_run", False)
-    if not agreed:
-        plan = call.store.graph.purge_entities(**{**given, "dry_run": True})
-        if not plan.entity_ids:
-            return plan
-        if call.confirm is None or not call.confirm(_plan(plan)):
-            raise ConflictError("nothing was removed: the plan was not confirmed")
-    return call.store.graph.purge_entities(**given)
+    return after_confirmation(
+        call,
+        call.store.graph.purge_entities,
+        call.args,
+        _plan,
+        done="removed",
+        selects=lambda plan: plan.entity_ids,
+    )
 
 
 def _listed(page: EntityPage, _: Mapping[str, Any]) -> str:
@@ -65,9 +63,6 @@ def _line(entity: Entity, mentions: int) -> str:
 
 
 def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
-    from vestig.language.text_forms import one_line
-    from vestig.times import to_plain
-
     plain = to_plain(detail)
     hidden = {"memory_ids", "memories"}
     rows = [
@@ -75,18 +70,11 @@ def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
         for name, value in plain.items()
         if name not in hidden and value not in (None, "", [])
     ]
-    width = max(len(name) for name, _ in rows)
-    lines = [f"{name:<{width}}  {value}" for name, value in rows]
-    if args.get("expand"):
-        lines += [
-            "",
-            *(
-                f"{one.id} | {one_line(one.content, _SNIPPET_CHARS)}"
-                for one in detail.memories or ()
-            ),
-        ]
-        return "\n".join(lines)
-    return "\n".join([*lines, *(f"{'memory':<{width}}  {id}" for id in detail.memory_ids)])
+    if not args.get("expand"):
+        return table([*rows, *(("memory", id) for id in detail.memory_ids)])
+    memories = detail.memories or ()
+    texts = (f"{one.id} | {one_line(one.content, _SNIPPET_CHARS)}" for one in memories)
+    return "\n".join([table(rows), "", *texts])
 
 
 def _extracted(report: BackfillReport, _: Mapping[str, Any]) -> str:
@@ -110,13 +98,9 @@ def _expired(change: EntityChange, _: Mapping[str, Any]) -> str:
 
 def _plan(report: PurgeReport) -> str:
     ids = report.entity_ids
-    lines = [f"{len(ids)} expired entities would be removed for good:"]
-    lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
-    if len(ids) > _PLANNED_IDS:
-        lines.append(f"  … and {len(ids) - _PLANNED_IDS} more")
-    return "\n".join(
-        [*lines, f"Rows: {report.entities_removed} entities, {report.edges_removed} edges"]
-    )
+    head = f"{len(ids)} expired entities would be removed for good:"
+    rows = f"Rows: {report.entities_removed} entities, {report.edges_removed} edges"
+    return "\n".join([head, *indented(ids), rows])
 
 
 def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
@@ -201,10 +185,14 @@ def _list(call: Call) -> Any:
 def _line_of_edge(detail: EdgeDetail) -> str:
     """id | type | weight | both ends."""
     edge = detail.edge
-    label = f"{edge.edge_type}:{edge.relation}" if edge.relation is not None else edge.edge_type
     gone = " (ended)" if edge.t_expired is not None else ""
-    ends = f"{detail.from_label} → {detail.to_label}"
-    return f"{edge.id} | {label} | {edge.weight:.4f} | {ends}{gone}"
+    return f"{edge.id} | {_link(edge, detail.from_label, detail.to_label)}{gone}"
+
+
+def _link(edge: Edge, from_label: str, to_label: str) -> str:
+    """type | weight | both ends."""
+    label = edge.edge_type if edge.relation is None else f"{edge.edge_type}:{edge.relation}"
+    return f"{label} | {edge.weight:.4f} | {from_label} → {to_label}"
 
 
 def _listed_edges(page: EdgePage, _: Mapping[str, Any]) -> str:
@@ -214,12 +202,8 @@ def _listed_edges(page: EdgePage, _: Mapping[str, Any]) -> str:
 
 
 def _shown_edge(detail: EdgeDetail, _: Mapping[str, Any]) -> str:
-    from vestig.times import to_plain
-
     plain = to_plain(detail)
-    rows = [(name, value) for name, value in plain.items() if value is not None]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+    return table((name, value) for name, value in plain.items() if value is not None)
 
 
 def _linked(change: EdgeChange, _: Mapping[str, Any]) -> str:
@@ -317,12 +301,6 @@ def _text(result: SearchResult, args: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(_hit_line(hit, bool(args.get(EXPLAIN.name))) for hit in result)])
 
 
-def _edge_line(edge: Edge, labels: Mapping[str, str]) -> str:
-    label = f"{edge.edge_type}:{edge.relation}" if edge.relation is not None else edge.edge_type
-    ends = f"{labels[edge.from_id]} → {labels[edge.to_id]}"
-    return f"{label} | {edge.weight:.4f} | {ends}"
-
-
 def _around(found: Neighbourhood, _: Mapping[str, Any]) -> str:
     """Nodes, then the links between them."""
     if not found.nodes:
@@ -330,7 +308,9 @@ def _around(found: Neighbourhood, _: Mapping[str, Any]) -> str:
     labels = {node.id: node.label for node in found}
     blocks = [[f"depth {node.depth} | {node.id} | {node.label}" for node in found]]
     if found.edges:
-        blocks.append([_edge_line(edge, labels) for edge in found.edges])
+        blocks.append(
+            [_link(edge, labels[edge.from_id], labels[edge.to_id]) for edge in found.edges]
+        )
     if found.left_out:
         blocks.append([f"{found.left_out} more within this depth; --limit shows more"])
     return "\n\n".join("\n".join(block) for block in blocks)

@@ -9,7 +9,7 @@ from vestig.calls import items
 from vestig.calls.argument import Text
 from vestig.language.text_forms import one_line
 from vestig.surfaces.cli.render import json_line
-from vestig.surfaces.operation import YES, Call, Operation
+from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 
 if TYPE_CHECKING:
     from vestig.results import ForgetReport, Item, ItemPage, PutOutcome
@@ -53,17 +53,14 @@ def _value(field: str, text: str) -> Any:
 
 
 def _delete(call: Call) -> Any:
-    from vestig.errors import ConflictError
-
-    given = dict(call.args)
-    agreed = given.pop("yes", False) or given.get("dry_run", False)
-    if not agreed:
-        plan = call.store.items.delete(**{**given, "dry_run": True})
-        if not plan.rows_removed.get("items"):
-            return plan
-        if call.confirm is None or not call.confirm(_plan(plan)):
-            raise ConflictError("nothing was deleted: the plan was not confirmed")
-    return call.store.items.delete(**given)
+    return after_confirmation(
+        call,
+        call.store.items.delete,
+        call.args,
+        _plan,
+        done="deleted",
+        selects=lambda plan: plan.rows_removed.get("items"),
+    )
 
 
 def _kept(outcome: PutOutcome, _: Mapping[str, Any]) -> str:

@@ -10,12 +10,16 @@ from vestig.arguments import Provenance
 from vestig.calls import commit, memories, queries
 from vestig.calls.argument import Choice, Flag, Integer, Text
 from vestig.calls.declaration import rows_of
-from vestig.calls.memories import ForgetRequest
-from vestig.calls.queries import RetrieveRequest
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import HygieneError, ValidationError
 from vestig.language.text_forms import one_line
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
+from vestig.surfaces.operation import (
+    YES,
+    Call,
+    Operation,
+    after_confirmation,
+    filter_arguments,
+)
 from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
@@ -23,9 +27,7 @@ if TYPE_CHECKING:
 
 
 def _forget(call: Call) -> Any:
-    from vestig.errors import ConflictError, ValidationError
-
-    given = filter_arguments(call.args, rows_of(ForgetRequest))
+    given = filter_arguments(call.args, rows_of(memories.ForgetRequest))
     if given.pop("finish", False):
         others = sorted(set(given) - {"yes"})
         if others:
@@ -33,19 +35,19 @@ def _forget(call: Call) -> Any:
         return call.store.admin.forget_finish()
     if given.pop("keep_summaries", False):
         given["summaries"] = "keep"
-    agreed = given.pop("yes", False) or given.get("dry_run", False)
-    if not agreed:
-        plan = call.store.forget(**{**given, "dry_run": True})
-        if not plan.memory_ids and not plan.rows_removed.get("items"):
-            return plan
-        if call.confirm is None or not call.confirm(render.forget_plan(plan, call.args)):
-            raise ConflictError("nothing was forgotten: the plan was not confirmed")
-    return call.store.forget(**given)
+    return after_confirmation(
+        call,
+        call.store.forget,
+        given,
+        lambda plan: render.forget_plan(plan, call.args),
+        done="forgotten",
+        selects=lambda plan: plan.memory_ids or plan.rows_removed.get("items"),
+    )
 
 
 _FORGET: Final = Operation(
     name="memory forget",
-    call=ForgetRequest,
+    call=memories.ForgetRequest,
     options=(
         YES,
         Flag(
@@ -115,8 +117,6 @@ def _add_structured(call: Call) -> Any:
 
 
 def _committed(commit_it: Callable[..., Any], given: dict[str, Any]) -> Any:
-    from vestig.errors import HygieneError
-
     inside = [name for name in Provenance.__annotations__ if name in given]
     given["provenance"] = {name: given.pop(name) for name in inside}
     outcome = commit_it(**given)
@@ -158,8 +158,6 @@ def _get(call: Call) -> Any:
 
 
 def _update(call: Call) -> Any:
-    from vestig.errors import ValidationError
-
     given = dict(call.args)
     memory_id = given.pop("id")
     if not given:
@@ -177,14 +175,17 @@ def _supersede(call: Call) -> Any:
 
 def _deprecate(call: Call) -> Any:
     given = filter_arguments(call.args, rows_of(memories.DeprecateRequest))
-    sure = given.pop("yes", False) or given.get("dry_run", False)
-    if "where" in given and not sure:
-        plan = call.store.deprecate(**{**given, "dry_run": True})
-        if not plan.memory_ids and not plan.rows_removed.get("items"):
-            return plan
-        if call.confirm is None or not call.confirm(render.deprecation_plan(plan, call.args)):
-            raise ConflictError("nothing was withdrawn: the plan was not confirmed")
-    return call.store.deprecate(**given)
+    if "where" not in given:
+        given.pop("yes", None)
+        return call.store.deprecate(**given)
+    return after_confirmation(
+        call,
+        call.store.deprecate,
+        given,
+        lambda plan: render.deprecation_plan(plan, call.args),
+        done="withdrawn",
+        selects=lambda plan: plan.memory_ids,
+    )
 
 
 def _state(action: str) -> Operation:
@@ -353,8 +354,6 @@ def _retrieve(call: Call) -> Any:
 
 def _check_once(options: Mapping[str, Any], file: Mapping[str, Any], prefix: str = "") -> None:
     """Check that the file does not say too what an option says."""
-    from vestig.errors import ValidationError
-
     for name in options:
         if file.get(name) is not None:
             allowed = "either the option or the field of the file, not both"
@@ -385,7 +384,7 @@ def _steps(result: RetrieveResult) -> list[str]:
 
 _RETRIEVE: Final = Operation(
     name="retrieve",
-    call=RetrieveRequest,
+    call=queries.RetrieveRequest,
     options=(
         Text(
             "A JSON file: an object with messages and any of the options, or the list of messages"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.calls import files, upkeep
 from vestig.calls.argument import Flag, Text, Texts
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
+from vestig.surfaces.operation import YES, Call, Operation, agreement, filter_arguments
 
 if TYPE_CHECKING:
     from vestig.results import ImportReport
@@ -74,15 +74,10 @@ def _doctor_alone(call: Call) -> Any:
 
 def _destroy(call: Call) -> Any:
     from vestig import admin
-    from vestig.errors import ConflictError
 
-    sure, confirm = bool(call.args.get("yes", False)), call.confirm
-    if confirm is None and not sure:
-        raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
+    agreed = agreement(call)
     return admin.destroy_store(
-        call.config,
-        call.args["path"],
-        lambda found: sure or (confirm is not None and confirm(render.destruction_plan(found))),
+        call.config, call.args["path"], lambda found: agreed(render.destruction_plan(found))
     )
 
 
@@ -136,7 +131,7 @@ OPERATIONS: Final = (
         call=upkeep.CompactRequest,
         method="admin.compact",
         document="compaction",
-        text=render.compacted,
+        text=render.report_fields,
         writes=True,
     ),
     Operation(
@@ -146,7 +141,7 @@ OPERATIONS: Final = (
         run=_export,
         right="admin",
         document="export",
-        text=render.exported,
+        text=render.report_fields,
     ),
     Operation(
         name="import",
@@ -173,7 +168,7 @@ OPERATIONS: Final = (
         call=files.BackupRequest,
         method="admin.backup",
         document="backup",
-        text=render.backup,
+        text=render.report_fields,
     ),
     Operation(
         name="rebuild",
@@ -187,7 +182,7 @@ OPERATIONS: Final = (
             ),
         ),
         document="rebuild",
-        text=render.rebuilt,
+        text=render.report_fields,
         writes=True,
         open_options=_rebuild_options,
     ),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from vestig.calls.argument import Argument, Choice, Flag, Text, Time
-from vestig.surfaces.operation import YES, Call, Operation, Right
+from vestig.calls.argument import Choice, Flag, Text, Time
+from vestig.surfaces.operation import YES, Call, Operation, Right, agreement
 
 if TYPE_CHECKING:
     from vestig.results import FleetReport, TenantReport, TokenReport
@@ -57,19 +58,20 @@ def tenants_module() -> Any:
     return tenants
 
 
+def _database(call: Call) -> Any:
+    return tenants_module().database_of(call.config)
+
+
 def _list(call: Call) -> Any:
-    tenants = tenants_module()
-    return tenants.list_tenants(tenants.database_of(call.config))
+    return tenants_module().list_tenants(_database(call))
 
 
 def _show(call: Call) -> Any:
-    tenants = tenants_module()
-    return tenants.show(tenants.database_of(call.config), call.args["name"])
+    return tenants_module().show(_database(call), call.args["name"])
 
 
 def _create(call: Call) -> Any:
-    tenants = tenants_module()
-    return tenants.create(tenants.database_of(call.config), call.args["name"])
+    return tenants_module().create(_database(call), call.args["name"])
 
 
 def _folder(call: Call) -> Path:
@@ -79,15 +81,11 @@ def _folder(call: Call) -> Path:
 
 
 def _up(call: Call) -> Any:
-    tenants = tenants_module()
-    folder = _folder(call)
-    return tenants.create(tenants.database_of(call.config), call.args["name"], folder)
+    return tenants_module().create(_database(call), call.args["name"], _folder(call))
 
 
 def _down(call: Call) -> Any:
-    tenants = tenants_module()
-    folder = _folder(call)
-    return tenants.down(tenants.database_of(call.config), call.args["name"], folder)
+    return tenants_module().down(_database(call), call.args["name"], _folder(call))
 
 
 def _snapshot(call: Call) -> Any:
@@ -95,18 +93,12 @@ def _snapshot(call: Call) -> Any:
 
 
 def _drop(call: Call) -> Any:
-    from vestig.errors import ConflictError
-
-    tenants = tenants_module()
-    sure, confirm = bool(call.args.get("yes", False)), call.confirm
-    if confirm is None and not sure:
-        raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
-
-    def agreed(found: TenantReport) -> bool:
-        plan = f"{_line(found)}\nwould be removed for good, with all its changes."
-        return sure or (confirm is not None and confirm(plan))
-
-    return tenants.drop(tenants.database_of(call.config), call.args["name"], agreed)
+    agreed = agreement(call)
+    return tenants_module().drop(
+        _database(call),
+        call.args["name"],
+        lambda found: agreed(f"{_line(found)}\nwould be removed for good, with all its changes."),
+    )
 
 
 def _move(call: Call) -> Any:
@@ -115,32 +107,26 @@ def _move(call: Call) -> Any:
     tenants, given = tenants_module(), call.args
     from vestig.fleet import move
 
-    database = tenants.database_of(call.config)
     to, abandons = given.get("to"), bool(given.get("abandon", False))
     if (to is None) != abandons:
         raise ValidationError(
             "to", None, "either --to with the address of the other database, or --abandon"
         )
     if to is None:
-        return move.abandon(database, given["name"])
-    return move.move(database, given["name"], tenants.database_of(call.config, to))
+        return move.abandon(_database(call), given["name"])
+    return move.move(_database(call), given["name"], tenants.database_of(call.config, to))
 
 
 def _migrate(call: Call) -> Any:
-    tenants = tenants_module()
-    return tenants.migrate(tenants.database_of(call.config), call.args["name"])
+    return tenants_module().migrate(_database(call), call.args["name"])
 
 
 def _init(call: Call) -> Any:
-    tenants = tenants_module()
-    return tenants.init(tenants.database_of(call.config))
+    return tenants_module().init(_database(call))
 
 
 def _doctor(call: Call) -> Any:
-    tenants = tenants_module()
-    return tenants.doctor(
-        tenants.database_of(call.config), lost_before=call.args.get("lost_before")
-    )
+    return tenants_module().doctor(_database(call), lost_before=call.args.get("lost_before"))
 
 
 def _tokens() -> Any:
@@ -162,10 +148,6 @@ def _token_list(call: Call) -> Any:
 
 def _token_revoke(call: Call) -> Any:
     return _tokens().revoke_token(_database(call), call.args["name"], call.args["id"])
-
-
-def _database(call: Call) -> Any:
-    return tenants_module().database_of(call.config)
 
 
 def _token_line(one: TokenReport) -> str:
@@ -219,80 +201,47 @@ def _findings(report: FleetReport, _: Mapping[str, Any]) -> str:
     return "\n".join((report.address, *lines))
 
 
-def _of_one(
-    name: str,
-    run: Callable[[Call], Any],
-    *options: Argument,
-    text: Callable[[TenantReport, Mapping[str, Any]], str] = _text,
-) -> Operation:
-    return Operation(
-        name=name,
-        options=options,
-        run=run,
-        document="tenant",
-        text=text,
-        needs_store=False,
-        offered=False,
-    )
-
-
-def _of_tokens(
-    name: str,
-    run: Callable[[Call], Any],
-    text: Callable[[Any, Mapping[str, Any]], str],
-    *options: Argument,
-) -> Operation:
-    return Operation(
-        name=f"tenant token {name}",
-        options=(_NAME, *options),
-        run=run,
-        document="tokens" if name == "list" else "token",
-        text=text,
-        needs_store=False,
-        offered=False,
-    )
-
-
-def _of_all(
-    name: str, run: Callable[[Call], Any], exit_code: Callable[[Any], int], *options: Argument
-) -> Operation:
-    return Operation(
-        name=name,
-        options=options,
-        run=run,
-        document="fleet",
-        text=_findings,
-        exit_code=exit_code,
-        needs_store=False,
-        offered=False,
-    )
-
+# Every one is of the command line alone, and opens the store, if any, by itself.
+_operation: Final = partial(Operation, needs_store=False, offered=False)
+_of_tenant: Final = partial(_operation, document="tenant", text=_text)
+_of_fleet: Final = partial(_operation, document="fleet", text=_findings)
 
 OPERATIONS: Final = (
-    Operation(
-        name="tenant list",
-        run=_list,
-        document="tenants",
-        text=_texts,
-        needs_store=False,
-        offered=False,
+    _operation(name="tenant list", run=_list, document="tenants", text=_texts),
+    _of_tenant(name="tenant show", run=_show, options=(_NAME,)),
+    _of_tenant(name="tenant create", run=_create, options=(_NAME,)),
+    _of_tenant(name="tenant up", run=_up, options=(_NAME, _FOLDER)),
+    _of_tenant(name="tenant down", run=_down, options=(_NAME, _FOLDER)),
+    _of_tenant(name="tenant snapshot", run=_snapshot, options=(_NAME,)),
+    _of_tenant(name="tenant move", run=_move, options=(_NAME, _TO, _ABANDON)),
+    _of_tenant(name="tenant migrate", run=_migrate, options=(_NAME,)),
+    _of_tenant(name="tenant drop", run=_drop, options=(_NAME, YES), text=_dropped),
+    _operation(
+        name="tenant token add",
+        run=_token_add,
+        options=(_NAME, *_TOKEN_OPTIONS),
+        document="token",
+        text=_token_added,
     ),
-    _of_one("tenant show", _show, _NAME),
-    _of_one("tenant create", _create, _NAME),
-    _of_one("tenant up", _up, _NAME, _FOLDER),
-    _of_one("tenant down", _down, _NAME, _FOLDER),
-    _of_one("tenant snapshot", _snapshot, _NAME),
-    _of_one("tenant move", _move, _NAME, _TO, _ABANDON),
-    _of_one("tenant migrate", _migrate, _NAME),
-    _of_one("tenant drop", _drop, _NAME, YES, text=_dropped),
-    _of_tokens("add", _token_add, _token_added, *_TOKEN_OPTIONS),
-    _of_tokens("list", _token_list, _token_lines),
-    _of_tokens("revoke", _token_revoke, _token_revoked, _TOKEN_ID),
-    _of_all("fleet init", _init, lambda _: 0),
-    _of_all(
-        "fleet doctor",
-        _doctor,
-        lambda report: 1 if any(one.level != "ok" for one in report.findings) else 0,
-        _LOST_BEFORE,
+    _operation(
+        name="tenant token list",
+        run=_token_list,
+        options=(_NAME,),
+        document="tokens",
+        text=_token_lines,
+    ),
+    _operation(
+        name="tenant token revoke",
+        run=_token_revoke,
+        options=(_NAME, _TOKEN_ID),
+        document="token",
+        text=_token_revoked,
+    ),
+    _of_fleet(name="fleet init", run=_init),
+    _of_fleet(
+        name="fleet doctor",
+        run=_doctor,
+        options=(_LOST_BEFORE,),
+        exit_code=lambda report: 1 if any(one.level != "ok" for one in report.findings) else 0,
     ),
 )
