@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import ledger_rows as made
+from scripted import Opener
 from vestig.changes import ChangeSet
 from vestig.ids import id_bytes
 from vestig.store.ledger.opening import open_ledger
-from vestig.types import EdgeType
+from vestig.store.records.reads import LedgerView
+from vestig.types import EdgeType, Status
 
 
 def test_new_entities_and_edges_give_the_rows_that_reading_gives(tmp_path: Path) -> None:
@@ -64,3 +66,40 @@ def test_older_nodes_with_something_new_are_named(tmp_path: Path, what: str) -> 
     assert sorted([*rows.rows, *changed], key=lambda row: row[0]) == sorted(
         every, key=lambda row: row[0]
     )
+
+
+@pytest.mark.parametrize("published", [False, True], ids=["tail", "segment"])
+def test_a_memory_that_ends_needs_no_reading_and_gives_what_a_rebuild_gives(
+    opener: Opener, published: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it has: words, tags, names, edges to and from it, a window, word pieces."""
+    texts = [
+        "Maria Lopez moved to Lisbon in May 2023, and the flat is near the river",
+        "Maria Lopez moved to Porto last week, near the river Douro",
+        "Maria Lopez moved to Porto last week, near the river Douro!",
+        "Nobody knows where Maria Lopez lives since June 2024",
+    ]
+    store = opener()
+    keeper, ledger_path = store._session.keeper, store._session.ledger.path
+    assert ledger_path is not None
+    first = store.commit(texts[0], key="maria.city", tags=["home"], author="Ada", session_id="s")
+    plain = store.commit("The rent of the flat in Lisbon rises in June 2023", tags=["home"])
+    store.commit("Maria Lopez likes the river", source="cli")
+    if published:
+        keeper.publish()
+    monkeypatch.setattr(LedgerView, "projection_rows_of", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(LedgerView, "projection_rows", lambda *_: pytest.fail("rows were read"))
+    for text in texts[1:]:
+        store.commit(text, key="maria.city", tags=["moved"])
+    store.commit("The rent of the flat in Lisbon is 900", supersedes=[plain.memory_id])
+    monkeypatch.undo()
+    assert store.show(str(first.memory_id)).memory.status is Status.SUPERSEDED
+
+    def image() -> bytes:
+        keeper.compact()
+        (segment,) = (ledger_path.parent / "projection").glob("seg-*")
+        return segment.read_bytes()
+
+    kept = image()
+    keeper.rebuild()
+    assert image() == kept

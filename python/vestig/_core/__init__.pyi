@@ -786,10 +786,21 @@ class Projection:
         upto_seq: int,
         chain_head: bytes,
         removed: Sequence[tuple[bytes, int]] = ...,
+        revisions: Sequence[
+            tuple[bytes, int, int, int | None, int | None, Sequence[tuple[int, int, int, int, int]]]
+        ] = ...,
     ) -> None:
         """Row versions into the tail, named tuples with `ROW_FIELDS`; a known id is masked by its
-        new version. `removed`: (id, seq that forgot it); versions up to that seq count no more.
-        Nothing changes when any row is refused (ValueError)."""
+        new version. Nothing changes when any row is refused (ValueError).
+
+        Args:
+            removed: (id, seq that forgot it); versions up to that seq count no more.
+            revisions: (id, wseq, status, t_invalid, t_expired, more events) of known memories, of
+                which all else stays as it is.
+
+        Raises:
+            SnapshotMoved: no version counts of a revised memory; nothing changes.
+        """
 
     def close(self) -> None:
         """Lets go of every mapped file; afterwards it is empty."""

@@ -5,14 +5,15 @@
 mod random_rows;
 
 use random_rows::{Rng, identity, open};
+use vestig_core::error::CoreError;
 use vestig_core::query::graph::Graph;
 use vestig_core::segment::format::{self, Section};
 use vestig_core::segment::image;
 use vestig_core::segment::map::{Held, Region};
-use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME, Segment};
+use vestig_core::segment::{EdgeVersion, EventRow, Id, KIND_ENTITY, NO_TIME, Segment};
 use vestig_core::snapshot::merged_image;
 use vestig_core::snapshot::projection::Projection;
-use vestig_core::snapshot::tail::NewRow;
+use vestig_core::snapshot::tail::{NewRow, Revision};
 
 /// Neighbours of every node as sorted (other end, edge), and of how many parts they were read.
 fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {
@@ -122,6 +123,78 @@ fn a_segment_without_some_rows_is_the_one_that_the_others_alone_make() {
         );
         assert_eq!(written.image(), wanted.bytes());
     }
+}
+
+#[test]
+fn a_revision_gives_what_the_whole_row_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng(3);
+    let mut rows: Vec<NewRow> = (0..60)
+        .map(|n| rng.row(n, n as i64 + 1, 8, false))
+        .collect();
+    let (revised, whole) = (open(Some(folder.path()), 8), open(None, 8));
+    for projection in [&revised, &whole] {
+        projection.apply(&rows[..40], 40, [0; 32]).unwrap();
+        projection.publish(false).unwrap();
+        projection.apply(&rows[40..], 60, [0; 32]).unwrap();
+    }
+    let image = |projection: &Projection| {
+        let mut image = merged_image(&identity(8), &projection.snapshot().parts);
+        image::seal(&mut image).unwrap();
+        image.bytes().to_vec()
+    };
+    let revision = |row: &NewRow, event: bool| Revision {
+        id: row.id,
+        wseq: row.wseq,
+        status: row.status,
+        t_invalid: row.t_invalid,
+        t_expired: row.t_expired,
+        events: row.events[row.events.len() - usize::from(event)..].to_vec(),
+    };
+    for (seq, at) in [(61, 2), (62, 39), (63, 45), (64, 45), (65, 2)] {
+        let row: &mut NewRow = &mut rows[at];
+        (row.wseq, row.status) = (seq, (seq % 3) as u8);
+        row.t_invalid = (seq % 2 == 0).then_some(seq * 900);
+        row.t_expired = (seq % 5 > 0).then_some(seq * 1000);
+        if seq != 63 {
+            row.events.push(EventRow {
+                kind: 4,
+                occurred: seq,
+                recorded: seq,
+                seq,
+                row: 500 + seq,
+            });
+        }
+        let new = [row.clone()];
+        whole.apply(&new, seq as u64, [0; 32]).unwrap();
+        revised
+            .apply_all(
+                &[],
+                &[revision(&new[0], seq != 63)],
+                &[],
+                seq as u64,
+                [0; 32],
+            )
+            .unwrap();
+        assert!(image(&revised) == image(&whole), "after {seq}");
+    }
+    let before = image(&revised);
+    let unknown = Revision {
+        id: [9; 16],
+        ..revision(&rows[2], false)
+    };
+    let older = Revision {
+        wseq: 60,
+        ..revision(&rows[2], false)
+    };
+    let refused = |revision| {
+        let revision = std::slice::from_ref(revision);
+        let done = revised.apply_all(&[], revision, &[], 66, [0; 32]);
+        done.unwrap_err().to_string()
+    };
+    assert_eq!(refused(&unknown), CoreError::Moved.to_string());
+    assert!(refused(&older).contains("a wseq of at least 65"));
+    assert!(image(&revised) == before && revised.snapshot().applied_seq == 65);
 }
 
 /// Three memories that are all RELATED, one of them mentions an entity.

@@ -37,7 +37,7 @@ use crate::neighbours::{
 use crate::numbers::floats;
 use crate::query::Query;
 use crate::ranking::{Ranking, pool_of};
-use crate::rows::{ROW_FIELDS, columns, new_rows};
+use crate::rows::{ROW_FIELDS, columns, new_rows, revision};
 use crate::scan::{Row, Scan, scan_of};
 
 /// (first word, number of words, entity, name as stored).
@@ -177,7 +177,7 @@ impl Projection {
         run(py, || self.0.refresh())
     }
 
-    #[pyo3(signature = (rows, upto_seq, chain_head, removed=Vec::new()))]
+    #[pyo3(signature = (rows, upto_seq, chain_head, removed=Vec::new(), revisions=Vec::new()))]
     fn apply(
         &self,
         py: Python<'_>,
@@ -185,6 +185,7 @@ impl Projection {
         upto_seq: u64,
         chain_head: &[u8],
         removed: Vec<(Bound<'_, PyBytes>, u64)>,
+        revisions: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let head = <[u8; 32]>::try_from(chain_head)
             .map_err(|_| PyValueError::new_err("expected a chain head of 32 bytes"))?;
@@ -193,8 +194,13 @@ impl Projection {
             .iter()
             .map(|(id, seq)| Ok((id_of(id.as_bytes())?, *seq)))
             .collect::<PyResult<Vec<_>>>()?;
+        let revisions = revisions
+            .iter()
+            .map(revision)
+            .collect::<PyResult<Vec<_>>>()?;
         run(py, || {
-            self.0.apply_removing(&rows, &removed, upto_seq, head)
+            self.0
+                .apply_all(&rows, &revisions, &removed, upto_seq, head)
         })
     }
 

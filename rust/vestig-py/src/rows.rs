@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use vestig_core::kernels::piece_codes::OwnedPieces;
 use vestig_core::segment::row::{Forward, LOWER_CASE, nullable, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START, Segment};
-use vestig_core::snapshot::tail::NewRow;
+use vestig_core::snapshot::tail::{NewRow, Revision};
 
 use crate::errors::to_python;
 use crate::ids::id_of;
@@ -120,6 +120,39 @@ pub(crate) fn new_rows(rows: &[Bound<'_, PyAny>]) -> PyResult<Vec<NewRow>> {
     Ok(found)
 }
 
+type Event = (u8, i64, i64, i64, i64);
+
+fn event_row((kind, occurred, recorded, seq, row): Event) -> EventRow {
+    EventRow {
+        kind,
+        occurred,
+        recorded,
+        seq,
+        row,
+    }
+}
+
+/// A revision from (id, wseq, status, t_invalid, t_expired, events).
+pub(crate) fn revision(given: &Bound<'_, PyAny>) -> PyResult<Revision> {
+    type Fields<'py> = (
+        Bound<'py, PyBytes>,
+        i64,
+        u8,
+        Option<i64>,
+        Option<i64>,
+        Vec<Event>,
+    );
+    let (id, wseq, status, t_invalid, t_expired, events): Fields<'_> = given.extract()?;
+    Ok(Revision {
+        id: id_of(id.as_bytes())?,
+        wseq,
+        status,
+        t_invalid,
+        t_expired,
+        events: events.into_iter().map(event_row).collect(),
+    })
+}
+
 /// A row whose fields are in order.
 fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
     fn field<'py, T>(row: &Bound<'py, PyTuple>, i: usize) -> PyResult<T>
@@ -129,14 +162,7 @@ fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
         row.get_item(i)?.extract().map_err(Into::into)
     }
     let embedding = row.get_item(19)?;
-    let event = |(kind, occurred, recorded, seq, row)| EventRow {
-        kind,
-        occurred,
-        recorded,
-        seq,
-        row,
-    };
-    let events: Vec<(u8, i64, i64, i64, i64)> = field(row, 23)?;
+    let events: Vec<Event> = field(row, 23)?;
     let edges: Vec<Edge<'_>> = field(row, 26)?;
     let questions: Vec<Bound<'_, PyAny>> = field(row, 27)?;
     Ok(NewRow {
@@ -170,7 +196,7 @@ fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
             field(row, 22)?,
             field(row, 24)?,
         ],
-        events: events.into_iter().map(event).collect(),
+        events: events.into_iter().map(event_row).collect(),
         windows: field(row, 25)?,
         edges: edges.into_iter().map(edge).collect::<PyResult<_>>()?,
         questions: questions

@@ -98,7 +98,8 @@ class Link:
         # Table → the rows written, where the caller collects them; None once rows are replaced or
         # removed, but for those of the nodes in `changed`.
         self.new_rows: dict[str, list[Sequence[Any]]] | None = None
-        self.changed: set[int] = set()
+        # Node → its row before this transaction and now.
+        self.changed: dict[int, tuple[Sequence[Any], Sequence[Any]]] = {}
 
     def wrote(self, table: str, values: Sequence[Any]) -> None:
         """A new row."""
@@ -124,7 +125,8 @@ class Link:
         self._retire(table, old)
         if node is not None:
             self.new_rows = collected
-            self.changed.add(node)
+            before, _ = self.changed.get(node, (old, new))
+            self.changed[node] = before, new
         self._written.setdefault(table, {})[digest(table, new)] = None
 
     def removed(self, table: str, old: Sequence[Any]) -> None:

@@ -338,9 +338,10 @@ class ProjectionKeeper:
             first = txn.seq == 0 and core.discarded is None
             if core.applied_seq != txn.seq or not (first or core.chain_head == txn.head):
                 return False
-            with span("catch-up", rows=len(rows)):
-                core.apply(rows, *txn.applied, [])
-        return True
+            with span("catch-up", rows=len(rows)), suppress(_core.SnapshotMoved):
+                core.apply(rows, *txn.applied, [], new.revisions)
+                return True
+        return False
 
     def publish(self) -> None:
         """Brings the files to what the ledger holds now; a full disk is a degradation.

@@ -303,18 +303,18 @@ _STABILITY: Final = {member.value: code for code, member in enumerate(Stability)
 _EVENT: Final = {member.value: code for code, member in enumerate(EventType)}
 
 _M: Final = INDEX["memories"]
-_MEMORY_COLUMNS: Final = itemgetter(
-    *(
-        _M[name]
-        for name in (
-            "row", "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind",
-            "status", "role", "session_id", "sequence", "origin_type", "origin_derived",
-            "temporal_stability",
-            "pinned", "t_valid_us", "t_invalid_us", "t_created_us", "t_expired_us", "metadata",
-            "keywords", "times", "title",
-        )
-    )
+_PROJECTED: Final = (
+    "row", "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind",
+    "status", "role", "session_id", "sequence", "origin_type", "origin_derived",
+    "temporal_stability",
+    "pinned", "t_valid_us", "t_invalid_us", "t_created_us", "t_expired_us", "metadata",
+    "keywords", "times", "title",
 )  # fmt: skip
+_MEMORY_COLUMNS: Final = itemgetter(*(_M[name] for name in _PROJECTED))
+_REVISED: Final = ("wseq", "status", "t_invalid_us", "t_expired_us")
+_REVISED_COLUMNS: Final = itemgetter(*(_M[name] for name in _REVISED))
+# What stays where only those change.
+_UNREVISED_COLUMNS: Final = itemgetter(*(_M[name] for name in _PROJECTED if name not in _REVISED))
 _E: Final = INDEX["events"]
 _Q: Final = INDEX["questions"]
 _EVENT_COLUMNS: Final = itemgetter(
@@ -543,11 +543,24 @@ class _NoCheck(DigestCheck):
         """No check."""
 
 
+class Revision(NamedTuple):
+    """The end of a memory: all that is other in its row of the projection."""
+
+    id: bytes
+    wseq: int
+    status: int
+    t_invalid: int | None
+    t_expired: int | None
+    # those that are new
+    events: list[_Event]
+
+
 class NewRows(NamedTuple):
-    """Rows of new nodes, memories before entities, and the nodes that the transaction changed (of
-    entities negative), whose rows must be read."""
+    """Rows of new nodes, memories before entities, memories that ended or came back, and the nodes
+    that the transaction changed otherwise (of entities negative), whose rows must be read."""
 
     rows: list[ProjectionRow]
+    revisions: list[Revision]
     changed: set[int]
 
 
@@ -566,7 +579,9 @@ def new_rows(
     nodes = {row[_ROW] for row in memories} | {-row[_ROW] for row in entities}
     if not written.keys() <= _TABLES:
         return None
-    changed = (link.touched - nodes) | link.changed
+    edges = _by(_TYPE, written.get("edges", ()))
+    revisions = _revisions(written, edges, link)
+    changed = ((link.touched - nodes) | link.changed.keys()) - revisions.keys()
     memories = [row for row in memories if row[_ROW] not in changed]
     entities = [row for row in entities if -row[_ROW] not in changed]
     # the rows of entities are negative here, as in the chain
@@ -576,7 +591,6 @@ def new_rows(
         node = -row if id.startswith("ent_") else row
         if node not in ends and not id.startswith("source_"):
             ends[node] = id_bytes(id)
-    edges = _by(_TYPE, written.get("edges", ()))
     parts = MemoryParts(
         vectors={row[_NODE]: row for row in written.get("vectors", ())},
         codes={row[_NODE]: row for row in written.get("token_codes", ())},
@@ -592,7 +606,37 @@ def new_rows(
         vectors = {row[_NODE]: row for row in written.get("entity_vectors", ())}
         starting = _edges("ent", edges, ends, seq)
         found += [entity_row(row, vectors.get(row[_ROW]), starting, digests) for row in entities]
-    return NewRows(found, changed)
+    return NewRows(found, list(revisions.values()), changed)
+
+
+def _revisions(
+    written: Mapping[str, _Rows], edges: Mapping[int, _Rows], link: chain.Link
+) -> dict[int, Revision]:
+    """The changed memories, by row, of which nothing is other but what a revision has."""
+    if not link.changed:
+        return {}
+    events = written.get("events", ())
+    added = {row[_ROW] for row in written.get("memories", ())}
+    for table in ("vectors", "token_codes", "original_texts"):
+        added.update(row[_NODE] for row in written.get(table, ()))
+    added.update(row[_QUESTION_OF] for row in written.get("questions", ()))
+    # the source and the actor of such an event are the memory's too
+    added.update(row[_EVENT_OF] for row in events if row[_E["event_type"]] in STORING_EVENTS)
+    added.update(row[_FROM] for code in WALKED_EDGES["mem"] for row in edges.get(code, ()))
+    added.update(row[_TO] for row in edges.get(_PRODUCED, ()))
+    found = {}
+    for node, (old, new) in link.changed.items():
+        if node in added or _UNREVISED_COLUMNS(old) != _UNREVISED_COLUMNS(new):
+            continue
+        wseq, status, invalid, expired = _REVISED_COLUMNS(new)
+        own = [
+            (_EVENT[kind], occurred, recorded, seq, place)
+            for kind, occurred, recorded, seq, place, _source, _actor in map(
+                _EVENT_COLUMNS, (row for row in events if row[_EVENT_OF] == node)
+            )
+        ]
+        found[node] = Revision(new[_ID], wseq, _STATUS[status], invalid, expired, own)
+    return found
 
 
 def _by(at: int, rows: _Rows) -> dict[int, list[Sequence[Any]]]:

@@ -15,7 +15,7 @@ use crate::segment::image::Image;
 use crate::snapshot::load::{Prepared, Reusable};
 use crate::snapshot::merge_plan::{entries, first_written};
 use crate::snapshot::spill::HELD_BYTES_MAX;
-use crate::snapshot::tail::{Analysed, NewRow};
+use crate::snapshot::tail::{Analysed, NewRow, Revision};
 use crate::snapshot::{Part, Snapshot};
 use crate::words::Stems;
 
@@ -180,7 +180,7 @@ impl Projection {
 
     /// Row versions into the tail, all or none. Of two versions of one id the last one counts.
     pub fn apply(&self, rows: &[NewRow], upto_seq: u64, chain_head: [u8; 32]) -> Result<()> {
-        self.apply_removing(rows, &[], upto_seq, chain_head)
+        self.apply_all(rows, &[], &[], upto_seq, chain_head)
     }
 
     /// Like `apply`, after masking every version of the forgotten memories up to the transaction
@@ -192,8 +192,21 @@ impl Projection {
         upto_seq: u64,
         chain_head: [u8; 32],
     ) -> Result<()> {
+        self.apply_all(rows, &[], removals, upto_seq, chain_head)
+    }
+
+    /// Like `apply_removing`, with memories of which little is other and that are not in `rows`.
+    pub fn apply_all(
+        &self,
+        rows: &[NewRow],
+        revisions: &[Revision],
+        removals: &[(Id, u64)],
+        upto_seq: u64,
+        chain_head: [u8; 32],
+    ) -> Result<()> {
         let guard = self.writing();
-        let mut snapshot = self.snapshot().as_ref().clone();
+        let held = self.snapshot();
+        let mut snapshot = held.as_ref().clone();
         if upto_seq < snapshot.applied_seq {
             let stands = snapshot.applied_seq;
             return Err(CoreError::Invalid(format!(
@@ -215,7 +228,10 @@ impl Projection {
         let analysed = newest
             .map(|(_, row)| Analysed::new(row, &self.identity, &mut stems))
             .collect::<Result<Vec<Analysed<'_>>>>()?;
-        let versions: Vec<_> = analysed.iter().map(Analysed::version).collect();
+        let mut versions: Vec<_> = analysed.iter().map(Analysed::version).collect();
+        for revision in revisions {
+            versions.push(revision.version(&held)?);
+        }
         snapshot.remove(removals);
         snapshot
             .append(&versions)

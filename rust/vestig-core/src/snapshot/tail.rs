@@ -7,11 +7,12 @@ use crate::kernels::dot::unit;
 use crate::kernels::lexical::OCCURRENCES_MAX;
 use crate::kernels::piece_codes::{OwnedPieces, Pieces};
 use crate::segment::format::Identity;
-use crate::segment::row::{LOWER_CASE, RowVersion, Vector, WORDS_MAX};
+use crate::segment::row::{Forward, LOWER_CASE, RowVersion, Vector, WORDS_MAX, row_version};
 use crate::segment::{
     Attributes, EDGE_KINDS, EdgeVersion, EventRow, FEATURES_END, Id, KIND_ENTITY, NO_TIME,
     OPEN_START,
 };
+use crate::snapshot::Snapshot;
 use crate::words;
 
 /// Position of chat_agent in OriginType.
@@ -201,6 +202,45 @@ impl<'a> Analysed<'a> {
                 .as_ref()
                 .map_or_else(Pieces::default, OwnedPieces::view),
         }
+    }
+}
+
+/// The end of a memory: what is other in its newest version.
+#[derive(Debug, Clone)]
+pub struct Revision {
+    /// Id of the memory.
+    pub id: Id,
+    /// The transaction that revises it.
+    pub wseq: i64,
+    /// Position in Status.
+    pub status: u8,
+    /// None = null.
+    pub t_invalid: Option<i64>,
+    /// None = null.
+    pub t_expired: Option<i64>,
+    /// Events behind those that it has.
+    pub events: Vec<EventRow>,
+}
+
+impl Revision {
+    /// The version that counts in a snapshot, revised; `Moved` where none does.
+    pub fn version<'a>(&self, snapshot: &'a Snapshot) -> Result<RowVersion<'a>> {
+        let (segment, row) = snapshot.find(&self.id).ok_or(CoreError::Moved)?;
+        let mut version = row_version(segment, &Forward::of_row(segment, row), row);
+        if self.status >= 4 || self.wseq < version.wseq {
+            let (status, wseq) = (self.status, self.wseq);
+            return Err(CoreError::Invalid(format!(
+                "expected a status code below 4 and a wseq of at least {}, got {status} and {wseq}",
+                version.wseq
+            )));
+        }
+        version.wseq = self.wseq;
+        version.attributes.status = self.status;
+        let [_, invalid, _, expired] = &mut version.times;
+        *invalid = self.t_invalid.unwrap_or(NO_TIME);
+        *expired = self.t_expired.unwrap_or(NO_TIME);
+        version.events.extend_from_slice(&self.events);
+        Ok(version)
     }
 }
 
