@@ -128,6 +128,35 @@ def test_stored_text_does_not_steer_what_reads_a_pipe(command: Run) -> None:
     assert STEERING.split(maxsplit=1)[0] in memory["content"], "JSON holds the same text"
 
 
+# The first interrupt is dropped in a finaliser, and starting a thread takes its time.
+DROPPED = """
+import os, signal, sys, threading, time
+import vestig.surfaces.cli as cli
+started = threading.Thread.start
+def start(thread):
+    started(thread)
+    time.sleep(0.2)
+threading.Thread.start = start
+sys.unraisablehook = cli._raise_dropped_interrupt_again
+class Dropped:
+    def __del__(self):
+        raise KeyboardInterrupt
+try:
+    Dropped()
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_an_interrupt_that_was_dropped_comes_once_more_however_slow_the_machine() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
     environment = {**os.environ, "VESTIG_STORE": str(tmp_path / "store")}

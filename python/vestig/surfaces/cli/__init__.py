@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -50,14 +51,20 @@ def _raise_dropped_interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    # after this function has returned, as what is raised in here is ignored too
-    again = threading.Timer(
-        _RETRY_DELAY_S,
-        signal.pthread_kill,
-        (threading.main_thread().ident, signal.SIGINT),
-    )
-    again.daemon = True
-    again.start()
+    thread = threading.get_ident()
+    threading.Thread(target=_interrupt_outside_of_hook, args=(thread,), daemon=True).start()
+
+
+def _interrupt_outside_of_hook(thread: int) -> None:
+    """Interrupts a thread once it has left the hook, in which what is raised is ignored too."""
+    inside = True
+    while inside:
+        time.sleep(_RETRY_DELAY_S)
+        frame = sys._current_frames().get(thread)
+        while frame is not None and frame.f_code is not _raise_dropped_interrupt_again.__code__:
+            frame = frame.f_back
+        inside = frame is not None
+    signal.pthread_kill(thread, signal.SIGINT)
 
 
 def _answer_editor(words: list[str]) -> None:
