@@ -34,9 +34,9 @@ class _Followed(Copy):
     tell: Callable[[], None] = staticmethod(lambda: None)
 
     @contextmanager
-    def locked(self, deadline: float) -> Iterator[None]:
-        with super().locked(deadline):
-            yield
+    def locked(self, deadline: float) -> Iterator[Any]:
+        with super().locked(deadline) as write:
+            yield write
         self.tell()
 
 
