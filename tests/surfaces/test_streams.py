@@ -23,7 +23,7 @@ MARKED = (
 )
 # Runs a command that is interrupted at an odd moment.
 ODD_COMMAND = """
-import signal, time, weakref
+import signal, sys, time, weakref
 from vestig.surfaces.cli import commands, main
 
 def callback(interrupt):
@@ -32,6 +32,17 @@ def callback(interrupt):
     watched = weakref.ref(seen, lambda _: interrupt())
     del seen
     time.sleep(60)
+
+def twice(interrupt):
+    "The next one comes while the first is dealt with: as a lock is taken or a thread is started."
+    def trace(frame, event, called):
+        if event == "c_call" and called.__name__ in ("acquire", "start_new_thread"):
+            sys.setprofile(None)
+            interrupt()
+    def both():
+        sys.setprofile(trace)
+        interrupt()
+    callback(both)
 
 def member(interrupt):
     "Python makes a RuntimeError of what is raised while a member of a class gets its name."
@@ -185,7 +196,7 @@ def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-@pytest.mark.parametrize("place", ["callback", "member"])
+@pytest.mark.parametrize("place", ["callback", "twice", "member"])
 @pytest.mark.parametrize(("run", "said"), [("main_only", b""), ("commands.run", QUIET)])
 def test_an_interrupt_that_python_drops_or_changes_is_one(
     place: str, run: str, said: bytes

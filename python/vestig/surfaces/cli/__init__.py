@@ -6,6 +6,7 @@ any command, and an interrupt while modules load is one like any other.
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import signal
@@ -52,7 +53,11 @@ def _raise_dropped_interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
         return
     thread = threading.get_ident()
-    threading.Thread(target=_interrupt_outside_of_hook, args=(thread,), daemon=True).start()
+    # `threading` would wait for the thread's start, in which the next interrupt can come
+    while True:
+        with suppress(KeyboardInterrupt):
+            _thread.start_new_thread(_interrupt_outside_of_hook, (thread,))
+            return
 
 
 def _interrupt_outside_of_hook(thread: int) -> None:
