@@ -16,6 +16,7 @@ from vestig.commit.item import Item, TextKey
 from vestig.ids import id_bytes, id_text
 from vestig.language.text_forms import one_line
 from vestig.session.session import Session
+from vestig.store.records.memory_queries import ids_with_text
 from vestig.store.records.reads import LedgerView
 from vestig.times import from_us
 from vestig.types import Difference, Memory, SimilarMemory
@@ -124,7 +125,7 @@ def _same_texts(
     for place in places:
         key = items[place].text_key
         if place in repeating and key not in known:
-            known[key] = b"".join(view.ids_with_text(*key))
+            known[key] = b"".join(ids_with_text(view, key))
         found.append(known.get(key, b""))
     return found
 

@@ -53,6 +53,7 @@ from vestig.session.embedding import embed_memories, embedded_texts, remember_id
 from vestig.session.model_calls import ParsedAnswer, degradation_of
 from vestig.session.session import Session
 from vestig.store.records.jobs import JobRules
+from vestig.store.records.memory_queries import ids_with_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult
 from vestig.times import DAY_US
@@ -508,7 +509,7 @@ def _links(session: Session, view: LedgerView, memory: Memory, vector: bytes) ->
         (near.threshold, CANDIDATES_MAX if near.enabled else 0),
         (linked.similarity_threshold, _SIMILAR_READ if linked.enabled else 0),
         (settings.similar.min_score, _SIMILAR_READ),
-        unrelated=[b"".join(view.ids_with_text(space, scope, author, memory.content_hash))],
+        unrelated=[b"".join(ids_with_text(view, (space, scope, author, memory.content_hash)))],
     )
     ids = [id_text("mem", raw) for raw, _ in [*close, *related, *similar]]
     known = {other.id: other for other in view.memories(memory.namespace, ids)}

@@ -34,6 +34,7 @@ from vestig.ports import Progress
 from vestig.session.embedding import remember_identity
 from vestig.session.references import known_words, types_of_rules
 from vestig.session.session import Session, catch_up, clock_notice
+from vestig.store.records.memory_queries import repeated_texts
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing
 from vestig.times import to_us
@@ -149,7 +150,7 @@ class _Rebuild:
                 BLOCK,
                 chosen.similarity_threshold,
                 top,
-                texts=[b"".join(ids) for ids in view.repeated_texts(self.space)],
+                texts=[b"".join(ids) for ids in repeated_texts(view, self.space)],
             )
             wanted = [
                 (id_text("mem", raw), [(id_text("mem", other), cosine) for other, cosine in near])

@@ -35,6 +35,7 @@ from vestig.session.references import resolved, row_listing, unknown_entities
 from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import item_rows, keyed_memories
+from vestig.store.records.memory_queries import equal_texts
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing, RecalledMemory
 from vestig.store.sqlite.connections import damaged
@@ -549,7 +550,7 @@ def repeats_of(
     Args:
         filter: gives the keyword arguments of the core's filter.
     """
-    others = view.equal_texts(namespace, ids, known_at_us) if ids else {}
+    others = equal_texts(view, namespace, ids, known_at_us) if ids else {}
     if not others:
         return {}
     named = {id_bytes(other.id) for group in others.values() for other in group}

@@ -272,16 +272,6 @@ def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionReco
     ]
 
 
-def expired_by(
-    conn: apsw.Connection, namespace: str, ids: Sequence[str], known_at_us: int
-) -> set[str]:
-    """Those of these memories whose withdrawal was recorded by then."""
-    keys = known_ids(ids, "mem")
-    sql = "SELECT id FROM memories WHERE t_expired_us <= ? AND +namespace = ? AND id IN (?*)"
-    rows = select_in(conn, sql, tuple(keys), (known_at_us, namespace))
-    return {keys[id] for (id,) in rows}
-
-
 def ends_before(
     conn: apsw.Connection, namespace: str, known_at_us: int
 ) -> dict[tuple[int, bytes], int | None]:

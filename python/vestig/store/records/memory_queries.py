@@ -1,5 +1,5 @@
 """Queries about memories: those of one text, when they began to hold, which are due to be pruned,
-what other tables hold of them, and the pages of a listing."""
+and the pages of a listing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,9 @@ from vestig.store.records.rows import (
     STORING_EVENTS,
     EqualText,
     Listing,
-    Mentioned,
     to_json,
 )
 from vestig.store.sqlite.connections import each, fetch, known_ids, select_in, store_faults
-from vestig.store.tables.graph import EDGE_CODES
-from vestig.store.tables.memories import NO_QUESTION
 from vestig.types import RetentionPolicy, Status
 
 if TYPE_CHECKING:
@@ -181,14 +178,16 @@ def first_unexpired(key: TextKey) -> tuple[str, tuple[Any, ...]]:
     return f' WHERE m."row" = ({first})', _values(key)
 
 
-def ids_with_text(conn: apsw.Connection, key: TextKey) -> list[bytes]:
-    """Ids of the unexpired memories with a text."""
+def ids_with_text(view: LedgerView, key: TextKey) -> list[bytes]:
+    """Ids (16 bytes) of the unexpired memories with a text."""
     sql = f"SELECT m.id FROM memories m WHERE {_SAME_TEXT} AND m.t_expired_us IS NULL"
-    return [id for (id,) in fetch(conn, sql, _values(key))]
+    with store_faults(view.where):
+        return [id for (id,) in fetch(view.connection, sql, _values(key))]
 
 
-def repeated_texts(conn: apsw.Connection, namespace: str) -> list[list[bytes]]:
-    """Ids of the memories of each text that more than one has, expired ones too."""
+def repeated_texts(view: LedgerView, namespace: str) -> list[list[bytes]]:
+    """Ids (16 bytes) of the memories of each text of a scope and author that more than one has,
+    expired ones too. Reads the hashes of all memories."""
     repeated = (
         "SELECT content_hash FROM memories WHERE namespace = ?1"
         " GROUP BY content_hash HAVING COUNT(*) > 1"
@@ -198,123 +197,27 @@ def repeated_texts(conn: apsw.Connection, namespace: str) -> list[list[bytes]]:
         f' WHERE namespace = ?1 AND content_hash IN ({repeated}) ORDER BY "row"'
     )
     found: dict[tuple[Any, ...], list[bytes]] = {}
-    for *key, id in each(conn, sql, (namespace,)):
-        found.setdefault(tuple(key), []).append(id)
+    with store_faults(view.where):
+        for *key, id in each(view.connection, sql, (namespace,)):
+            found.setdefault(tuple(key), []).append(id)
     return [ids for ids in found.values() if len(ids) > 1]
 
 
 def equal_texts(
-    conn: apsw.Connection, namespace: str, ids: Sequence[str], known_at_us: int
+    view: LedgerView, namespace: str, ids: Sequence[str], known_at_us: int
 ) -> dict[str, list[EqualText]]:
-    """id → the other memories of its text, expired or unexpired at this time as it is; oldest
-    first."""
+    """id → the other memories of its scope and author with its content hash, that are expired at
+    this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that have
+    any."""
     keys = known_ids(ids, "mem")
     found: dict[str, list[EqualText]] = {}
-    for id, other, session_id, sequence, t_valid_us in select_in(
-        conn, _EQUAL, tuple(keys), (known_at_us, namespace)
-    ):
-        equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
-        found.setdefault(keys[id], []).append(equal)
+    with store_faults(view.where):
+        for id, other, session_id, sequence, t_valid_us in select_in(
+            view.connection, _EQUAL, tuple(keys), (known_at_us, namespace)
+        ):
+            equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
+            found.setdefault(keys[id], []).append(equal)
     return found
-
-
-MENTIONS: Final = EDGE_CODES["MENTIONS"]
-_SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
-# An unexpired memory: active or archived.
-LIVE: Final = "m.t_expired_us IS NULL"
-
-
-def mentions(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
-    """Return what `LedgerView.mentions` returns."""
-    found: dict[str, list[Mentioned]] = {}
-    for memory, entity, confidence in _by_memory(
-        conn,
-        memory_ids,
-        "SELECT m.id, n.id, e.confidence FROM memories m"
-        f' JOIN edges e ON e.from_row = m."row" AND e.edge_type = {MENTIONS}'
-        ' AND e.expired_seq = 0 JOIN entities n ON n."row" = e.to_row'
-        " WHERE +m.namespace = ? AND n.expired_us IS NULL AND m.id IN (?*)"
-        " ORDER BY e.confidence IS NOT NULL, e.confidence DESC, n.id",
-        namespace,
-    ):
-        found.setdefault(memory, []).append(
-            Mentioned(memory_id=memory, entity_id=id_text("ent", entity), confidence=confidence)
-        )
-    return [one for id in dict.fromkeys(memory_ids) for one in found.get(id, ())]
-
-
-def mentioned_names(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[str]]:
-    """Return what `LedgerView.mentioned_names` returns."""
-    sql = (
-        'SELECT e.from_row, n.canonical_name FROM edges e JOIN entities n ON n."row" = e.to_row'
-        f" WHERE e.edge_type = {MENTIONS} AND e.expired_seq = 0 AND n.expired_us IS NULL"
-        " AND e.from_row IN (?*)"
-    )
-    found: dict[int, list[str]] = {}
-    for row, name in select_in(conn, sql, rows):
-        found.setdefault(row, []).append(name)
-    return found
-
-
-def mentioning(
-    conn: apsw.Connection, namespace: str, entity_ids: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return what `LedgerView.mentioning` returns."""
-    keys = known_ids(entity_ids, "ent")
-    sql = (
-        "SELECT n.id, m.id FROM entities n"
-        f' JOIN edges e ON e.to_row = n."row" AND e.edge_type = {MENTIONS}'
-        f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {LIVE}'
-        " WHERE +n.namespace = ? AND n.id IN (?*) ORDER BY m.seq DESC, m.id DESC"
-    )
-    found: dict[str, list[str]] = {id: [] for id in keys.values()}
-    for entity, memory in select_in(conn, sql, tuple(keys), (namespace,)):
-        found[keys[entity]].append(id_text("mem", memory))
-    return {id: memories for id, memories in found.items() if memories}
-
-
-def summaries_of(
-    conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return what `LedgerView.summaries_of` returns."""
-    found: dict[str, list[str]] = {}
-    for memory, summary in _by_memory(
-        conn,
-        memory_ids,
-        "SELECT o.id, m.id FROM memories o"
-        f' JOIN edges e ON e.to_row = o."row" AND e.edge_type = {_SUMMARIZES}'
-        f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {LIVE}'
-        " WHERE +o.namespace = ? AND o.id IN (?*) ORDER BY m.seq DESC, m.id DESC",
-        namespace,
-    ):
-        found.setdefault(memory, []).append(id_text("mem", summary))
-    return found
-
-
-def questions(
-    conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return what `LedgerView.questions` returns."""
-    found: dict[str, list[str]] = {}
-    for memory, position, text in _by_memory(
-        conn,
-        memory_ids,
-        "SELECT m.id, q.position, q.text FROM memories m JOIN questions q ON q.memory ="
-        ' m."row" WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY q.memory, q.position',
-        namespace,
-    ):
-        texts = found.setdefault(memory, [])
-        if position != NO_QUESTION:
-            texts.append(text)
-    return found
-
-
-def _by_memory(
-    conn: apsw.Connection, ids: Sequence[str], sql: str, namespace: str
-) -> list[tuple[Any, ...]]:
-    """Rows whose first column, the id of one of these memories, becomes its text."""
-    keys = known_ids(ids, "mem")
-    return [(keys[row[0]], *row[1:]) for row in select_in(conn, sql, tuple(keys), (namespace,))]
 
 
 # Row of a memory → its end as known at an earlier moment, where it was written after it.

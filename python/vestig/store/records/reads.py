@@ -27,7 +27,6 @@ from vestig.store.records.rows import (
     RECALL_SELECT,
     RECALL_SELECT_BY_ROW,
     EntityListing,
-    EqualText,
     Listing,
     Mentioned,
     NamedEntity,
@@ -53,13 +52,17 @@ from vestig.store.sqlite.connections import (
     store_faults,
 )
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
+_MENTIONS: Final = EDGE_CODES["MENTIONS"]
+# An unexpired memory: active or archived.
+_LIVE: Final = "m.t_expired_us IS NULL"
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
-    f' WHERE c.to_row = e."row" AND c.edge_type = {memory_queries.MENTIONS} AND c.expired_seq = 0'
-    f" AND {memory_queries.LIVE}"
+    f' WHERE c.to_row = e."row" AND c.edge_type = {_MENTIONS} AND c.expired_seq = 0'
+    f" AND {_LIVE}"
 )
 _LAST: Final = "SELECT seq, h, recorded_us FROM chain ORDER BY seq DESC LIMIT 1"
 # Both at once: there is one of them around every read.
@@ -232,29 +235,6 @@ class LedgerView:
         rows = self._rows_in(sql, ids, namespace)
         return {id: (scope, author, ended) for id, scope, author, ended in rows}
 
-    def equal_texts(
-        self, namespace: str, ids: Sequence[str], known_at_us: int
-    ) -> dict[str, list[EqualText]]:
-        """id → the other memories of its scope and author with its content hash, that are expired
-        at this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that
-        have any."""
-        with store_faults(self._where):
-            return memory_queries.equal_texts(self._conn, namespace, ids, known_at_us)
-
-    def ids_with_text(
-        self, namespace: str, scope: str | None, author: str | None, content_hash: str
-    ) -> list[bytes]:
-        """Ids (16 bytes) of the unexpired memories with this text."""
-        with store_faults(self._where):
-            key = (namespace, scope, author, content_hash)
-            return memory_queries.ids_with_text(self._conn, key)
-
-    def repeated_texts(self, namespace: str) -> list[list[bytes]]:
-        """Ids (16 bytes) of the memories of each text of a scope and author that more than one has,
-        expired ones too. Reads the hashes of all memories."""
-        with store_faults(self._where):
-            return memory_queries.repeated_texts(self._conn, namespace)
-
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
         sql = (
@@ -397,8 +377,9 @@ class LedgerView:
 
     def expired_by(self, namespace: str, ids: Sequence[str], known_at_us: int) -> set[str]:
         """Those of these ids whose withdrawal was recorded by that moment."""
-        with store_faults(self._where):
-            return graph_rows.expired_by(self._conn, namespace, ids, known_at_us)
+        sql = "SELECT id FROM memories WHERE t_expired_us <= ? AND +namespace = ? AND id IN (?*)"
+        keys = known_ids(ids, "mem")
+        return {keys[id] for (id,) in self._rows_in(sql, keys, known_at_us, namespace)}
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
         """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
@@ -562,31 +543,78 @@ class LedgerView:
     def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
         """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
         given, then by confidence descending (null first), then entity id."""
-        with store_faults(self._where):
-            return memory_queries.mentions(self._conn, namespace, memory_ids)
+        sql = (
+            "SELECT m.id, n.id, e.confidence FROM memories m"
+            f' JOIN edges e ON e.from_row = m."row" AND e.edge_type = {_MENTIONS}'
+            ' AND e.expired_seq = 0 JOIN entities n ON n."row" = e.to_row'
+            " WHERE +m.namespace = ? AND n.expired_us IS NULL AND m.id IN (?*)"
+            " ORDER BY e.confidence IS NOT NULL, e.confidence DESC, n.id"
+        )
+        keys = known_ids(memory_ids, "mem")
+        found: dict[str, list[Mentioned]] = {}
+        for id, entity, confidence in self._rows_in(sql, keys, namespace):
+            one = Mentioned(
+                memory_id=keys[id], entity_id=id_text("ent", entity), confidence=confidence
+            )
+            found.setdefault(keys[id], []).append(one)
+        return [one for id in dict.fromkeys(memory_ids) for one in found.get(id, ())]
 
     def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
         """Row number of a memory → canonical names of the entities that it mentions, as `mentions`
         has them, in no order; rows that mention none are left out."""
-        with store_faults(self._where):
-            return memory_queries.mentioned_names(self._conn, rows)
+        sql = (
+            'SELECT e.from_row, n.canonical_name FROM edges e JOIN entities n ON n."row" = e.to_row'
+            f" WHERE e.edge_type = {_MENTIONS} AND e.expired_seq = 0 AND n.expired_us IS NULL"
+            " AND e.from_row IN (?*)"
+        )
+        found: dict[int, list[str]] = {}
+        for row, name in self._rows_in(sql, rows):
+            found.setdefault(row, []).append(name)
+        return found
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
         """entity id → ids of unexpired (active or archived) memories that mention it, newest
         first (seq, then id descending); one batched read."""
-        with store_faults(self._where):
-            return memory_queries.mentioning(self._conn, namespace, entity_ids)
+        sql = (
+            "SELECT n.id, m.id FROM entities n"
+            f' JOIN edges e ON e.to_row = n."row" AND e.edge_type = {_MENTIONS}'
+            f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {_LIVE}'
+            " WHERE +n.namespace = ? AND n.id IN (?*) ORDER BY m.seq DESC, m.id DESC"
+        )
+        keys = known_ids(entity_ids, "ent")
+        found: dict[str, list[str]] = {id: [] for id in keys.values()}
+        for entity, memory in self._rows_in(sql, keys, namespace):
+            found[keys[entity]].append(id_text("mem", memory))
+        return {id: memories for id, memories in found.items() if memories}
 
     def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
         first."""
-        with store_faults(self._where):
-            return memory_queries.summaries_of(self._conn, namespace, memory_ids)
+        sql = (
+            "SELECT o.id, m.id FROM memories o"
+            f' JOIN edges e ON e.to_row = o."row" AND e.edge_type = {EDGE_CODES["SUMMARIZES"]}'
+            f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {_LIVE}'
+            " WHERE +o.namespace = ? AND o.id IN (?*) ORDER BY m.seq DESC, m.id DESC"
+        )
+        keys = known_ids(memory_ids, "mem")
+        found: dict[str, list[str]] = {}
+        for id, summary in self._rows_in(sql, keys, namespace):
+            found.setdefault(keys[id], []).append(id_text("mem", summary))
+        return found
 
     def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → its hypothetical questions in order; absent = not generated (null)."""
-        with store_faults(self._where):
-            return memory_queries.questions(self._conn, namespace, memory_ids)
+        sql = (
+            "SELECT m.id, q.position, q.text FROM memories m JOIN questions q ON q.memory ="
+            ' m."row" WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY q.memory, q.position'
+        )
+        keys = known_ids(memory_ids, "mem")
+        found: dict[str, list[str]] = {}
+        for id, position, text in self._rows_in(sql, keys, namespace):
+            texts = found.setdefault(keys[id], [])
+            if position != NO_QUESTION:
+                texts.append(text)
+        return found
 
     def holds(self, namespace: str, id: str) -> bool:
         """Return whether the namespace holds the memory, entity or source with this full id."""
