@@ -12,7 +12,7 @@ other names only. What another package offers under one of them is not used, and
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -39,10 +39,6 @@ SHIPPED_LLMS: Final[Mapping[str, str]] = MappingProxyType(
     {"anthropic": "vestig.llms.anthropic:AnthropicModel"}
 )
 _NO_MODEL: Final = "none"
-
-_PORT: Final = ("model", "dimensions", "fingerprint", "embed", "truncated")
-_RERANKER_PORT: Final = ("model", "score")
-_LLM_PORT: Final = ("provider", "complete")
 
 # The entry points of this package, known without reading the metadata of every installed
 # package (which takes longer than opening a store). A test holds them equal to pyproject.toml.
@@ -75,14 +71,7 @@ def make_embedder(settings: EmbeddingSettings) -> Embedder:
         >>> make_embedder(EmbeddingSettings()).model
         'all-MiniLM-L6-v2-int8'
     """
-    inner = _factory(_EMBEDDERS, settings.provider)(settings)
-    if not _fits(inner, _PORT):
-        raise ConfigError(
-            f'embedding.provider: expected "{settings.provider}" to make an embedder (model,'
-            f" dimensions, fingerprint, embed, truncated), got {type(inner).__name__};"
-            " correct the package that offers it"
-        )
-    return checked(inner, settings)
+    return checked(_made(_EMBEDDERS, settings.provider, settings), settings)
 
 
 def make_reranker(settings: RerankerSettings) -> Reranker | None:
@@ -101,12 +90,7 @@ def make_reranker(settings: RerankerSettings) -> Reranker | None:
     """
     if settings.provider is None:
         return None
-    made: Reranker = _factory(_RERANKERS, settings.provider)(settings)
-    if not _fits(made, _RERANKER_PORT):
-        raise ConfigError(
-            f'reranker.provider: expected "{settings.provider}" to make a reranker (model,'
-            f" score), got {type(made).__name__}; correct the package that offers it"
-        )
+    made: Reranker = _made(_RERANKERS, settings.provider, settings)
     return made
 
 
@@ -127,12 +111,7 @@ def make_language_model(settings: LanguageModelSettings) -> LanguageModel | None
     """
     if settings.provider == _NO_MODEL:
         return None
-    made: LanguageModel = _factory(_LANGUAGE_MODELS, settings.provider)(settings)
-    if not _fits(made, _LLM_PORT):
-        raise ConfigError(
-            f'llm.provider: expected "{settings.provider}" to make a language model (provider,'
-            f" complete), got {type(made).__name__}; correct the package that offers it"
-        )
+    made: LanguageModel = _made(_LANGUAGE_MODELS, settings.provider, settings)
     return made
 
 
@@ -171,12 +150,6 @@ def unused_entry_points() -> list[str]:
     ]
 
 
-def _fits(inner: object, port: Sequence[str]) -> bool:
-    # isinstance(inner, Embedder) would read the properties, and so load a model
-    own = getattr(inner, "__dict__", {})
-    return all(hasattr(type(inner), name) or name in own for name in port)
-
-
 class _Kind(NamedTuple):
     """A kind of provider: its entry-point group, the shipped ones, its configuration key."""
 
@@ -184,15 +157,43 @@ class _Kind(NamedTuple):
     shipped: Mapping[str, str]
     key: str
     what: str
+    # what one of them must have
+    port: tuple[str, ...]
     # names that stand for nothing
     absent: tuple[str, ...] = ()
 
 
-_EMBEDDERS: Final = _Kind(GROUP, SHIPPED, "embedding.provider", "an embedder")
-_RERANKERS: Final = _Kind(RERANKERS, SHIPPED_RERANKERS, "reranker.provider", "a reranker")
-_LANGUAGE_MODELS: Final = _Kind(
-    LLMS, SHIPPED_LLMS, "llm.provider", "a language model", (_NO_MODEL,)
+_EMBEDDERS: Final = _Kind(
+    GROUP,
+    SHIPPED,
+    "embedding.provider",
+    "an embedder",
+    ("model", "dimensions", "fingerprint", "embed", "truncated"),
 )
+_RERANKERS: Final = _Kind(
+    RERANKERS, SHIPPED_RERANKERS, "reranker.provider", "a reranker", ("model", "score")
+)
+_LANGUAGE_MODELS: Final = _Kind(
+    LLMS,
+    SHIPPED_LLMS,
+    "llm.provider",
+    "a language model",
+    ("provider", "complete"),
+    (_NO_MODEL,),
+)
+
+
+def _made(kind: _Kind, provider: str, settings: object) -> Any:
+    """What a provider makes of these settings; refused where it lacks a part of the port."""
+    made = _factory(kind, provider)(settings)
+    # isinstance with the protocol would read the properties, and so load a model
+    own = getattr(made, "__dict__", {})
+    if not all(hasattr(type(made), name) or name in own for name in kind.port):
+        raise ConfigError(
+            f'{kind.key}: expected "{provider}" to make {kind.what} ({", ".join(kind.port)}), got'
+            f" {type(made).__name__}; correct the package that offers it"
+        )
+    return made
 
 
 def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:

@@ -70,6 +70,24 @@ class SplitGroup(Exception):
         self.place = place
 
 
+def unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
+    """The outcome of an item of which no memory is made, as far as the item says it."""
+    request = item.request
+    return CommitOutcome(
+        outcome=kind,
+        memory_id=None,
+        content_hash=item.content_hash,
+        occurred_at=from_us(item.reference_us),
+        source=request.source,
+        tags=request.tags or (),
+        artifact_ref=request.artifact_ref,
+        namespace=request.namespace,
+        scope=request.scope,
+        masked=counted(item.secrets),
+        echoes=item.echoes,
+    )
+
+
 def _outcome(
     item: Item,
     decision: Decision,
@@ -78,7 +96,6 @@ def _outcome(
     degraded: Sequence[Degradation],
 ) -> CommitOutcome:
     """How an item ended; `seq` None = nothing was written (dry run)."""
-    request = item.request
     assert decision.kind is not None, "every decision ends with a kind"
     written = seq is not None
     thresholds: dict[str, float] = {
@@ -94,26 +111,17 @@ def _outcome(
         if not decision.jobs:
             detail += "; no job was queued, `vestig rebuild --embeddings` makes it"
         entries.append(Degradation(code="embedding_deferred", detail=detail))
-    return CommitOutcome(
-        outcome=decision.kind,
+    return msgspec.structs.replace(
+        unstored(item, decision.kind),
         memory_id=decision.memory_id if written or duplicate else None,
         matched_memory_id=decision.memory_id if duplicate else None,
         query_score=decision.score,
-        content_hash=item.content_hash,
-        occurred_at=from_us(item.reference_us),
-        source=request.source,
-        tags=request.tags or (),
-        artifact_ref=request.artifact_ref,
-        namespace=request.namespace,
-        scope=request.scope,
         key=item.key,
         thresholds=thresholds,
         deduplicated=duplicate,
         similar=decision.similar,
         revives=decision.revives,
         repeats=decision.repeats,
-        masked=counted(item.secrets),
-        echoes=item.echoes,
         superseded=decision.superseded,
         event_id=decision.event_id if written else None,
         seq=seq,

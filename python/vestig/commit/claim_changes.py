@@ -17,9 +17,7 @@ from vestig.changes import (
     AddedEvidence,
     ChangeSet,
     MemoryPatch,
-    NewClaim,
     NewEvent,
-    NewEvidence,
     NewVector,
 )
 from vestig.commit.batch import Batch, SplitGroup
@@ -38,7 +36,7 @@ from vestig.commit.entities import EntityDecision, EntityRows
 from vestig.commit.item import Item, extract
 from vestig.commit.names import NameVectors
 from vestig.commit.pipeline import call_hooks, count_outcomes, prepare_part
-from vestig.commit.rows import token_codes
+from vestig.commit.rows import evidence_rows, new_claim, token_codes
 from vestig.commit.vectors_ahead import embedded_as
 from vestig.errors import ValidationError
 from vestig.ids import new_id
@@ -54,7 +52,6 @@ from vestig.store.records.graph_rows import active_claims
 from vestig.store.records.graph_writes import label_of
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, UniquenessCollision
-from vestig.times import to_us
 from vestig.types import (
     Claim,
     CommitOutcomeKind,
@@ -421,21 +418,21 @@ class _AnswerDecision:
                 "evidence": len(evidence),
                 "confidence": known.confidence if sure is None else sure,
             },
-            added_evidence=(AddedEvidence(memory_id=id, evidence=_rows_of(more), confidence=sure),),
+            added_evidence=(
+                AddedEvidence(memory_id=id, evidence=evidence_rows(more), confidence=sure),
+            ),
         )
 
     def _attach(self, memory: Memory, stated: _Stated) -> None:
         """The claim is that of a memory which had none."""
         self.counts.claims_added += 1
         claim = stated.claim
-        fields = {name: getattr(claim, name) for name in claim.__struct_fields__}
-        fields["evidence"] = _rows_of(claim.evidence)
         self._restate(
             memory.id,
             claim,
             {"claim": None},
             {"claim": claim.fact_type},
-            claims=(NewClaim(memory_id=memory.id, **fields),),
+            claims=(new_claim(memory.id, claim),),
         )
 
     def _restate(
@@ -640,15 +637,3 @@ def _new_evidence(known: Sequence[Evidence], given: Sequence[Evidence]) -> tuple
     """The evidence of memories that state nothing yet."""
     have = {one.source_id for one in known}
     return tuple(one for one in given if one.source_id not in have)
-
-
-def _rows_of(evidence: Sequence[Evidence]) -> tuple[NewEvidence, ...]:
-    return tuple(
-        NewEvidence(
-            source_id=one.source_id,
-            stated_us=None if one.timestamp is None else to_us(one.timestamp),
-            author=one.author,
-            snippet=one.snippet,
-        )
-        for one in evidence
-    )

@@ -29,7 +29,7 @@ import msgspec
 from vestig.arguments import check_validity
 from vestig.calls.commit import CommitRequest, commit_request
 from vestig.changes import ChangeSet
-from vestig.commit.batch import Batch, SplitGroup
+from vestig.commit.batch import Batch, SplitGroup, unstored
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Item, extract
 from vestig.commit.keys import key_of_claim
@@ -43,7 +43,7 @@ from vestig.commit.text import (
 )
 from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
 from vestig.errors import ConflictError, HygieneError, ProviderError, ValidationError, VestigError
-from vestig.firewall import Memories, Stored, Unframed, counted, may_hold_frames, unframed
+from vestig.firewall import Memories, Stored, Unframed, may_hold_frames, unframed
 from vestig.ids import id_text, is_full_id
 from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.ports import CommitHook
@@ -57,7 +57,6 @@ from vestig.session.session import Session, cleaned, clock_notice, count_secrets
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
 from vestig.telemetry import WARNING, caused_by_interrupt, log_event, span
-from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
     CommitOutcomeKind,
@@ -427,7 +426,7 @@ def _echoed(item: Item) -> CommitOutcome:
     if ignored:
         item.warnings.append(f"nothing was stored, and so nothing was done of {', '.join(ignored)}")
     return msgspec.structs.replace(
-        _unstored(item, CommitOutcomeKind.EXACT_DUPE),
+        unstored(item, CommitOutcomeKind.EXACT_DUPE),
         memory_id=item.echoes[0],
         matched_memory_id=item.echoes[0],
         deduplicated=True,
@@ -438,27 +437,9 @@ def _echoed(item: Item) -> CommitOutcome:
 def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
     hygiene = session.config.settings.hygiene
     return msgspec.structs.replace(
-        _unstored(item, CommitOutcomeKind.REJECTED_HYGIENE),
+        unstored(item, CommitOutcomeKind.REJECTED_HYGIENE),
         hygiene_reasons=(reason,),
         thresholds={"min_chars": hygiene.min_chars, "max_chars": hygiene.max_chars},
-    )
-
-
-def _unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
-    """The outcome of an item of which no memory is made, as far as the item says it."""
-    request = item.request
-    return CommitOutcome(
-        outcome=kind,
-        memory_id=None,
-        content_hash=item.content_hash,
-        occurred_at=from_us(item.reference_us),
-        source=request.source,
-        tags=request.tags or (),
-        artifact_ref=request.artifact_ref,
-        namespace=request.namespace,
-        scope=request.scope,
-        masked=counted(item.secrets),
-        echoes=item.echoes,
     )
 
 

@@ -6,7 +6,7 @@ and names what would replace something that the memory holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ from vestig.types import (
     Claim,
     EdgeType,
     EventType,
+    Evidence,
     Kind,
     Memory,
     RetentionPolicy,
@@ -244,7 +245,7 @@ def add_memory(
     }
     rows.events.append(_first_event(rows, item, memory.id, payload))
     _add_questions(rows, memory.id, item)
-    rows.claims += [] if claim is None else [_new_claim(memory.id, claim)]
+    rows.claims += [] if claim is None else [new_claim(memory.id, claim)]
     _add_source(rows, item, memory.id)
     _add_related(rows, memory.id, related)
     return memory
@@ -543,18 +544,23 @@ def memory_of(new: NewMemory, given: str, now_us: int) -> Memory:
     )
 
 
-def _new_claim(memory_id: str, claim: Claim) -> NewClaim:
-    """The row of a claim."""
-    fields = {name: getattr(claim, name) for name in claim.__struct_fields__ if name != "evidence"}
-    evidence = tuple(
+def evidence_rows(evidence: Iterable[Evidence]) -> tuple[NewEvidence, ...]:
+    """The rows of evidence."""
+    return tuple(
         NewEvidence(
             source_id=one.source_id,
             stated_us=None if one.timestamp is None else to_us(one.timestamp),
             author=one.author,
             snippet=one.snippet,
         )
-        for one in claim.evidence
+        for one in evidence
     )
+
+
+def new_claim(memory_id: str, claim: Claim) -> NewClaim:
+    """The row of a claim."""
+    fields = {name: getattr(claim, name) for name in claim.__struct_fields__ if name != "evidence"}
+    evidence = evidence_rows(claim.evidence)
     return NewClaim(memory_id=memory_id, evidence=evidence, **fields)
 
 
