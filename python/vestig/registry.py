@@ -184,7 +184,7 @@ _LANGUAGE_MODELS: Final = _Kind(
 
 
 def _made(kind: _Kind, provider: str, settings: object) -> Any:
-    """What a provider makes of these settings; refused where it lacks a part of the port."""
+    """The object that a provider makes of these settings, which has what the port asks for."""
     made = _factory(kind, provider)(settings)
     # isinstance with the protocol would read the properties, and so load a model
     own = getattr(made, "__dict__", {})

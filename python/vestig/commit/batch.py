@@ -14,7 +14,7 @@ import msgspec
 from vestig.changes import ChangeSet, NewMemory, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.document_version import DocumentVersion
-from vestig.commit.item import Decision, Item, Slot, TextKey
+from vestig.commit.item import Decision, Item, Slot, TextKey, unstored
 from vestig.commit.keys import check_replaceable_by_key, neighbours, version_end
 from vestig.commit.names import NameResolution, NameVectors, stored_claim
 from vestig.commit.near_duplicates import (
@@ -41,7 +41,6 @@ from vestig.commit.rows import (
 )
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
-from vestig.firewall import counted
 from vestig.memories import states
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories
@@ -68,24 +67,6 @@ class SplitGroup(Exception):
     def __init__(self, place: int) -> None:
         super().__init__(place)
         self.place = place
-
-
-def unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
-    """The outcome of an item of which no memory is made, as far as the item says it."""
-    request = item.request
-    return CommitOutcome(
-        outcome=kind,
-        memory_id=None,
-        content_hash=item.content_hash,
-        occurred_at=from_us(item.reference_us),
-        source=request.source,
-        tags=request.tags or (),
-        artifact_ref=request.artifact_ref,
-        namespace=request.namespace,
-        scope=request.scope,
-        masked=counted(item.secrets),
-        echoes=item.echoes,
-    )
 
 
 def _outcome(

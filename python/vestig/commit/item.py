@@ -21,12 +21,14 @@ from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
 from vestig.config.schema import Settings
+from vestig.firewall import counted
 from vestig.language import words
 from vestig.language.names import AnalysedText
 from vestig.language.text_forms import sentences, word_list
 from vestig.language.time import expressions
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Pieces
+from vestig.times import from_us
 from vestig.types import (
     Claim,
     CommitOutcome,
@@ -386,3 +388,21 @@ def _inside(part: str) -> str:
     first = part.split(None, 1)[0] if part else ""
     ordinary = first[:1].isupper() and first.lower() in _LOWERED
     return part[:1].lower() + part[1:] if ordinary else part
+
+
+def unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
+    """The outcome of an item of which no memory is made, as far as the item says it."""
+    request = item.request
+    return CommitOutcome(
+        outcome=kind,
+        memory_id=None,
+        content_hash=item.content_hash,
+        occurred_at=from_us(item.reference_us),
+        source=request.source,
+        tags=request.tags or (),
+        artifact_ref=request.artifact_ref,
+        namespace=request.namespace,
+        scope=request.scope,
+        masked=counted(item.secrets),
+        echoes=item.echoes,
+    )

@@ -29,9 +29,9 @@ import msgspec
 from vestig.arguments import check_validity
 from vestig.calls.commit import CommitRequest, commit_request
 from vestig.changes import ChangeSet
-from vestig.commit.batch import Batch, SplitGroup, unstored
+from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.document_version import DocumentVersion
-from vestig.commit.item import Item, extract
+from vestig.commit.item import Item, extract, unstored
 from vestig.commit.keys import key_of_claim
 from vestig.commit.names import NameVectors, named_claim, with_known_types
 from vestig.commit.text import (
