@@ -54,7 +54,11 @@ def test_a_tenant_from_its_making_to_its_end(command: Command, tmp_path: Path) -
     assert len(shown["machines"]) == 1
     assert "kiosk" in [one["tenant"] for one in command("tenant", "list")[1]["tenants"]]
     assert command("tenant", "snapshot", "kiosk")[1]["change_bytes"] == 0
-    code, out, _ = command("tenant", "down", "kiosk", str(tmp_path / "plain"), text=True)
+    code, _, err = command("tenant", "down", "kiosk", str(tmp_path / "plain"), text=True)
+    assert (code, (tmp_path / "plain").exists()) == (2, False)
+    assert f"copied to {tmp_path / 'plain'}, as a store of its own: what is forgotten" in err
+    assert "--yes confirms it" in err
+    code, out, _ = command("tenant", "down", "kiosk", str(tmp_path / "plain"), "--yes", text=True)
     assert code == 0
     assert f"copied to {tmp_path / 'plain'}" in out
     code, checked, _ = command("doctor", "--store", str(tmp_path / "plain"))
@@ -64,7 +68,7 @@ def test_a_tenant_from_its_making_to_its_end(command: Command, tmp_path: Path) -
         assert [hit.id for hit in store.recall("kiosk")] == [added[1]["memory_id"]]
         assert not [one for one in store.admin.doctor().findings if one.level == "damage"]
         store.commit("The kiosk has a plain store of its own now")
-    assert command("tenant", "down", "kiosk", str(tmp_path / "plain"))[0] == 1
+    assert command("tenant", "down", "kiosk", str(tmp_path / "plain"), "--yes")[0] == 1
     assert command("tenant", "up", "kiosk-2", str(tmp_path / "plain"))[0] == 0
     assert command("count", "--tenant", "kiosk-2")[1]["count"] == 2
     code, problem, _ = command("tenant", "drop", "kiosk")
@@ -73,6 +77,37 @@ def test_a_tenant_from_its_making_to_its_end(command: Command, tmp_path: Path) -
     assert dropped[:2] == (0, "kiosk was removed for good\n")
     code, problem, _ = command("tenant", "show", "kiosk")
     assert (code, problem["type"].endswith(":not-found")) == (1, True)
+
+
+def test_who_does_not_own_the_tables_is_told_so(
+    command: Command, database: Database, server: PostgresServer
+) -> None:
+    """PostgreSQL shows a worker no tenant but those that it names: no list is an empty one."""
+    command("tenant", "create", "quay")
+    database.ask("CREATE ROLE quay_worker LOGIN IN ROLE vestig_worker")
+    worker = ("--store", server.address_of("quay_worker"))
+    for words in (
+        ("tenant", "list"),
+        ("fleet", "doctor"),
+        ("fleet", "doctor", "--lost-before", "2020-01-01"),
+        ("tenant", "create", "another"),
+        ("tenant", "drop", "quay", "--yes"),
+        ("tenant", "token", "add", "quay"),
+    ):
+        code, problem, _ = command(*words, *worker)
+        assert (code, problem["type"].endswith(":store-locked")) == (3, True), words
+        assert "log in as" in problem["detail"], words
+        assert "owns the tables" in problem["detail"] or "who ran" in problem["detail"], words
+    assert command("tenant", "show", "quay", *worker)[1]["state"] == "active"
+    database.drop("quay")
+
+
+@pytest.mark.parametrize("name", ["quay.", "_quay", "quay_", ".", "Quay", ""])
+def test_a_name_says_what_is_wrong_with_it(command: Command, name: str) -> None:
+    code, problem, _ = command("tenant", "create", name)
+    assert code == 2
+    assert "a letter or a digit first and last" in problem["detail"]
+    assert problem["detail"].endswith(f"got {name!r}")
 
 
 def test_fleet_doctor_names_what_it_finds(command: Command, database: Database) -> None:
@@ -121,6 +156,8 @@ def test_a_move_names_where_to_or_is_abandoned(command: Command, words: tuple[st
     assert (code, problem["type"].endswith(":validation")) == (2, True)
     assert problem["detail"].startswith("to: expected ")
     assert "hunter2" not in str(problem) + err
+    assert "got None" not in problem["detail"]
+    assert "'str'" not in problem["detail"]
 
 
 def test_doctor_looks_at_the_copy_of_a_tenant(command: Command) -> None:
@@ -143,6 +180,7 @@ def test_a_folder_is_no_address(command: Command, tmp_path: Path) -> None:
     code, problem, _ = command("tenant", "list", "--store", str(tmp_path))
     assert code == 2
     assert "expected an address of PostgreSQL" in problem["detail"]
+    assert str(tmp_path) in problem["detail"]
     code, problem, _ = command(
         "add", "Who is this for?", "--store", str(tmp_path / "s"), "--tenant", "a"
     )

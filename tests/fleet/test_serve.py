@@ -26,7 +26,8 @@ from vestig.errors import StoreLockedError
 from vestig.fleet import tokens as tokens_module
 from vestig.fleet.pool import TenantPool
 from vestig.fleet.tenants import create
-from vestig.fleet.tokens import RIGHTS, add_token, list_tokens, revoke_token
+from vestig.fleet.tokens import RIGHTS, Grant, add_token, list_tokens, revoke_token
+from vestig.store.replication.connection import RefusedError
 from vestig.store.replication.postgres import Database
 from vestig.surfaces.cli import run
 from vestig.surfaces.http.fleet import FleetStores, fleet_access
@@ -586,6 +587,84 @@ def test_positions_are_those_of_the_tenant(sites: Sites, database: Database, ten
 
 
 # --- nothing tells a token ---------------------------------------------------------------------
+
+
+def test_files_that_come_and_go_have_positions_too(
+    sites: Sites, database: Database, tenant: str
+) -> None:
+    lazy = {"fleet__max_staleness_s": 1_000}
+    one = Client(sites("a", **lazy), token_for(database, tenant, "admin"))
+    two = one.on(sites("b", **lazy))
+    assert two.get("count").document["count"] == 0
+    lines = {"Content_Type": "application/x-ndjson"}
+    sent = one.post("import", b'{"role": "user", "content": "The pump is in the cellar"}', **lines)
+    position = sent.headers["x-vestig-position"]
+    assert int(position) > 0
+    behind = two.post("export", {})
+    assert (b"pump" in behind.body, behind.headers["x-vestig-position"]) == (False, "0")
+    followed = two.post("export", {}, X_Vestig_Position=position)
+    assert (b"pump" in followed.body, followed.headers["x-vestig-position"]) == (True, position)
+    for path, body, more in (
+        ("export", {}, {}),
+        ("import", b"{}", lines),
+        ("recall", {"query": "?"}, {}),
+    ):
+        reply = two.post(path, body, X_Vestig_Position="7000", **more)
+        assert (reply.status, reply.code) == (503, "store-locked")
+        assert "expected position 7000 or a later one" in reply.document["detail"]
+        reply = two.post(path, body, X_Vestig_Position="first", **more)
+        assert (reply.status, reply.document["errors"][0]["loc"]) == (422, ["X-Vestig-Position"])
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [("25006", "takes no writes now"), ("42501", "refuses this"), ("53100", "has no room")],
+)
+def test_a_refusal_of_postgresql_is_told_as_one_and_logged(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    state: str,
+    told: str,
+) -> None:
+    assert client.post("commit", {"content": "The pier is shut in a storm"}).status == 201
+
+    def refused(*_: Any) -> Any:
+        raise RefusedError(state, "of the table")
+
+    monkeypatch.setattr(Database, "append", refused)
+    reply = client.post("commit", {"content": "The depot opens at six"})
+    assert (reply.status, reply.code) == (503, "store-locked")
+    assert told in reply.document["detail"]
+    assert b"127.0.0.1" not in reply.body
+    assert "of the table" in caplog.text
+
+
+def test_what_an_answer_lacks_names_no_address_nor_folder(
+    client: Client,
+    database: Database,
+    tenant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client.post("commit", {"content": "The vault holds nine crates of tea"})
+
+    def refused(self: Database, *_: Any) -> Any:
+        raise self.away(StoreLockedError("no answer"))
+
+    monkeypatch.setattr(Database, "replace_snapshot", refused)
+    grant = Grant(tenant=tenant, identity=database.find(tenant).identity, rights="admin")
+    with client.site.service.stores.lease(grant) as store:
+        held = store._session.tenant
+        assert held is not None
+        held._snapshot(store._session.ledger)
+        held.copy.report("copy_rebuilt", f"{held.directory}/ledger.db: damaged")
+    reply = client.post("recall", {"query": "what holds the vault?"})
+    codes = {one["code"]: one["detail"] for one in reply.document["degraded"]}
+    assert set(codes) == {"snapshot_failed", "copy_rebuilt"}
+    assert "expected PostgreSQL to answer" in codes["snapshot_failed"]
+    for secret in (b"127.0.0.1", b"postgresql://", str(tmp_path).encode()):
+        assert secret not in reply.body
 
 
 def test_no_token_is_in_a_log_an_answer_or_a_file(

@@ -69,9 +69,10 @@ def doctor(database: Database, *, lost_before: object = None) -> FleetReport:
 
     Raises:
         ValidationError: no time, or one that is to come.
-        StoreLockedError: PostgreSQL does not answer.
+        StoreLockedError: PostgreSQL does not answer, or this user does not own them.
     """
     found = [Finding(check="tables", level="ok", detail="they are there")]
+    database.require_owner()
     if lost_before is not None:
         before_us = parse_time(lost_before, "lost_before")
         if before_us > to_us(system_clock()):
@@ -98,7 +99,11 @@ def doctor(database: Database, *, lost_before: object = None) -> FleetReport:
 
 
 def list_tenants(database: Database) -> list[TenantReport]:
-    """Every tenant by name, for a user who owns the tables."""
+    """Every tenant by name, for a user who owns the tables.
+
+    Raises:
+        StoreLockedError: PostgreSQL does not answer, or this user does not own them.
+    """
     return [report_of(row) for row in database.tenants()]
 
 
@@ -147,12 +152,21 @@ def _create(
     return row
 
 
-def down(database: Database, tenant: object, folder: Path) -> TenantReport:
-    """A plain store of a tenant in a folder, which is not there yet or empty. The tenant stays.
+def down(
+    database: Database,
+    tenant: object,
+    folder: Path,
+    confirm: Callable[[TenantReport], bool] = lambda _: True,
+) -> TenantReport:
+    """A plain store of a tenant in a folder, which is not there yet or empty. The tenant stays, and
+    so does in the folder what it forgets later.
+
+    Args:
+        confirm: is asked before anything is made.
 
     Raises:
         NotFoundError: there is no such tenant.
-        ConflictError: the folder holds something.
+        ConflictError: the folder holds something, or it was not confirmed.
         StoreDamagedError: the snapshot or a change is not what was written.
     """
     name = tenant_name(tenant)
@@ -162,6 +176,8 @@ def down(database: Database, tenant: object, folder: Path) -> TenantReport:
             f"{folder}: expected no folder, or an empty one, it holds something; nothing was"
             " changed, choose another place"
         )
+    if not confirm(show(database, name)):
+        raise ConflictError(f"tenant {name}: nothing was copied")
     files.make_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".vestig-", dir=target.parent) as scratch:
         fresh = Path(scratch) / "store"
@@ -246,6 +262,7 @@ def drop(
     Raises:
         NotFoundError: there is none of this name.
         ConflictError: it was not confirmed.
+        StoreLockedError: PostgreSQL does not answer, or this user does not own the tables.
     """
     name = tenant_name(tenant)
     found = show(database, name)

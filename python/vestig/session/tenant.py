@@ -21,6 +21,7 @@ from vestig.errors import (
     ValidationError,
     VestigError,
 )
+from vestig.lazy_pattern import lazy_pattern
 from vestig.store.erasure import OUTSIDE, ErasureProof, finish
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -38,6 +39,8 @@ _pollers: Final[weakref.WeakValueDictionary[tuple[str, float], PositionPoller]] 
     weakref.WeakValueDictionary()
 )
 _lock: Final = threading.Lock()
+# A path, which names no password.
+_PLAIN: Final = lazy_pattern(r"[\w./~ -]*")
 # Rewriting a table takes its tenants' turn to write; a large one is left to `vestig fleet doctor`.
 _REWRITE_LIMIT_S: Final = 10.0
 _HISTORY_WAIT_S: Final = 30.0
@@ -82,7 +85,7 @@ def poller_of(settings: Settings, path: str | None = None) -> PositionPoller:
         # what is meant as an address may name a password
         raise ValidationError(
             "store" if path is None else "to",
-            type(named).__name__,
+            named if _PLAIN.fullmatch(str(named)) else "a text that may name a password",
             "an address of PostgreSQL, postgresql://user@host/database",
         )
     address, timeout_s = Address(named), max(1.0, settings.store.lock_timeout_s)

@@ -87,7 +87,8 @@ class CacheFolders:
             try:
                 ledger = self._open(copy, lock_timeout_s)
             except StoreDamagedError as error:
-                copy.report("copy_rebuilt", f"the copy on this machine was damaged: {error}")
+                why = str(error).replace(str(place), "the copy")
+                copy.report("copy_rebuilt", f"the copy on this machine was damaged: {why}")
                 self._build(copy)
                 ledger, built = self._open(copy, lock_timeout_s), True
             held = FolderLock(place, fcntl.LOCK_SH)

@@ -242,7 +242,11 @@ class Copy:
         self._poller.add(self)
 
     def report(self, code: str, detail: str) -> None:
-        """Tells the next call of a degradation."""
+        """Tells the next call of a degradation, without the places of the database and the copy:
+        clients of a server are told it too."""
+        detail = detail.replace(str(self._database.address), "PostgreSQL")
+        if self._ledger is not None and self._ledger.path is not None:
+            detail = detail.replace(str(self._ledger.path.parent), "the copy")
         if self._tell is None:
             self._reports.append((code, detail))
         else:
@@ -358,10 +362,12 @@ class Copy:
         if behind is not None:
             self._read_behind(behind)
         if wanted > self._known.position:
-            raise StoreLockedError(
+            problem = (
                 f"tenant {self.tenant}: expected position {wanted} or a later one, PostgreSQL has"
-                f" {self._known.position}; the token is of another tenant, or what it names is lost"
+                f" {self._known.position}; the position is of another tenant, or what it names is"
+                " lost"
             )
+            raise StoreLockedError(problem, shown=problem)
 
     def _poll(self, since: float) -> None:
         # What keeps it from an answer is told of by the caller.
@@ -376,10 +382,11 @@ class Copy:
         """
         age_s = self.age_s
         if age_s > self._rules.max_offline_s:
-            raise StoreLockedError(
-                f"{behind.failure}. The copy on this machine is as of {age_s:.0f} s ago, longer"
-                f" than fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
+            old = (
+                f"The copy on this machine is as of {age_s:.0f} s ago, longer than"
+                f" fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
             )
+            raise StoreLockedError(f"{behind.failure}. {old}", shown=f"{behind.reason}. {old}")
         self.report(behind.code, f"{behind.reason}; this answer is as of {age_s:.0f} s ago")
 
     def _try_to_catch_up(self) -> None:
@@ -497,10 +504,11 @@ class Copy:
         except RefusedError as error:
             if error.state != _LOCK_NOT_AVAILABLE:
                 raise self._database.refused(error) from None
-            raise StoreLockedError(
+            problem = (
                 f"tenant {self.tenant}: expected its turn to write before the deadline, another"
                 " worker holds it; try again, or raise store.lock_timeout_s"
-            ) from None
+            )
+            raise StoreLockedError(problem, shown=problem) from None
         return row
 
     def begin(self, write: _OpenWrite, conn: apsw.Connection) -> None:
@@ -522,7 +530,8 @@ class Copy:
             self.read_as_of_now()
             raise StoreLockedError(
                 f"tenant {self.tenant}: the copy of this worker is {self.rebuild_reason}, and is"
-                " built anew; nothing was written, try again"
+                " built anew; nothing was written, try again",
+                shown="the copy of this server is built anew: nothing was written, ask again",
             )
         write.session = begin_capture(conn)
 

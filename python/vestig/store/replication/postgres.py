@@ -1,4 +1,4 @@
-"""Tenants in PostgreSQL: every statement of Vestig that PostgreSQL runs."""
+"""Tenants in PostgreSQL: the statements that read and change them."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ from vestig.store.replication.connection import (
 )
 from vestig.store.replication.rows import (
     PART_BYTES,
+    PARTITIONS,
+    VERSION,
     Change,
     Place,
     TenantRow,
     hex_of,
+    make_tables,
     plain_tenant_row,
     tenant_row,
     text_of,
 )
 from vestig.store.replication.tokens import TOKEN_TABLE
 
-# Of the tables below; another one is refused.
-VERSION: Final = 1
-_PARTITIONS: Final = 16
 # Of a snapshot, asked for in one message and held in memory.
 _PARTS_AT_ONCE: Final = 8
 _IDLE_CONNECTIONS_MAX: Final = 8
 # A larger change travels as parameters, in parts: text of it would be twice its size.
 _INLINE_BYTES_MAX: Final = 64 << 10
 _AWAY: Final = "the database of the store does not answer: nothing was written, ask again"
+_REFUSED: Final = "the database refuses this server: nothing was written; its log says why"
 # A worker that is stopped while it holds a tenant loses it after this time.
 _HELD_S: Final = 8
 # One that is stopped otherwise ends its transaction, which keeps removed rows in their pages.
@@ -51,40 +52,13 @@ _IDLE_S: Final = 60
 # Within this time a ledger is brought to a newer schema.
 _MIGRATED_S: Final = 600
 
-_TABLES: Final = """
-CREATE SCHEMA vestig;
-CREATE TABLE vestig.fleet (version integer PRIMARY KEY);
-CREATE TABLE vestig.rewrites (remainder integer PRIMARY KEY, asked timestamptz NOT NULL);
-CREATE TABLE vestig.tenants (
-    tenant text PRIMARY KEY, identity bytea NOT NULL, position bigint NOT NULL,
-    last_id bytea NOT NULL,
-    ledger_schema integer NOT NULL, state text NOT NULL
-        CHECK (state IN ('active', 'moving', 'arriving', 'moved')),
-    moved_to text, snapshot bigint NOT NULL, snapshot_digest bytea NOT NULL,
-    change_bytes bigint NOT NULL
-) PARTITION BY HASH (tenant);
-CREATE TABLE vestig.changes (
-    tenant text NOT NULL, position bigint NOT NULL, part integer NOT NULL, id bytea NOT NULL,
-    head bytea NOT NULL, digest bytea NOT NULL, patch bytea NOT NULL,
-    PRIMARY KEY (tenant, position, part)
-) PARTITION BY HASH (tenant);
-CREATE TABLE vestig.snapshots (
-    tenant text NOT NULL, position bigint NOT NULL, part integer NOT NULL, data bytea NOT NULL,
-    PRIMARY KEY (tenant, position, part)
-) PARTITION BY HASH (tenant);
-CREATE TABLE vestig.caches (
-    tenant text NOT NULL, cache bytea NOT NULL, machine text NOT NULL, position bigint NOT NULL,
-    seen timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tenant, cache)
-) PARTITION BY HASH (tenant);
-"""
 # What a tenant takes along to another database; copies on machines are of one database.
 _MOVED: Final = ("snapshots", "changes", "tokens")
-_BY_TENANT: Final = ("tenants", "changes", "snapshots", "caches")
 _WITH_TEXT: Final = ("changes", "snapshots")
 _ASK_REWRITE: Final = f"""
 INSERT INTO vestig.rewrites SELECT one, clock_timestamp()
-FROM generate_series(0, {_PARTITIONS - 1}) AS one
-WHERE satisfies_hash_partition('vestig.changes'::regclass, {_PARTITIONS}, one, $1::text)
+FROM generate_series(0, {PARTITIONS - 1}) AS one
+WHERE satisfies_hash_partition('vestig.changes'::regclass, {PARTITIONS}, one, $1::text)
 ON CONFLICT (remainder) DO UPDATE SET asked = excluded.asked
 """
 # Who waits longer for a table keeps others waiting behind.
@@ -232,18 +206,23 @@ class Database:
         if error.state in ("25006", "57P03"):
             return StoreLockedError(
                 f"{self.address}: expected the leading server, this one takes no writes"
-                f" ({error}); name the leader, or target_session_attrs=read-write"
+                f" ({error}); name the leader, or target_session_attrs=read-write",
+                shown="the database of the store takes no writes now: nothing was written, ask"
+                " again",
             )
         if error.state == "42501":
             return StoreLockedError(
                 f"{self.address}: expected a user who may do this, got {error}; log in as a"
-                " member of vestig_worker, or as the one who owns the tables"
+                " member of vestig_worker, or as the one who owns the tables",
+                shown=_REFUSED,
             )
         if error.state[:2] == "53":
             return StoreLockedError(
-                f"{self.address}: expected room in PostgreSQL, got {error}; nothing was written"
+                f"{self.address}: expected room in PostgreSQL, got {error}; nothing was written",
+                shown="the database of the store has no room: nothing was written",
             )
-        return StoreLockedError(f"{self.address}: PostgreSQL refused a statement: {error}")
+        problem = f"{self.address}: PostgreSQL refused a statement: {error}"
+        return StoreLockedError(problem, shown=_REFUSED)
 
     # --- the database ------------------------------------------------------------------------
 
@@ -262,9 +241,7 @@ class Database:
             if _has_tables(conn, deadline):
                 self._check_version(conn, deadline)
                 return False
-            conn.run(
-                f"BEGIN; {_TABLES}; {_partitions()}; {_rights()}; {TOKEN_TABLE}; COMMIT", deadline
-            )
+            conn.run(f"BEGIN; {make_tables()}; {TOKEN_TABLE}; COMMIT", deadline)
             return True
         except RefusedError as error:
             raise self.refused(error) from None
@@ -274,9 +251,32 @@ class Database:
     # --- tenants -----------------------------------------------------------------------------
 
     def tenants(self) -> list[TenantRow]:
-        """Every tenant by name, for a user who owns the tables."""
+        """Every tenant by name.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer, or shows this user no tenants but those
+                that it names.
+        """
+        self.require_owner()
         rows = self.ask(f"SELECT {_COLUMNS} FROM vestig.tenants ORDER BY tenant").rows
         return [tenant_row(row) for row in rows]
+
+    def require_owner(self) -> None:
+        """Checks that this user owns the tables: row-level security hides rows from others without
+        a word.
+
+        Raises:
+            StoreLockedError: it does not, or PostgreSQL does not answer.
+        """
+        if not self._is_owner():
+            raise StoreLockedError(
+                f"{self.address}: expected the user who owns the tables, this one does not; log in"
+                " as the one who ran `vestig fleet init`"
+            )
+
+    def _is_owner(self) -> bool:
+        owned = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::regclass"
+        return self.ask(owned, ("vestig.changes",)).rows == [(b"\x01",)]
 
     def find(self, tenant: str) -> TenantRow:
         """A tenant.
@@ -691,8 +691,7 @@ class Database:
         asked = self.ask("SELECT remainder::text, asked::text FROM vestig.rewrites ORDER BY 1").rows
         if not asked:
             return ()
-        owned = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::regclass"
-        if self.ask(owned, ("vestig.changes",)).rows != [(b"\x01",)]:
+        if not self._is_owner():
             return (f"{len(asked)} partitions: this user does not own the tables",)
         left = []
         for remainder, moment in asked:
@@ -741,35 +740,6 @@ def _seeing(*tenants: str) -> str:
 
 def _list(tenants: Sequence[str]) -> str:
     return ", ".join(f"'{tenant}'" for tenant in tenants) or "NULL"
-
-
-def _partitions() -> str:
-    return ";".join(
-        f"CREATE TABLE vestig.{table}_{one} PARTITION OF vestig.{table}"
-        f" FOR VALUES WITH (MODULUS {_PARTITIONS}, REMAINDER {one})"
-        for table in _BY_TENANT
-        for one in range(_PARTITIONS)
-    )
-
-
-def _rights() -> str:
-    """Row-level security, and a role for workers, which may not be made by every owner."""
-    seen = "tenant = ANY (string_to_array(current_setting('vestig.tenants', true), ','))"
-    lines = [
-        f"INSERT INTO vestig.fleet VALUES ({VERSION})",
-        "DO $$ BEGIN CREATE ROLE vestig_worker NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL;"
-        " END $$",
-        "GRANT USAGE ON SCHEMA vestig TO vestig_worker",
-        "GRANT SELECT ON vestig.fleet TO vestig_worker",
-        "GRANT SELECT, INSERT, UPDATE ON vestig.rewrites TO vestig_worker",
-    ]
-    for table in _BY_TENANT:
-        lines += [
-            f"ALTER TABLE vestig.{table} ENABLE ROW LEVEL SECURITY",
-            f"CREATE POLICY one_tenant ON vestig.{table} USING ({seen}) WITH CHECK ({seen})",
-            f"GRANT SELECT, INSERT, UPDATE, DELETE ON vestig.{table} TO vestig_worker",
-        ]
-    return ";".join(lines)
 
 
 def _change_row(tenant: str, change: Change, digest: bytes) -> str:

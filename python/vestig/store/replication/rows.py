@@ -1,4 +1,4 @@
-"""A tenant and its changes as PostgreSQL has them, and what a worker may do with them."""
+"""Tenants and their changes as PostgreSQL has them: the tables, and what a worker may do there."""
 
 from __future__ import annotations
 
@@ -15,6 +15,36 @@ ID_BYTES: Final = 16
 PART_BYTES: Final = 1 << 20
 # While a tenant is moving, or workers are replaced by those of another version.
 _MOVING_RETRY_S: Final = 5
+# Of the tables; another one is refused.
+VERSION: Final = 1
+PARTITIONS: Final = 16
+_TABLES: Final = """
+CREATE SCHEMA vestig;
+CREATE TABLE vestig.fleet (version integer PRIMARY KEY);
+CREATE TABLE vestig.rewrites (remainder integer PRIMARY KEY, asked timestamptz NOT NULL);
+CREATE TABLE vestig.tenants (
+    tenant text PRIMARY KEY, identity bytea NOT NULL, position bigint NOT NULL,
+    last_id bytea NOT NULL,
+    ledger_schema integer NOT NULL, state text NOT NULL
+        CHECK (state IN ('active', 'moving', 'arriving', 'moved')),
+    moved_to text, snapshot bigint NOT NULL, snapshot_digest bytea NOT NULL,
+    change_bytes bigint NOT NULL
+) PARTITION BY HASH (tenant);
+CREATE TABLE vestig.changes (
+    tenant text NOT NULL, position bigint NOT NULL, part integer NOT NULL, id bytea NOT NULL,
+    head bytea NOT NULL, digest bytea NOT NULL, patch bytea NOT NULL,
+    PRIMARY KEY (tenant, position, part)
+) PARTITION BY HASH (tenant);
+CREATE TABLE vestig.snapshots (
+    tenant text NOT NULL, position bigint NOT NULL, part integer NOT NULL, data bytea NOT NULL,
+    PRIMARY KEY (tenant, position, part)
+) PARTITION BY HASH (tenant);
+CREATE TABLE vestig.caches (
+    tenant text NOT NULL, cache bytea NOT NULL, machine text NOT NULL, position bigint NOT NULL,
+    seen timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tenant, cache)
+) PARTITION BY HASH (tenant);
+"""
+_BY_TENANT: Final = ("tenants", "changes", "snapshots", "caches")
 _TENANT: Final = lazy_pattern(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
 
 
@@ -26,7 +56,9 @@ def check_tenant(name: object) -> str:
     """
     if isinstance(name, str) and _TENANT.fullmatch(name):
         return name
-    raise ValueError("1 to 63 of a to z, 0 to 9, dot, hyphen and underscore")
+    raise ValueError(
+        "1 to 63 of a to z, 0 to 9, dot, hyphen and underscore, a letter or a digit first and last"
+    )
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,3 +206,39 @@ def unhex(raw: bytes | None) -> bytes:
 def hex_of(raw: bytes) -> str:
     """Bytes as a literal of a statement."""
     return f"'\\x{raw.hex()}'"
+
+
+def make_tables() -> str:
+    """The statements that make the tables, and a role for workers that owns nothing."""
+    return f"{_TABLES}; {_partitions()}; {_rights()}"
+
+
+def _partitions() -> str:
+    return ";".join(
+        f"CREATE TABLE vestig.{table}_{one} PARTITION OF vestig.{table}"
+        f" FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {one})"
+        for table in _BY_TENANT
+        for one in range(PARTITIONS)
+    )
+
+
+def _rights() -> str:
+    """Row-level security, and a role for workers, which may not be made by every owner."""
+    seen = "tenant = ANY (string_to_array(current_setting('vestig.tenants', true), ','))"
+    lines = [
+        f"INSERT INTO vestig.fleet VALUES ({VERSION})",
+        "DO $$ BEGIN CREATE ROLE vestig_worker NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL;"
+        " END $$",
+        "GRANT USAGE ON SCHEMA vestig TO vestig_worker",
+        "GRANT SELECT ON vestig.fleet TO vestig_worker",
+        "GRANT SELECT, INSERT, UPDATE ON vestig.rewrites TO vestig_worker",
+    ]
+    for table in _BY_TENANT:
+        # a worker serves tenants, and neither makes nor drops them
+        more = "" if table == "tenants" else ", INSERT, DELETE"
+        lines += [
+            f"ALTER TABLE vestig.{table} ENABLE ROW LEVEL SECURITY",
+            f"CREATE POLICY one_tenant ON vestig.{table} USING ({seen}) WITH CHECK ({seen})",
+            f"GRANT SELECT, UPDATE{more} ON vestig.{table} TO vestig_worker",
+        ]
+    return ";".join(lines)

@@ -114,7 +114,8 @@ def problem_of(
         told = error.shown if isinstance(error, (StoreLockedError, StoreFullError)) else ""
         shown["detail"] = told or _DETAILS[error.code]
         shown["errors"] = []
-        if error.code != StoreLockedError.code:
+        # of a store that is locked the client is told all, of a database that refuses not
+        if error.code != StoreLockedError.code or told not in ("", str(error)):
             logger("vestig.http").error("request %s: %s", request_id, error)
     elif folder is not None:
         shown["detail"] = shown["detail"].replace(str(folder), "the store")

@@ -291,7 +291,7 @@ class Calls:
         writes = route.operation.writes
         key = checked_key(given.key) if writes and given.key is not None else None
         asked = _read(route, given)
-        self._follow(given)
+        self.follow(given.position)
         value: Any = None
 
         def run() -> object:
@@ -315,21 +315,29 @@ class Calls:
             **_logged(value),
         )
 
-    def export(self, route: Route, given: CallInput, target: IO[str]) -> None:
-        """Writes what an export selects to a file.
+    def export(self, route: Route, given: CallInput, target: IO[str]) -> int | None:
+        """Writes what an export selects to a file; the position of the tenant after it.
 
         Raises:
             Refusal, VestigError: what is answered as a problem.
         """
         asked = _read(route, given)
-        self._follow(given)
+        self.follow(given.position)
         self._store.export(target, **asked.arguments)
         target.flush()
+        return self._store.position
 
-    def _follow(self, given: CallInput) -> None:
-        """Reads at least what the client has seen of its tenant."""
-        if given.position is not None and self._session.tenant is not None:
-            self._store.fresh(min_position=_position(given.position))
+    def follow(self, position: str | None) -> None:
+        """Reads at least what the client has seen of its tenant.
+
+        Args:
+            position: as the header has it.
+
+        Raises:
+            ValidationError: it is none. StoreLockedError: the tenant has not come so far.
+        """
+        if position is not None and self._session.tenant is not None:
+            self._store.fresh(min_position=_position(position))
 
     def _placed(self, route: Route, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with a backup's place: beside the folder of the store."""

@@ -6,8 +6,9 @@ import asyncio
 import errno
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from typing import IO, TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import IO, Any, Final
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -24,7 +25,7 @@ from vestig.surfaces.http.access import (
     pieces,
     too_large,
 )
-from vestig.surfaces.http.calls import Answer
+from vestig.surfaces.http.calls import Answer, Calls
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import (
     LINES,
@@ -32,12 +33,10 @@ from vestig.surfaces.http.service import (
     check_media_type,
     check_right,
     grant_of,
+    tell_position,
 )
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.operation import operation
-
-if TYPE_CHECKING:
-    from vestig.fleet.tokens import Grant
 
 IMPORT_TYPES: Final = (LINES, "application/jsonl", "application/json", "text/csv")
 # Beginnings of files whose size would be bounded only after they were unpacked.
@@ -60,7 +59,6 @@ class Imports:
         """The report of an import, or events: progress, then done or error."""
         request_id: str = request.scope["state"]["request_id"]
         began = self._service.stores.now_us(), time.perf_counter()
-        grant = grant_of(request)
         # without a name: nothing of it is left, however the process ends
         file = tempfile.TemporaryFile()  # noqa: SIM115 - an import may outlive the request
         streamed = False
@@ -73,12 +71,14 @@ class Imports:
             )
             check_media_type(request.scope["headers"], IMPORT_TYPES)
             await self._taken(request, file)
+            run = partial(self._run, request, file, given)
             if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
-                events = self._events(grant, file, given, request_id)
+                events = self._events(run, file, request_id)
                 streamed = True
                 return StreamingResponse(events, media_type=_EVENTS)
-            report = await self._service.admitted(lambda: self._run(grant, file, given, None))
+            report, position = await self._service.admitted(lambda: run(None))
             response = Response(_document(report), media_type="application/json")
+            tell_position(response, position)
         except ClientGone:
             raise
         except Exception as error:  # whatever happens, the client is answered
@@ -128,17 +128,18 @@ class Imports:
         await asyncio.to_thread(file.flush)
 
     def _run(
-        self, grant: Grant | None, file: Any, given: dict[str, Any], progress: Any
-    ) -> ImportReport:
-        with self._service.stores.lease(grant) as store:
+        self, request: Request, file: Any, given: dict[str, Any], progress: Any
+    ) -> tuple[ImportReport, int | None]:
+        seen = header(request.scope["headers"], b"x-vestig-position")
+        with self._service.stores.lease(grant_of(request)) as store:
+            Calls(store, self._service.running_keys).follow(seen)
             report: ImportReport = store.import_(file, progress=progress, **given)
-        return report
+            return report, store.position
 
     async def _events(
         self,
-        grant: Grant | None,
+        run: Callable[[Any], tuple[ImportReport, int | None]],
         file: IO[bytes],
-        given: dict[str, Any],
         request_id: str,
     ) -> AsyncIterator[bytes]:
         """Server-sent events. A client that goes away ends the stream, not the import."""
@@ -156,9 +157,7 @@ class Imports:
 
         async def work() -> None:
             try:
-                report = await self._service.admitted(
-                    lambda: self._run(grant, file, given, progress)
-                )
+                report, _ = await self._service.admitted(lambda: run(progress))
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told
                 tell("error", self._service.problem_of(error, request_id)[1])

@@ -394,6 +394,12 @@ def problem_response(error: BaseException, request_id: str) -> Response:
     return Response(wire.encode(shown), status, headers, media_type=_PROBLEM)
 
 
+def tell_position(response: Response, position: int | None) -> None:
+    """Sets the header of an answer that says how far its tenant has come; None: it is of none."""
+    if position is not None:
+        response.headers["X-Vestig-Position"] = str(position)
+
+
 def grant_of(request: Request) -> Grant | None:
     """Return what the token of a request lets it do; None: the server has no tokens of tenants."""
     found: Grant | None = request.scope["state"].get("grant")
@@ -431,7 +437,7 @@ class Service:
         )
         requests = self.settings.rate_limit.requests or _RETRIEVALS
         self._limiter = RateLimiter(requests, _RATE_WINDOW_S)
-        self._running_keys = RunningKeys()
+        self.running_keys = RunningKeys()
         self._workers = ThreadPoolExecutor(places, thread_name_prefix="vestig-request")
         # health and metrics answer while every place is taken
         self._lookers = ThreadPoolExecutor(1, thread_name_prefix="vestig-health")
@@ -468,8 +474,7 @@ class Service:
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
                 response.headers["Idempotency-Replayed"] = "true"
-            if answer.position is not None:
-                response.headers["X-Vestig-Position"] = str(answer.position)
+            tell_position(response, answer.position)
         except ClientGone:
             raise
         except Exception as error:  # whatever happens, the client is answered
@@ -483,11 +488,13 @@ class Service:
 
     def _run(self, grant: Grant | None, route: Route, given: CallInput) -> Answer:
         with self.stores.lease(grant) as store:
-            return Calls(store, self._running_keys).run(route, given)
+            return Calls(store, self.running_keys).run(route, given)
 
-    def _export(self, grant: Grant | None, route: Route, given: CallInput, target: IO[str]) -> None:
+    def _export(
+        self, grant: Grant | None, route: Route, given: CallInput, target: IO[str]
+    ) -> int | None:
         with self.stores.lease(grant) as store:
-            Calls(store, self._running_keys).export(route, given, target)
+            return Calls(store, self.running_keys).export(route, given, target)
 
     async def export(self, route: Route, request: Request) -> Response:
         """Answers an export: its lines, from a file without a name."""
@@ -498,8 +505,11 @@ class Service:
         try:
             check_right(request, route.operation.needed_right)
             given = await self._given(route, request)
-            await self.admitted(lambda: self._export(grant_of(request), route, given, file))
+            position = await self.admitted(
+                lambda: self._export(grant_of(request), route, given, file)
+            )
             response: Response = StreamingResponse(_lines(file), media_type=LINES)
+            tell_position(response, position)
         except ClientGone:
             file.close()
             raise

@@ -85,7 +85,16 @@ def _up(call: Call) -> Any:
 
 
 def _down(call: Call) -> Any:
-    return tenants_module().down(_database(call), call.args["name"], _folder(call))
+    folder, agreed = _folder(call), agreement(call)
+    return tenants_module().down(
+        _database(call),
+        call.args["name"],
+        folder,
+        lambda found: agreed(
+            f"{_line(found)}\nwould be copied to {folder}, as a store of its own: what is forgotten"
+            " in the tenant stays in it."
+        ),
+    )
 
 
 def _snapshot(call: Call) -> Any:
@@ -110,7 +119,9 @@ def _move(call: Call) -> Any:
     to, abandons = given.get("to"), bool(given.get("abandon", False))
     if (to is None) != abandons:
         raise ValidationError(
-            "to", None, "either --to with the address of the other database, or --abandon"
+            "to",
+            "neither" if to is None else "both",
+            "--to with the address of the other database, or --abandon",
         )
     if to is None:
         return move.abandon(_database(call), given["name"])
@@ -211,7 +222,7 @@ OPERATIONS: Final = (
     _of_tenant(name="tenant show", run=_show, options=(_NAME,)),
     _of_tenant(name="tenant create", run=_create, options=(_NAME,)),
     _of_tenant(name="tenant up", run=_up, options=(_NAME, _FOLDER)),
-    _of_tenant(name="tenant down", run=_down, options=(_NAME, _FOLDER)),
+    _of_tenant(name="tenant down", run=_down, options=(_NAME, _FOLDER, YES)),
     _of_tenant(name="tenant snapshot", run=_snapshot, options=(_NAME,)),
     _of_tenant(name="tenant move", run=_move, options=(_NAME, _TO, _ABANDON)),
     _of_tenant(name="tenant migrate", run=_migrate, options=(_NAME,)),
