@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_faults import opened
 from test_tenants import make_worker
 
 import vestig
@@ -21,6 +22,7 @@ from postgres_server import Cut, PostgresServer
 from vestig.fleet import tenants
 from vestig.store.replication import snapshot
 from vestig.store.replication.cache import CacheFolders, machines_behind, machines_of
+from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
 
 Machines = Callable[..., vestig.Vestig]
@@ -141,6 +143,22 @@ def test_no_page_of_postgresql_keeps_what_was_forgotten(
     assert "fleet doctor" not in report.outside
 
 
+def test_a_log_whose_files_are_not_used_again_keeps_nothing_either(
+    own: PostgresServer, tmp_path: Path
+) -> None:
+    own.sql("ALTER SYSTEM SET wal_recycle = off", "SELECT pg_reload_conf()")
+    store = opened(own, tmp_path / "a")
+    text = f"The duchess of Quillfeather keeps the spare key: {babble(4)}"
+    gone = store.commit(text).memory_id
+    marks = pieces(stored(Database(Address(own.address), 5.0), "acme"))
+    assert holding(own.data / "pg_wal", text[-64:])
+    store.forget(gone)
+    own.sql("CHECKPOINT", "SELECT pg_switch_wal()", "CHECKPOINT")
+    marks = gone_from_all(marks, Database(Address(own.address), 5.0))
+    everything = b"\0".join(map(read_file, filter(Path.is_file, own.data.rglob("*"))))
+    assert [one for one in {text[-64:].encode(), *marks} if one in everything] == []
+
+
 def test_a_dropped_tenant_leaves_no_bytes_in_tables(
     machine: Machines, server: PostgresServer, database: Database, tenant: str
 ) -> None:
@@ -158,8 +176,10 @@ def test_pages_that_could_not_be_written_anew_are_named_until_they_are(
 ) -> None:
     make_worker(database)
     store = machine("a", path=server.address_of("app"))
-    gone = store.commit("The duchess of Quillfeather keeps the spare key").memory_id
-    marks = pieces(stored(database, tenant))
+    of_every_new_tenant = pieces(stored(database, tenant))
+    gone = store.commit(f"The duchess of Quillfeather keeps the spare key: {babble(3)}").memory_id
+    marks = pieces(stored(database, tenant)) - of_every_new_tenant
+    assert in_tables(server, marks)
     report = store.forget(gone)
     assert "does not own the tables" in report.outside
     assert "fleet doctor" in report.outside
