@@ -16,20 +16,25 @@ from vestig.types import CommitOutcomeKind as Outcome
 
 
 @pytest.fixture
-def handed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int] | None]:
-    """How many rows each commit handed over, and how many it had read; None = all were read. Each
-    that was handed over is compared."""
-    seen: list[tuple[int, int] | None] = []
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int] | None]:
+    """How many rows each commit handed over, how many ends of memories, and how many rows it had
+    read; None = all were read. Each that was handed over is compared."""
+    seen: list[tuple[int, int, int] | None] = []
     take = ProjectionKeeper._apply_new_rows
 
     def compared(keeper: ProjectionKeeper, txn: Any) -> bool:
         new = txn.new_rows()
-        seen.append(None if new is None else (len(new.rows), len(new.changed)))
+        seen.append(None if new is None else (len(new.rows), len(new.revisions), len(new.changed)))
         if new is not None:
             with keeper._ledger.read() as view:
                 read = list(view.projection_rows(txn.seq))
                 changed = {row[0] for row in view.projection_rows_of(new.changed)}
-            read = [row for row in read if row[0] not in changed]
+            now = {row.id: row for row in read}
+            for end in new.revisions:
+                row = now.pop(end.id)
+                assert end[:5] == (row.id, row.wseq, row.status, row.t_invalid_us, row.t_expired_us)
+                assert end.events == row.events[len(row.events) - len(end.events) :]
+            read = [row for id, row in now.items() if id not in changed]
             assert new.rows == read
             assert len(changed) == len(new.changed)
             types = [list(map(type, row)) for row in new.rows]
@@ -66,7 +71,7 @@ ITEMS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("commit", [_single, _together])
 def test_new_rows_are_handed_over_as_they_would_be_read(
-    opener: Opener, handed: list[tuple[int, int] | None], commit: Callable[..., None]
+    opener: Opener, handed: list[tuple[int, int, int] | None], commit: Callable[..., None]
 ) -> None:
     store = opener(embedder=TokenHashingEmbedder(64))
     commit(store, ITEMS)
@@ -74,11 +79,11 @@ def test_new_rows_are_handed_over_as_they_would_be_read(
         assert any(row.pieces is not None for row in view.projection_rows(0)), "codes too"
     assert None not in handed
     assert sum(one[0] for one in handed if one is not None) > len(ITEMS)
-    assert all(one is None or one[1] == 0 for one in handed)
+    assert all(one is None or one[1:] == (0, 0) for one in handed)
 
 
-def test_old_rows_that_change_are_read_alone(
-    opener: Opener, handed: list[tuple[int, int] | None]
+def test_a_repeat_is_read_alone_and_a_memory_that_ends_is_not_read(
+    opener: Opener, handed: list[tuple[int, int, int] | None]
 ) -> None:
     store = opener()
     first = store.commit("The gasket of the pump is worn")
@@ -86,12 +91,12 @@ def test_old_rows_that_change_are_read_alone(
     assert again.outcome is Outcome.EXACT_DUPE
     new = store.commit("The gasket of the pump is new", supersedes=[first.memory_id])
     assert new.outcome is Outcome.INSERTED_NEW
-    assert handed == [(1, 0), (0, 1), (1, 1)]
+    assert handed == [(1, 0, 0), (0, 0, 1), (1, 1, 0)]
     assert [one.memory.id for one in store.recall("gasket pump").results] == [new.memory_id]
 
 
-def test_the_former_value_of_a_key_is_read_alone(
-    opener: Opener, handed: list[tuple[int, int] | None]
+def test_the_former_value_of_a_key_is_not_read(
+    opener: Opener, handed: list[tuple[int, int, int] | None]
 ) -> None:
     store = opener()
     for day, state in ((1, "worn"), (3, "new"), (2, "being changed"), (4, "worn again")):
@@ -99,7 +104,7 @@ def test_the_former_value_of_a_key_is_read_alone(
             f"The gasket of pump 7 is {state}", key="pump.7", t_valid=f"2026-03-0{day}T08:00:00Z"
         )
     # the third one is history as soon as it is stored: it ends the first, and is changed itself
-    assert handed == [(1, 0), (1, 1), (0, 2), (1, 1)]
+    assert handed == [(1, 0, 0), (1, 1, 0), (0, 1, 1), (1, 1, 0)]
     found = store.recall("gasket of pump 7").results
     assert [one.memory.content for one in found] == ["The gasket of pump 7 is worn again"]
     found = store.recall("gasket of pump 7", valid_at="2026-03-02T12:00:00Z").results
@@ -107,7 +112,7 @@ def test_the_former_value_of_a_key_is_read_alone(
 
 
 def test_a_commit_after_that_of_another_process_reads(
-    opener: Opener, handed: list[tuple[int, int] | None]
+    opener: Opener, handed: list[tuple[int, int, int] | None]
 ) -> None:
     store, other = opener(), opener()
     store.commit("Deploys run on Fridays")

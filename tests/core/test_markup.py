@@ -5,7 +5,7 @@ from __future__ import annotations
 import oracle_name_rules
 import oracle_name_words
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import vestig
@@ -145,6 +145,7 @@ PIECES = st.sampled_from([*MARKS, "Ada", "by", "lock-file", "x"])
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
+@example("~~~ Ada`s words\nGrace Hopper\n~~~")
 def test_markup_of_any_shape_is_read_as_defined(text: str) -> None:
     assert find_names(text) == oracle_name_rules.find_names(text)
     for at in range(len(text)):

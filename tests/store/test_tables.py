@@ -43,7 +43,7 @@ def test_no_other_place_makes_a_table() -> None:
     assert making == {
         "store/tables/table.py",
         "store/portable/scratch.py",
-        "store/replication/postgres.py",
+        "store/replication/rows.py",
         "store/replication/tokens.py",
     }
 

@@ -95,7 +95,7 @@ SURFACE_ONLY = {
     "tenant show": {"name"},
     "tenant create": {"name"},
     "tenant up": {"name", "folder"},
-    "tenant down": {"name", "folder"},
+    "tenant down": {"name", "folder", "yes"},
     "tenant snapshot": {"name"},
     "tenant drop": {"name", "yes"},
     "tenant migrate": {"name"},

@@ -141,13 +141,13 @@ def test_stored_text_does_not_steer_what_reads_a_pipe(command: Run) -> None:
 
 # The first interrupt is dropped in a finaliser, and starting a thread takes its time.
 DROPPED = """
-import os, signal, sys, threading, time
+import _thread, sys, time
 import vestig.surfaces.cli as cli
-started = threading.Thread.start
-def start(thread):
-    started(thread)
+started = _thread.start_new_thread
+def start(*given):
+    started(*given)
     time.sleep(0.2)
-threading.Thread.start = start
+_thread.start_new_thread = start
 sys.unraisablehook = cli._raise_dropped_interrupt_again
 class Dropped:
     def __del__(self):
@@ -163,7 +163,12 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_an_interrupt_that_was_dropped_comes_once_more_however_slow_the_machine() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", DROPPED], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", DROPPED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
 

@@ -99,7 +99,7 @@ fn fences(chars: &[char]) -> Vec<Fence> {
         if matches!(mark, '`' | '~') {
             let stop = run(chars, begin, |c| c == mark);
             let label = chars.get(stop..end).unwrap_or_default();
-            if stop - begin >= FENCE_MIN && !label.contains(&'`') {
+            if stop - begin >= FENCE_MIN && (mark == '~' || !label.contains(&'`')) {
                 found.push(Fence {
                     start,
                     end,
