@@ -242,8 +242,11 @@ def filter_arguments(given: Mapping[str, Any], own: Mapping[str, Any] = {}) -> d
     return rest | ({"where": where} if where else {})
 
 
-def agreement(call: Call) -> Callable[[str], bool]:
+def agreement(call: Call, *, done: str) -> Callable[[str], bool]:
     """Return what asks whether a plan may be carried out; `--yes` agrees to every one.
+
+    Args:
+        done: the participle of what is not done where nobody agrees: "removed".
 
     Raises:
         ConflictError: nobody can be asked.
@@ -251,7 +254,7 @@ def agreement(call: Call) -> Callable[[str], bool]:
     if call.args.get(YES.name, False):
         return lambda _: True
     if call.confirm is None:
-        raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
+        raise ConflictError(f"nothing was {done}: nobody can be asked, confirm with --yes")
     return call.confirm
 
 
@@ -270,7 +273,9 @@ def after_confirmation(
     which is returned.
 
     Args:
-        done: the participle of what was not done unless it is confirmed: "forgotten".
+        plan_text: the plan as text, for who is asked.
+        done: the participle of what is not done where nobody agrees: "forgotten".
+        selects: false of a plan that would do nothing.
 
     Raises:
         ConflictError: the plan was not confirmed. Else as `method`.

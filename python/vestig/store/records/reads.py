@@ -311,11 +311,7 @@ class LedgerView:
             ' JOIN memories o ON o."row" = s.superseded'
             " WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY o.id"
         )
-        keys = known_ids(ids, "mem")
-        found: dict[str, list[str]] = {}
-        for id, replaced in self._rows_in(sql, keys, namespace):
-            found.setdefault(keys[id], []).append(id_text("mem", replaced))
-        return found
+        return self._memories_by(sql, namespace, ids)
 
     def head_at(self, seq: int) -> bytes | None:
         """Head of the chain after transaction `seq`; None when there is none."""
@@ -596,11 +592,7 @@ class LedgerView:
             f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {_LIVE}'
             " WHERE +o.namespace = ? AND o.id IN (?*) ORDER BY m.seq DESC, m.id DESC"
         )
-        keys = known_ids(memory_ids, "mem")
-        found: dict[str, list[str]] = {}
-        for id, summary in self._rows_in(sql, keys, namespace):
-            found.setdefault(keys[id], []).append(id_text("mem", summary))
-        return found
+        return self._memories_by(sql, namespace, memory_ids)
 
     def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → its hypothetical questions in order; absent = not generated (null)."""
@@ -753,6 +745,15 @@ class LedgerView:
         """The rows of a statement that takes these values and then, in `IN (?*)`, the keys."""
         with store_faults(self._where):
             return list(select_in(self._conn, sql, tuple(keys), values))
+
+    def _memories_by(self, sql: str, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
+        """id → ids of other memories, in the order of a statement that gives the pairs of memories
+        whose first one is in `IN (?*)`."""
+        keys = known_ids(ids, "mem")
+        found: dict[str, list[str]] = {}
+        for id, other in self._rows_in(sql, keys, namespace):
+            found.setdefault(keys[id], []).append(id_text("mem", other))
+        return found
 
     def _row(self, prefix: str, namespace: str, id: str) -> int | None:
         table = NODE_TABLES.get(prefix)

@@ -75,7 +75,7 @@ def _doctor_alone(call: Call) -> Any:
 def _destroy(call: Call) -> Any:
     from vestig import admin
 
-    agreed = agreement(call)
+    agreed = agreement(call, done="removed")
     return admin.destroy_store(
         call.config, call.args["path"], lambda found: agreed(render.destruction_plan(found))
     )

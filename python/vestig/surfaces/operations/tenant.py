@@ -85,7 +85,7 @@ def _up(call: Call) -> Any:
 
 
 def _down(call: Call) -> Any:
-    folder, agreed = _folder(call), agreement(call)
+    folder, agreed = _folder(call), agreement(call, done="copied")
     return tenants_module().down(
         _database(call),
         call.args["name"],
@@ -102,7 +102,7 @@ def _snapshot(call: Call) -> Any:
 
 
 def _drop(call: Call) -> Any:
-    agreed = agreement(call)
+    agreed = agreement(call, done="removed")
     return tenants_module().drop(
         _database(call),
         call.args["name"],
