@@ -30,7 +30,7 @@ import numpy as np
 from candidate_lists import OF_PEOPLE, OFFERED, is_worlds, lists, with_neighbours
 from learn_confidence import learn_confidence
 from learning import FOLDS, Listed, Mask, Values, Weights, fit, means, shares_of
-from vestig.config.weights import LATE_TERMS, LEARNED, KindWeights, WeightsFile, newest
+from vestig.config.weights import LATE_TERMS, LEARNED, KindWeights, WeightsFile
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmark_run import CachedEmbedder, cached_embedder
@@ -159,7 +159,6 @@ def learn_weights(
     figures = means(found, fitted.cross_fitted)
     file = WeightsFile(
         weights=KindWeights(**fitted.by_kind(found)),
-        newest=newest(),
         data={one.name: one.digest for one in benchmarks},
         figures=figures,
     )

@@ -67,6 +67,8 @@ class MadeRow(msgspec.Struct, kw_only=True):
     newer_than: bytes | None = None
     older_than: bytes | None = None
     in_place_of: bytes | None = None
+    answers: bytes | None = None
+    asks_the_same: bool = False
 
     @property
     def memory_id(self) -> str:

@@ -113,7 +113,8 @@ class Reason(_Value, frozen=True, kw_only=True):
     gave the memory another place among the best: then that is the formula's, and `final_score` the
     place's. `newer_than`: of several versions this is the newest shown, and names the next one;
     `older_than`: names the newest. `in_place_of`: a memory that this one replaced and that would
-    rank higher; L and the formula's final score are those of that memory, `signals` its own. A
+    rank higher; L and the formula's final score are those of that memory, `signals` its own.
+    `answers`: the stored question that this turn answers, likewise. A
     direct candidate that the walk reached too counts as direct; `path` and `steps` show the walk,
     `start` the memory that it began at.
     """
@@ -141,6 +142,7 @@ class Reason(_Value, frozen=True, kw_only=True):
     newer_than: str | UnsetType | None = UNSET
     older_than: str | UnsetType | None = UNSET
     in_place_of: str | UnsetType = UNSET
+    answers: str | UnsetType = UNSET
     flags: tuple[str, ...] | UnsetType = UNSET
     explanation: str | UnsetType = UNSET
 

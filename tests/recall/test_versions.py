@@ -10,7 +10,7 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.config.weights import KINDS, SIGNALS
-from vestig.recall.ranking import ROWS_MOVED, asks_about_now
+from vestig.recall.versions import ROWS_MOVED, asks_about_now
 from vestig.testing import vector_at
 
 WHERE = "where does Tom live?"

@@ -316,9 +316,9 @@ def visible(text: str) -> str:
     """The text without characters that are not seen, and with the letters of ligatures."""
 
 def text_flags(text: str) -> int:
-    """Flags of a text, below 2**16. Bits 0-10: its code points, at most 2000; bit 11: it ends with
+    """Flags of a text, below 2**18. Bits 0-10: its code points, at most 2000; bit 11: it ends with
     a question mark; bits 12-15: its words that are neither function words nor frame a question, at
-    most 8."""
+    most 8; bit 16: it asks, and states nothing; bit 17: it neither asks nor states anything."""
 
 _NameRow = tuple[str, int, int, str, float, bool]
 _NameHit = tuple[int, int, str, str]
@@ -691,6 +691,8 @@ class Row:
     newer_than: bytes | None
     older_than: bytes | None
     in_place_of: bytes | None
+    answers: bytes | None
+    asks_the_same: bool
 
     def moved(
         self,
@@ -703,6 +705,14 @@ class Row:
     def replacing(self, other: Row) -> Row:
         """The same row with the level and final score of a memory that it replaced; its signals
         stay its own."""
+
+    def answering(self, question: Row) -> Row:
+        """The same row with the level and final score of a question that it answers; its signals
+        stay its own."""
+
+    def asking(self, final_score: float) -> Row:
+        """The row of a stored question that is like the query, at a place with this final
+        score."""
 
     def terms(self, shares: dict[str, float]) -> list[tuple[float, str, float, float]]:
         """(contribution, name, raw, weight) of what L is the sum of, `bias` among it, without what
@@ -835,12 +845,22 @@ class Projection:
         """How many memories a filter lets through. Raises SnapshotMoved unless
         applied_seq == seq. `min_similarity` is not looked at."""
 
+    def asked(
+        self, seq: int, query: Query, filter: Filter, sittings: bool
+    ) -> list[tuple[bytes, bytes | None]]:
+        """Stored questions that are like the query, the latest first, each with the turn that answers
+        it. `sittings`: as of the ranking. Raises SnapshotMoved unless applied_seq == seq."""
+
     def versions(
-        self, seq: int, filter: Filter, ids: bytes
-    ) -> tuple[list[int], list[float], list[list[float]]]:
-        """Of memories (16 bytes each) that pass the filter, in their order: since when each holds,
-        µs; the share of the eligible memories that hold since an earlier time; and by memory and
-        memory how surely the first is a later word on what the second says, 0 to 1."""
+        self,
+        seq: int,
+        filter: Filter,
+        rows: Sequence[tuple[bytes, float]],
+        content: Sequence[str],
+    ) -> list[list[int]]:
+        """Groups of memories that are versions of one statement: places among `rows` (id of 16 bytes
+        and L, best first), the newest first. `content`: content terms of the query. Raises
+        SnapshotMoved unless applied_seq == seq."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

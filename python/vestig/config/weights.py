@@ -113,14 +113,6 @@ class KindWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     all: dict[str, float]
 
 
-class NewestWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Weights that the second stage adds to L of the best memories: for the share of the eligible
-    ones that are older, and for being a later word on what one of the best says."""
-
-    recency: float
-    succession: float
-
-
 class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file that comes with the package and that `make learn` writes.
 
@@ -130,7 +122,6 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     version: Literal[1] = 1
     weights: KindWeights
-    newest: NewestWeights
     data: dict[str, str] = {}
     figures: dict[str, dict[str, float]] = {}
 
@@ -174,12 +165,6 @@ def unknown_term_text(name: str) -> str:
         "unknown term 'late_windows'; the nearest is late_window"
     """
     return f"unknown term {name!r}; the nearest is {nearest(name, TERMS)}"
-
-
-@cache
-def newest() -> NewestWeights:
-    """The weights of the second stage that come with the package."""
-    return WeightsFile.read(LEARNED).newest
 
 
 @cache

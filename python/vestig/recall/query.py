@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +19,6 @@ from vestig.answers import QueryEntity, QueryName, ScoreFormula
 from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
-from vestig.config.weights import newest
 from vestig.embedders.checked import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
@@ -36,6 +35,7 @@ from vestig.ports import (
     TokenStates,
 )
 from vestig.recall import query_entities
+from vestig.recall.asked import Asked, rows_that_ask, rows_with_answers
 from vestig.recall.confidence import (
     ConfidenceInput,
     confidence,
@@ -47,8 +47,6 @@ from vestig.recall.confidence import (
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
-    asks_about_now,
-    newest_first,
     ranking_of,
     rerank_pool,
     score_pool,
@@ -56,6 +54,7 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import Cut, Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
+from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -269,6 +268,10 @@ class BoundQuery:
         """Terms of the query that say what it is about."""
         return content_terms(self.request.query, self.query.times)
 
+    def content_terms(self, scan: Scan) -> list[str]:
+        """Return them without those of a date that an eligible memory meets."""
+        return [one.term for one in self.content if not (one.in_time and scan.dates_met)]
+
     def confidence_input(self, scan: Scan) -> ConfidenceInput:
         """Return what of the query and a scan counts for confidence."""
         return ConfidenceInput(
@@ -323,15 +326,36 @@ class BoundQuery:
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
+        asked = self._asked(chosen, by)
+        count = by.rows_for(limit)
+        without = b"".join(asked.ids)
         scan = self.scan(
-            request=request, ranking=ranking, limit=limit, rows=by.rows_for(limit), watch=watch
+            request=request,
+            ranking=ranking,
+            limit=limit,
+            rows=count,
+            watch=watch,
+            without=without,
         )
         rows, evidence = scan.rows, scan
+
+        def rescan(request: Request, watch: bytes, without: bytes = without) -> Scan:
+            return self.scan(
+                request=request, ranking=by, limit=limit, rows=count, watch=watch, without=without
+            )
+
         if by.newer_first:
-            rows, evidence = self._with_successors(chosen, by, limit, scan)
-            if asks_about_now(chosen.query, bool(self.query.windows)):
-                filter = self.filter(chosen)
-                rows = newest_first(self.session, self.view.seq, filter, newest(), rows)
+            rows, evidence = with_successors(self, chosen, scan, rescan)
+        if asked.ids:
+            with_asked = partial(_scan_without, rescan, chosen)
+            rows, answered = rows_with_answers(asked, rows, with_asked)
+            evidence = answered or evidence
+        if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
+            filter = self._filter_without(chosen, without)
+            content = self.content_terms(scan)
+            rows = newest_first(self.session, self.view.seq, filter, content, rows)
+        if len(rows) < min(count, len(rows) + len(asked.ids)):
+            rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), with_asked)]
         confidence = self.confidence(evidence, by)
         line = None
         if confidence is not None:
@@ -366,18 +390,24 @@ class BoundQuery:
             line=line,
         )
 
-    def _with_successors(
-        self, request: Request, by: Ranking, limit: int, scan: Scan
-    ) -> tuple[Sequence[ScanRow], Scan]:
-        """Rows with successors in the places of what they replaced, and the scan that says how sure
-        the store is of them."""
+    def _asked(self, request: Request, by: Ranking) -> Asked:
+        """The stored questions that are like the query, where the ranking compares words."""
+        if not by.counts_words:
+            return Asked((), {})
+        found = self.session.keeper.core.asked(
+            self.view.seq,
+            self.core_query(by, request),
+            CoreFilter(**self.filter(request)),
+            by.fields.sittings,
+        )
+        return Asked.of(found)
 
-        def rescan(request: Request, watch: bytes) -> Scan:
-            return self.scan(
-                request=request, ranking=by, limit=limit, rows=by.rows_for(limit), watch=watch
-            )
-
-        return with_successors(self, request, scan, rescan)
+    def _filter_without(self, request: Request, without: bytes) -> dict[str, Any]:
+        """Keyword arguments of the core's filter, without these memories."""
+        filter = self.filter(request)
+        if not without:
+            return filter
+        return filter | {"exclude_ids": (filter.get("exclude_ids") or b"") + without}
 
     def scan(
         self,
@@ -387,22 +417,25 @@ class BoundQuery:
         limit: int | None = None,
         rows: int | None = None,
         watch: bytes = b"",
+        without: bytes = b"",
     ) -> Scan:
         """One scan, in which each text stands once; what is not given is that of the query.
 
         Args:
             rows: how many are returned; None = `limit`.
             watch: ids (16 bytes each) whose rows are in `watched` when they are not returned.
+            without: ids of memories that take no part.
         """
         chosen = self.request if request is None else request
         limit = chosen.limit if limit is None else limit
         known = self.first_scan
-        if known is not None and request is None and ranking is None and not watch:
+        if known is not None and request is None and ranking is None and not (watch or without):
             made, found = known
             if (made.shown, made.limit) == (limit, rows):
                 return self._distinct(made, chosen, _known_first(made, found, self._scan))
         ranked_by = self.query.ranking if ranking is None else ranking
-        made = self.scan_request(chosen, ranked_by, limit, self.filter(chosen), rows)
+        filter = self._filter_without(chosen, without)
+        made = self.scan_request(chosen, ranked_by, limit, filter, rows)
         if watch:
             made = msgspec.structs.replace(made, watch=watch)
         if ranked_by.core_for_reranking is not None:
@@ -507,6 +540,12 @@ class BoundQuery:
     def explainer(self, scan: Scan) -> Explainer:
         """Return what explains the rows of a scan."""
         return explainer_of(self.query, self.entities, scan)
+
+
+def _scan_without(
+    rescan: Callable[[Request, bytes, bytes], Scan], request: Request, without: bytes, watch: bytes
+) -> Scan:
+    return rescan(request, watch, without)
 
 
 def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> Explainer:

@@ -1,36 +1,30 @@
-"""The ranking of a configuration, as the core takes it, made once for each; and its two stages that
-look at the best few: a cross-encoder's scores, and the newest version first.
-
-What a later memory says of the same takes the place of what an earlier one says, unless the
-question asks about the past. Only the best few change places among each other, so that every list
-of them holds what it held.
+"""The ranking of a configuration, as the core takes it, made once for each; and the scores of a
+cross-encoder for the best few.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.recall_sections import ReasonSettings, UsageSettings
-from vestig.config.weights import KINDS, LATE_TERMS, NewestWeights, weights_of
+from vestig.config.weights import KINDS, LATE_TERMS, weights_of
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
-from vestig.language.words import speaks_of_past, speaks_of_present
-from vestig.ports import ScanFunction, ScanRanking, ScanRequest, ScanRow
+from vestig.ports import ScanFunction, ScanRanking, ScanRequest
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, RERANK
+from vestig.recall.versions import ROWS_MOVED
 from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_texts
 from vestig.session.session import Session
-from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
-from vestig.store.projection.scan_objects import RankingFields, Row, TraceFields, WalkFields
+from vestig.store.projection.scan_objects import RankingFields, TraceFields, WalkFields
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import error_type
 from vestig.types import Degradation, EventType
@@ -39,14 +33,6 @@ POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
 _RECENCY: Final = META_SIGNALS.index("recency")
-# How many of the best results the second stage moves among each other.
-ROWS_MOVED: Final = 10
-# Among how many of the best older versions are looked for.
-_OLDER_AMONG: Final = 8
-# How fast an older version counts less the further it lies below the best, by L.
-_FALL: Final = 2.0
-# From here on two memories are versions of one.
-_LINK_MIN: Final = 0.4
 # TraceRank puts no memory before one that scores more than e to this power times as much without
 # it: use breaks ties among what fits, and never lifts what does not.
 _TRACERANK_BOUND: Final = 0.5
@@ -291,86 +277,6 @@ def _trace(usage: UsageSettings) -> TraceFields:
         connectivity_enabled=usage.graph_connectivity_enabled,
         graph_k=usage.graph_k,
     )
-
-
-def asks_about_now(query: str, dated: bool) -> bool:
-    """Return whether the newest version answers a question: it has a word of the present, or none
-    of the past and no date.
-
-    Example:
-        >>> [asks_about_now(one, False) for one in ("Where does he live?", "Where did he live?")]
-        [True, False]
-    """
-    return speaks_of_present(query) or not (dated or speaks_of_past(query))
-
-
-def newest_first(
-    session: Session,
-    seq: int,
-    filter: dict[str, Any],
-    weights: NewestWeights,
-    rows: Sequence[ScanRow],
-) -> Sequence[ScanRow]:
-    """The rows in the order of results. Each place keeps its final score; of several versions the
-    newest names the next one (`newer_than`), the others the newest (`older_than`).
-
-    Args:
-        filter: keyword arguments of the core's filter that the rows passed.
-        rows: best first, each text once.
-    """
-    # those of a changed scan come from the core too
-    best = cast(Sequence[Row], rows[:ROWS_MOVED])
-    if len(best) < 2:
-        return rows
-    valid, recency, follows = session.keeper.core.versions(
-        seq, CoreFilter(**filter), b"".join([row.id for row in best])
-    )
-    if not any(map(any, follows)):
-        return rows
-    levels = [row.start_score for row in best]
-    raised = [
-        level + weights.recency * recent + weights.succession * _succession(levels, own)
-        for level, recent, own in zip(levels, recency, follows, strict=True)
-    ]
-    order = sorted(range(len(best)), key=lambda at: (-raised[at], at))
-    groups = [group for group in _groups(follows) if len(group) > 1]
-    for group in groups:
-        places = sorted(order.index(at) for at in group)
-        newest = sorted(group, key=lambda at: (-valid[at], order.index(at)))
-        for place, at in zip(places, newest, strict=True):
-            order[place] = at
-    newer, older = dict[int, bytes](), dict[int, bytes]()
-    for group in groups:
-        first, second, *_ = sorted(group, key=order.index)
-        newer[first] = best[second].id
-        older.update((at, best[first].id) for at in group if at != first)
-    finals = sorted((row.final_score for row in best), reverse=True)
-    moved = [
-        best[at].moved(final, newer.get(at), older.get(at))
-        if at != place or at in newer or at in older
-        else best[at]
-        for place, (at, final) in enumerate(zip(order, finals, strict=True))
-    ]
-    return [*moved, *rows[ROWS_MOVED:]]
-
-
-def _succession(levels: Sequence[float], follows: Sequence[float]) -> float:
-    """How surely a memory is a later word on what one of the best says."""
-    return max(
-        math.exp(_FALL * min(0.0, level - levels[0])) * strength
-        for level, strength in zip(levels[:_OLDER_AMONG], follows, strict=False)
-    )
-
-
-def _groups(follows: Sequence[Sequence[float]]) -> list[list[int]]:
-    """Places of memories that are versions of one, each in one group."""
-    group = list(range(len(follows)))
-    for one, strengths in enumerate(follows):
-        for other, strength in enumerate(strengths):
-            if strength >= _LINK_MIN and group[one] != group[other]:
-                joined, gone = group[one], group[other]
-                group = [joined if own == gone else own for own in group]
-    return [[at for at, own in enumerate(group) if own == name] for name in dict.fromkeys(group)]
 
 
 class TextsToScoreError(Exception):

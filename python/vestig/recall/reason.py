@@ -275,6 +275,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         newer, older = _id(row.newer_than), _id(row.older_than)
         flags.extend(f"newer_than: {id}" for id in (newer,) if id)
         flags.extend(f"older_than: {id}" for id in (older,) if id)
+        if row.asks_the_same:
+            flags.append("asked_before")
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
@@ -306,6 +308,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             newer_than=newer,
             older_than=older,
             in_place_of=_id(row.in_place_of) or UNSET,
+            answers=_id(row.answers) or UNSET,
             flags=tuple(flags),
             explanation=" ".join(
                 [
@@ -421,6 +424,10 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         sentences = []
         if row.in_place_of is not None:
             sentences.append(f"Replaced {id_text('mem', row.in_place_of)}, which would stand here.")
+        if row.answers is not None:
+            sentences.append(f"Answers {id_text('mem', row.answers)}, which asked the same.")
+        if row.asks_the_same and memory is not None:
+            sentences.append(f"Asked before on {memory.t_valid:%Y-%m-%d}; states nothing.")
         if not self.has_vector:
             sentences.append("Found by words (the query had no vector).")
         if hypothetical is not None and hypothetical.cosine > row.similarity:

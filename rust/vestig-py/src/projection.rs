@@ -16,7 +16,7 @@ use vestig_core::query::{
     versions::versions,
 };
 use vestig_core::recall::{
-    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, idfs, levels, recall, recall_many,
+    Effort, LevelsRequest, asked, Pool, Query as CoreQuery, Selection, idfs, levels, recall, recall_many,
 };
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EVENT_TYPES, Id};
@@ -49,8 +49,6 @@ type QueryNameValues = (
     Vec<(String, String, String)>,
     Vec<(String, String)>,
 );
-/// Of each id: since when it holds, the share of older ones, how surely it follows each other id.
-type VersionValues = (Vec<i64>, Vec<f64>, Vec<Vec<f64>>);
 /// Ids, places of the best of each query, S of each query and id, the best cosine of each id.
 type LevelValues<'py> = (
     Bound<'py, PyBytes>,
@@ -462,16 +460,38 @@ impl Projection {
         Ok(terms.into_iter().zip(found).collect())
     }
 
+    #[allow(clippy::type_complexity)]
+    fn asked<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        query: &Query,
+        filter: &Filter,
+        sittings: bool,
+    ) -> PyResult<Vec<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)>> {
+        let found = self.on_snapshot(py, seq, |snapshot| {
+            asked(snapshot, &query.0, &filter.0, sittings)
+        })?;
+        let bytes = |id: Id| PyBytes::new(py, &id);
+        let found = found.into_iter();
+        Ok(found.map(|one| (bytes(one.id), one.answer.map(bytes))).collect())
+    }
+
     fn versions(
         &self,
         py: Python<'_>,
         seq: u64,
         filter: &Filter,
-        ids: &[u8],
-    ) -> PyResult<VersionValues> {
-        let ids = ids_of(ids)?;
-        let found = self.on_snapshot(py, seq, |snapshot| versions(snapshot, &filter.0, &ids))?;
-        Ok((found.valid, found.recency, found.follows))
+        rows: Vec<(Vec<u8>, f64)>,
+        content: Vec<String>,
+    ) -> PyResult<Vec<Vec<usize>>> {
+        let rows = rows
+            .into_iter()
+            .map(|(id, level)| Ok((id_of(&id)?, level)))
+            .collect::<PyResult<Vec<(Id, f64)>>>()?;
+        self.on_snapshot(py, seq, |snapshot| {
+            versions(snapshot, &filter.0, &rows, &content)
+        })
     }
 
     #[allow(clippy::too_many_arguments)]

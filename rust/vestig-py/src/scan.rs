@@ -87,6 +87,11 @@ pub(crate) struct Row {
     older_than: Option<Id>,
     /// The replaced memory whose level and final score it has.
     in_place_of: Option<Id>,
+    /// The stored question that it answers, whose level and final score it has.
+    answers: Option<Id>,
+    /// It asks what the query asks.
+    #[pyo3(get)]
+    asks_the_same: bool,
     /// The rest of the numbers, not yet as Python objects.
     pub(crate) hit: Hit,
     shared: Arc<Shared>,
@@ -134,6 +139,8 @@ impl Row {
             newer_than: None,
             older_than: None,
             in_place_of: None,
+            answers: None,
+            asks_the_same: false,
             hit,
             shared: Arc::clone(shared),
             path: PyOnceLock::new(),
@@ -268,6 +275,8 @@ impl Row {
         let mut row = Self::of(self.hit.clone(), &self.shared);
         row.final_score = final_score;
         row.in_place_of = self.in_place_of;
+        row.answers = self.answers;
+        row.asks_the_same = self.asks_the_same;
         row.newer_than = newer_than.map(id_of).transpose()?;
         row.older_than = older_than.map(id_of).transpose()?;
         Ok(row)
@@ -282,6 +291,27 @@ impl Row {
         let mut row = Self::of(hit, &self.shared);
         row.in_place_of = Some(other.hit.id);
         row
+    }
+
+    /// The same row with the level and final score of a question that it answers; its signals stay
+    /// its own.
+    fn answering(&self, question: PyRef<'_, Self>) -> Self {
+        let mut row = self.replacing(question);
+        row.answers = row.in_place_of.take();
+        row
+    }
+
+    /// The row of a stored question that is like the query, at a place with this final score.
+    fn asking(&self, final_score: f64) -> Self {
+        let mut row = Self::of(self.hit.clone(), &self.shared);
+        row.final_score = final_score;
+        row.asks_the_same = true;
+        row
+    }
+
+    #[getter]
+    fn answers<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        Some(PyBytes::new(py, &self.answers?))
     }
 
     #[getter]

@@ -114,7 +114,7 @@ fn visible(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 #[pyfunction]
-fn text_flags(text: &str) -> u16 {
+fn text_flags(text: &str) -> u32 {
     words::text_flags(text)
 }
 

@@ -1,46 +1,91 @@
-//! How a few memories follow each other in time, and how much two of them say of the same.
+//! Which of a few memories state anew what another one of them states.
+//!
+//! Two short texts are versions of one statement where they say much of the same in both directions:
+//! a list that holds the words of many facts is no version of any of them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::OnceLock;
 
-use crate::kernels::bits::{Bits, count, set_bits};
+use crate::kernels::bits::{Bits, count};
 use crate::kernels::dot::{cosine, dot};
 use crate::kernels::lexical::{document_frequency, idf};
 use crate::query::filter::{Filter, eligible};
 use crate::segment::format::Section;
 use crate::segment::{Id, Segment};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Part, Snapshot};
 use crate::words::{self, flag};
 
-/// How much later a memory must hold than one that it follows, µs.
-const APART_US: i64 = 3_600_000_000;
-/// A likeness up to this says nothing.
-const CHANCE: f64 = 0.2;
+/// Half of the cosine and half of the shared idf, from which on two texts are versions of one.
+const LINK_MIN: f64 = 0.4;
+/// A text of more code points states several things.
+const LENGTH_MAX: u32 = 250;
+/// How far below an older version, by L, a newer one may lie.
+const BEHIND_MAX: f64 = 2.0;
+/// Sums of idf that differ by less are equal.
+const COVER_STEP: f64 = 1e-9;
 
-/// Of memories that are eligible, in their order.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Versions {
-    /// Since when each holds, µs; the earliest time where it is unknown.
-    pub valid: Vec<i64>,
-    /// Share of the eligible memories that hold since an earlier time.
-    pub recency: Vec<f64>,
-    /// By memory and memory, how surely the first one is a later word on what the second one says, 0
-    /// to 1: 0 where it does not hold an hour later.
-    pub follows: Vec<Vec<f64>>,
-}
-
-/// The measures by which pairs are judged.
-struct Found<'a> {
+/// A memory that may be a version of another one.
+struct Statement<'a> {
     segment: &'a Segment,
     row: usize,
-    valid: i64,
     scope: Option<&'a str>,
-    /// Distinct content terms of title and text, ascending, each with its idf.
-    terms: Vec<(&'a str, f64)>,
-    /// One of them has a digit.
-    has_number: bool,
-    /// The text ends with a question mark.
-    asks: bool,
+    /// Since when it holds, the transaction that stored it, its place in its session.
+    order: (i64, i64, i64),
+    /// Content terms of title and text, each with its idf.
+    terms: BTreeMap<&'a str, f64>,
+    /// Sum of the idf of the query's content terms that it holds.
+    cover: f64,
+}
+
+/// Groups of memories that are versions of one statement: places among `rows`, the newest first. A
+/// memory stands in one group at most, and what passes the filter no more in none.
+///
+/// The best memory that is in no group yet gathers the later versions of it among those behind it.
+/// One joins that holds since a later time (or was stored later, or stands behind it in its session,
+/// where that is equal), shares its scope, holds as much of the query, lies at most 2 below it by L
+/// and is linked with it: ½ cosine + ½ shared idf as a part of that of the text with more ≥ 0.4. Texts
+/// of more than 250 code points and questions join none.
+///
+/// `rows`: with L, best first. `content`: content terms of the query.
+#[must_use]
+pub fn versions(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    rows: &[(Id, f64)],
+    content: &[String],
+) -> Vec<Vec<usize>> {
+    let rarity = Rarity::new(snapshot, filter);
+    let content: BTreeSet<&str> = content.iter().map(String::as_str).collect();
+    let content: Vec<(&str, f64)> = content
+        .into_iter()
+        .map(|term| (term, rarity.idf(term)))
+        .collect();
+    let found: Vec<Option<Statement<'_>>> = rows
+        .iter()
+        .map(|(id, _)| statement(snapshot, &rarity, &content, id))
+        .collect();
+    let mut grouped = vec![false; rows.len()];
+    let mut groups = Vec::new();
+    for (at, older) in found.iter().enumerate() {
+        let Some(older) = older.as_ref().filter(|_| !grouped[at]) else {
+            continue;
+        };
+        let joins = |place: &usize| {
+            let newer = found[*place].as_ref();
+            !grouped[*place]
+                && rows[at].1 - rows[*place].1 <= BEHIND_MAX
+                && newer.is_some_and(|newer| states_anew(newer, older))
+        };
+        let mut group: Vec<usize> = (at + 1..rows.len()).filter(joins).collect();
+        if group.is_empty() {
+            continue;
+        }
+        group.push(at);
+        group.sort_by_key(|place| std::cmp::Reverse(found[*place].as_ref().map(|one| one.order)));
+        group.iter().for_each(|place| grouped[*place] = true);
+        groups.push(group);
+    }
+    groups
 }
 
 /// Stems of the words that frame a question.
@@ -53,119 +98,98 @@ fn frame_terms() -> &'static HashSet<String> {
     })
 }
 
-/// Of memories that pass the filter; one that does not follows nothing.
-#[must_use]
-pub fn versions(snapshot: &Snapshot, filter: &Filter, ids: &[Id]) -> Versions {
-    let parts: Vec<(&Segment, Bits)> = snapshot
-        .parts
-        .iter()
-        .map(|part| (part.segment.as_ref(), eligible(part, filter).0))
-        .collect();
-    let total: usize = parts.iter().map(|(_, bits)| count(bits)).sum();
-    let found: Vec<Option<Found<'_>>> = ids
-        .iter()
-        .map(|id| found(snapshot, &parts, total, id))
-        .collect();
-    let follows = |one: &Option<Found<'_>>| -> Vec<f64> {
-        let of = |other: &Option<Found<'_>>| match (one, other) {
-            (Some(one), Some(other)) => strength(one, other),
-            _ => 0.0,
-        };
-        found.iter().map(of).collect()
-    };
-    let valid = |one: &Option<Found<'_>>| one.as_ref().map_or(i64::MIN, |one| one.valid);
-    Versions {
-        valid: found.iter().map(valid).collect(),
-        recency: recency(&parts, total, &found),
-        follows: found.iter().map(follows).collect(),
-    }
+/// How rare terms are among the memories that a filter lets through.
+pub(crate) struct Rarity<'a> {
+    parts: Vec<(&'a Segment, Bits)>,
+    total: u64,
 }
 
-fn found<'a>(
-    snapshot: &'a Snapshot,
-    parts: &[(&Segment, Bits)],
-    total: usize,
-    id: &Id,
-) -> Option<Found<'a>> {
-    let (segment, row) = snapshot.find(id)?;
-    let author = segment.string(segment.column::<u32>(Section::Author)[row]);
-    let own = author.map_or(0, words::content_length);
-    let numbers = segment.text_terms(row).skip(own);
-    let mut terms: BTreeMap<&str, f64> = BTreeMap::new();
-    for number in numbers {
-        let term = segment.term(number as usize);
-        if terms.contains_key(term) || frame_terms().contains(term) {
-            continue;
-        }
-        let holding = parts.iter().map(|(segment, bits)| {
+impl<'a> Rarity<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot, filter: &Filter) -> Self {
+        let eligible_of = |part: &'a Part| (part.segment.as_ref(), eligible(part, filter).0);
+        let parts: Vec<(&Segment, Bits)> = snapshot.parts.iter().map(eligible_of).collect();
+        let total = parts.iter().map(|(_, bits)| count(bits) as u64).sum();
+        Self { parts, total }
+    }
+
+    /// idf of a term.
+    pub(crate) fn idf(&self, term: &str) -> f64 {
+        let holding = self.parts.iter().map(|(segment, bits)| {
             let number = segment.term_number(term);
             number.map_or(0, |number| {
                 document_frequency(segment.postings(number as usize).0, Some(bits))
             })
         });
-        terms.insert(term, idf(total as u64, holding.sum()));
+        idf(self.total, holding.sum())
     }
-    Some(Found {
+
+    /// Content terms of a row's title and text, each with its idf.
+    pub(crate) fn content(&self, segment: &'a Segment, row: usize) -> BTreeMap<&'a str, f64> {
+        let author = segment.string(segment.column::<u32>(Section::Author)[row]);
+        let own = author.map_or(0, words::content_length);
+        let mut terms = BTreeMap::new();
+        for number in segment.text_terms(row).skip(own) {
+            let term = segment.term(number as usize);
+            if !terms.contains_key(term) && !frame_terms().contains(term) {
+                terms.insert(term, self.idf(term));
+            }
+        }
+        terms
+    }
+}
+
+/// Shared idf as a part of that of the text with more.
+pub(crate) fn overlap(one: &BTreeMap<&str, f64>, other: &BTreeMap<&str, f64>) -> f64 {
+    let sum = |terms: &BTreeMap<&str, f64>| terms.values().sum::<f64>();
+    let most = sum(one).max(sum(other));
+    let shared = one.iter().filter(|(term, _)| other.contains_key(*term));
+    if most > 0.0 {
+        shared.map(|(_, idf)| idf).sum::<f64>() / most
+    } else {
+        0.0
+    }
+}
+
+fn statement<'a>(
+    snapshot: &'a Snapshot,
+    rarity: &Rarity<'a>,
+    content: &[(&str, f64)],
+    id: &Id,
+) -> Option<Statement<'a>> {
+    let (segment, row) = snapshot.find(id)?;
+    let features = segment.features(row);
+    if features & flag::LENGTH > LENGTH_MAX || features & (flag::QUESTION | flag::ASKS) != 0 {
+        return None;
+    }
+    let held: HashSet<&str> = segment
+        .text_terms(row)
+        .map(|number| segment.term(number as usize))
+        .collect();
+    let covered = content.iter().filter(|(term, _)| held.contains(term));
+    let at = |section| segment.column::<i64>(section)[row];
+    Some(Statement {
         segment,
         row,
-        valid: segment.column::<i64>(Section::Valid)[row],
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
-        asks: segment.features(row) & flag::QUESTION != 0,
-        has_number: terms.keys().any(|term| term.chars().any(char::is_numeric)),
-        terms: terms.into_iter().collect(),
+        order: (
+            at(Section::Valid),
+            at(Section::Seq),
+            at(Section::Sequence),
+        ),
+        terms: rarity.content(segment, row),
+        cover: covered.map(|(_, idf)| idf).sum(),
     })
 }
 
-/// Shared idf as a part of that of the one that has less.
-fn overlap(one: &Found<'_>, other: &Found<'_>) -> f64 {
-    let sum = |terms: &[(&str, f64)]| terms.iter().map(|(_, idf)| idf).sum::<f64>();
-    let least = sum(&one.terms).min(sum(&other.terms));
-    if least <= 0.0 {
-        return 0.0;
-    }
-    let held = |term: &&(&str, f64)| {
-        let at = other.terms.binary_search_by_key(&term.0, |(term, _)| *term);
-        at.is_ok()
-    };
-    one.terms
-        .iter()
-        .filter(held)
-        .map(|(_, idf)| idf)
-        .sum::<f64>()
-        / least
+fn states_anew(newer: &Statement<'_>, older: &Statement<'_>) -> bool {
+    newer.order > older.order
+        && newer.scope == older.scope
+        && newer.cover >= older.cover - COVER_STEP
+        && link(newer, older) >= LINK_MIN
 }
 
-fn strength(one: &Found<'_>, other: &Found<'_>) -> f64 {
-    let later = one.valid.saturating_sub(other.valid) > APART_US;
-    // A question says nothing that could be newer.
-    if one.asks {
-        return 0.0;
-    }
-    // What was said with a number is not said anew without one: that is a word on something else.
-    if one.scope != other.scope || !later || (other.has_number && !one.has_number) {
-        return 0.0;
-    }
+/// How much two texts say of the same, 0 to 1: ½ cosine + ½ overlap.
+fn link(one: &Statement<'_>, other: &Statement<'_>) -> f64 {
     let vectors = (one.segment.vector(one.row), other.segment.vector(other.row));
-    let alike = 0.5 * cosine(dot(vectors.0, vectors.1)) + 0.5 * overlap(one, other);
-    ((alike - CHANCE) / (1.0 - CHANCE)).max(0.0)
-}
-
-fn recency(parts: &[(&Segment, Bits)], total: usize, found: &[Option<Found<'_>>]) -> Vec<f64> {
-    let mut times: Vec<i64> = found.iter().flatten().map(|one| one.valid).collect();
-    times.sort_unstable();
-    times.dedup();
-    // By time: how many of the eligible hold since a time between the one before it and it.
-    let mut counts = vec![0_usize; times.len() + 1];
-    for (segment, bits) in parts {
-        let valid = segment.column::<i64>(Section::Valid);
-        for row in set_bits(bits) {
-            counts[times.partition_point(|time| *time <= valid[row])] += 1;
-        }
-    }
-    let share = |one: &Option<Found<'_>>| {
-        let Some(one) = one else { return 0.0 };
-        let at = times.partition_point(|time| *time < one.valid);
-        counts[..=at].iter().sum::<usize>() as f64 / total.max(1) as f64
-    };
-    found.iter().map(share).collect()
+    0.5 * cosine(dot(vectors.0, vectors.1)) + 0.5 * overlap(&one.terms, &other.terms)
 }

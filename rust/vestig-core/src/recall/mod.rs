@@ -32,6 +32,7 @@
 
 mod allocator_hint;
 mod analysed_query;
+mod asked;
 mod candidates;
 pub mod confidence;
 mod eligible_graph;
@@ -57,6 +58,7 @@ mod walks;
 mod window_words;
 
 pub use self::analysed_query::{Query, QueryParts};
+pub use self::asked::{Asked, asked};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
 pub use self::levels::{Levels, LevelsRequest, levels};

@@ -23,9 +23,11 @@ pub(super) fn asks(features: u32) -> bool {
     features & flag::QUESTION != 0
 }
 
-/// The shortness of a question, 0 of all else.
+/// The shortness of a question, at least ½ where it states nothing beside; 0 of all else.
 pub(super) fn question_value(features: u32) -> f64 {
-    if asks(features) {
+    if features & flag::ASKS != 0 {
+        shortness(features).max(0.5)
+    } else if asks(features) {
         shortness(features)
     } else {
         0.0

@@ -47,7 +47,7 @@ pub const NO_SEQUENCE: i64 = i64::MIN;
 /// Number of members of Kind, Status, OriginType, Stability.
 const CODE_LIMITS: [u8; 4] = [3, 4, 4, 4];
 /// Features are below this.
-pub(crate) const FEATURES_END: u32 = 1 << 16;
+pub(crate) const FEATURES_END: u32 = 1 << 18;
 /// Position of MEMORY in Kind.
 pub(crate) const KIND_MEMORY: u8 = 0;
 /// Position of SUMMARY in Kind.

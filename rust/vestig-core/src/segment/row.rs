@@ -57,7 +57,7 @@ pub struct RowVersion<'a> {
     pub length: u32,
     /// The terms in the order of the text, those of function words left out: places in `terms`.
     pub text_terms: Vec<u32>,
-    /// Features of the text, below 2^16 (`ports.ProjectionRow`).
+    /// Features of the text, below 2^18 (`ports.ProjectionRow`).
     pub features: u32,
     /// The name that the title is.
     pub title: Option<&'a str>,

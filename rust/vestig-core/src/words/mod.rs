@@ -23,12 +23,14 @@ mod keywords;
 mod lower_case;
 pub mod names;
 mod parts;
+mod statements;
 mod stem;
 mod substrings;
 mod symbols;
 mod tokens;
 mod visible;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 pub use content::{ContentTerm, content_terms};
@@ -36,6 +38,7 @@ pub use flags::{flag, text_flags};
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;
 pub use keywords::{keywords, lower_words};
+pub use statements::{Stance, stance};
 pub use stem::{PlacedTerm, Spelling, Stems, placed_terms, terms, terms_among, visit_terms};
 pub use substrings::Substrings;
 pub use tokens::{Token, tokens};
@@ -49,6 +52,18 @@ const STEMMER: &str = "rust-stemmers-1.2.0";
 /// Words that frame a question: who, which, kind, many …
 pub fn frame_words() -> impl Iterator<Item = &'static str> {
     function_words::frame_words()
+}
+
+/// Distinct index terms of a text that are made of words that are no function words.
+#[must_use]
+pub fn content_of(text: &str) -> BTreeSet<String> {
+    let (mut found, mut stems) = (BTreeSet::new(), Stems::of_many_texts());
+    visit_terms(text, None, None, &mut stems, |term, word| {
+        if !word.function_word {
+            found.insert(term.to_owned());
+        }
+    });
+    found
 }
 
 /// How many index terms of a text are made of words that are no function words.
@@ -72,6 +87,7 @@ pub fn analyser_version() -> String {
     let (mark_major, mark_minor, mark_update) = unicode_properties::UNICODE_VERSION;
     let mut text = format!("{RULES}/{STEMMER}/unicode-{major}.{minor}.{update}");
     let _ = write!(text, "/function-words-{:08x}", function_words::checksum());
+    let _ = write!(text, "/statements-{:08x}", statements::checksum());
     // Writing to a string cannot fail.
     let _ = write!(text, "/marks-{mark_major}.{mark_minor}.{mark_update}");
     text

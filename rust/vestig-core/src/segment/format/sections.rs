@@ -129,7 +129,7 @@ pub enum Section {
     Names,
     /// u32: positions of pairs in `Names`, by normal form, then position.
     NameOrder,
-    /// u32 a row, below 2^16: what the text is like (`ports.ProjectionRow`).
+    /// u32 a row, below 2^18: what the text is like (`ports.ProjectionRow`).
     Features,
     /// u32 a row: string number of the name that the title is, `u32::MAX` = null.
     Titles,

@@ -1,0 +1,65 @@
+"""Versions of one statement among the best few results: the newest takes the place of an older one.
+
+What a later memory states anew takes the place of what an earlier one states, unless the question
+asks about the past or about a day. Versions change places with each other and with nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from vestig.language.words import speaks_of_past, speaks_of_present
+from vestig.ports import ScanRow
+from vestig.session.session import Session
+from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.projection.scan_objects import Row
+
+# Among how many of the best results versions are looked for.
+ROWS_MOVED: Final = 10
+
+
+def asks_about_now(query: str, dated: bool) -> bool:
+    """Return whether the newest version answers a question: it has a word of the present, or none
+    of the past and no date.
+
+    Example:
+        >>> [asks_about_now(one, False) for one in ("Where does he live?", "Where did he live?")]
+        [True, False]
+    """
+    return speaks_of_present(query) or not (dated or speaks_of_past(query))
+
+
+def newest_first(
+    session: Session,
+    seq: int,
+    filter: dict[str, Any],
+    content: Sequence[str],
+    rows: Sequence[ScanRow],
+) -> Sequence[ScanRow]:
+    """Return the rows with the newest of several versions first among their places. Each place
+    keeps its final score; the newest version names the next one (`newer_than`), the others the
+    newest (`older_than`).
+
+    Args:
+        filter: keyword arguments of the core's filter that the rows passed.
+        content: content terms of the query.
+        rows: best first, each text once.
+    """
+    # those of a changed scan come from the core too
+    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    if len(best) < 2:
+        return rows
+    levels = [(row.id, row.start_score) for row in best]
+    groups = session.keeper.core.versions(seq, CoreFilter(**filter), levels, content)
+    moved = list(best)
+    for group in groups:
+        newest, next_one = best[group[0]].id, best[group[1]].id
+        for place, at in zip(sorted(group), group, strict=True):
+            first = at == group[0]
+            moved[place] = best[at].moved(
+                best[place].final_score,
+                newer_than=next_one if first else None,
+                older_than=None if first else newest,
+            )
+    return [*moved, *rows[ROWS_MOVED:]]
