@@ -143,15 +143,22 @@ class PackedWeights:
     """Version of the file's layout."""
 
     @staticmethod
-    def map(path: str | PathLike[str], onnx_sha256: bytes) -> PackedWeights:
+    def map(
+        path: str | PathLike[str], embeddings_sha256: bytes, layers_sha256: bytes
+    ) -> PackedWeights:
         """Maps a packed file. WeightsUnusable: of another layout or model, or damaged; what is
         damaged behind the head is found by the call that reads it. OSError: cannot be opened, or
         is a link."""
 
     @staticmethod
-    def pack(onnx: str | PathLike[str], onnx_sha256: bytes) -> PackedWeights:
-        """Packs an ONNX file in memory. OSError: it cannot be read; ValueError: another SHA-256,
-        or not this model."""
+    def pack(
+        embeddings: str | PathLike[str],
+        layers: str | PathLike[str],
+        embeddings_sha256: bytes,
+        layers_sha256: bytes,
+    ) -> PackedWeights:
+        """Packs in memory the embeddings of an ONNX file and a file of layers. OSError: one cannot
+        be read; ValueError: another SHA-256, or not this model."""
 
     def write(self, path: str | PathLike[str]) -> bool:
         """Replaces the packed file, durably, mode 0600. False: another process is just writing

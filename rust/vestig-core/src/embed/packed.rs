@@ -1,8 +1,8 @@
 //! The weights of the built-in embedder in the order in which the forward pass reads them: packed
-//! from the ONNX file, kept in a file of the user's cache folder, mapped by every process
-//! (docs/format.md, "Packed weights").
+//! from the ONNX file that holds the embeddings and the package's file of layers, kept in a file of
+//! the user's cache folder, mapped by every process (docs/format.md, "Packed weights").
 //!
-//! **Invariant** The bytes are a function of the ONNX file and of [`LAYOUT`] alone. The head is
+//! **Invariant** The bytes are a function of these two files and of [`LAYOUT`] alone. The head is
 //! checked when the file is mapped, an array when it is first read.
 
 use std::ops::Range;
@@ -18,10 +18,10 @@ use crate::segment::map::{Held, Plain, Region, bytes_of, cast};
 use crate::snapshot::writer::{open_file, replace_file};
 
 /// Version of the layout: another one has other arrays, or the same in another order.
-pub const LAYOUT: u32 = 1;
+pub const LAYOUT: u32 = 2;
 const MAGIC: [u8; 8] = *b"VESTIGWT";
-/// Magic, layout, number of checksums, length of the file, SHA-256 of the ONNX file.
-const HEAD_FIXED: usize = 8 + 4 + 4 + 8 + 32;
+/// Magic, layout, number of checksums, length of the file, SHA-256 of both sources.
+const HEAD_FIXED: usize = 8 + 4 + 4 + 8 + 64;
 const ALIGNMENT: usize = 64;
 /// Word pieces whose rows have one checksum, and the last of them is filled with zeros.
 const BLOCK_WORDS: usize = 32;
@@ -47,25 +47,6 @@ const POSITION_SCALES: usize = POSITION_CODES + 1;
 const FIRST_WORDS: usize = POSITION_SCALES + 1;
 const ARRAYS: usize = FIRST_WORDS + BLOCKS;
 
-/// Names in the ONNX file: those that its exporter gave to the matrices of each layer, and what
-/// their biases are called.
-const EXPORTED: [[u32; 6]; LAYERS] = [
-    [49, 57, 65, 105, 109, 118],
-    [122, 130, 138, 176, 180, 189],
-    [193, 201, 209, 247, 251, 260],
-    [264, 272, 280, 318, 322, 331],
-    [335, 343, 351, 389, 393, 402],
-    [406, 414, 422, 460, 464, 473],
-];
-const DENSE: [&str; 6] = [
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
-];
-const NORMS: [&str; 2] = ["attention.output.LayerNorm", "output.LayerNorm"];
 const POSITIONS: usize = 512;
 
 fn unusable(what: impl Into<String>) -> CoreError {
@@ -98,6 +79,24 @@ fn places() -> (Vec<Range<usize>>, usize) {
     (places, end)
 }
 
+/// SHA-256 of the files that the weights are packed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceHashes {
+    /// Of the ONNX file whose embeddings are used.
+    pub embeddings: [u8; 32],
+    /// Of the file of the layers.
+    pub layers: [u8; 32],
+}
+
+impl SourceHashes {
+    fn bytes(&self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        bytes[..32].copy_from_slice(&self.embeddings);
+        bytes[32..].copy_from_slice(&self.layers);
+        bytes
+    }
+}
+
 /// Packed weights, mapped or in memory.
 pub struct PackedWeights {
     region: Region,
@@ -107,14 +106,14 @@ pub struct PackedWeights {
 }
 
 impl PackedWeights {
-    /// Maps a packed file of the ONNX file with this SHA-256.
+    /// Maps a packed file of the files with these hashes.
     ///
     /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
-    /// layout, of another ONNX file or damaged in its head.
-    pub fn map(path: &Path, onnx_sha256: &[u8; 32]) -> Result<Self> {
+    /// layout, of other files or damaged in its head.
+    pub fn map(path: &Path, hashes: &SourceHashes) -> Result<Self> {
         let region = Region::map_unlocked(open_file(path)?)?;
         let (places, length) = places();
-        check_head(region.bytes(), length, onnx_sha256)?;
+        check_head(region.bytes(), length, hashes)?;
         let sound = (0..ARRAYS).map(|_| AtomicBool::new(false)).collect();
         Ok(Self {
             region,
@@ -123,20 +122,22 @@ impl PackedWeights {
         })
     }
 
-    /// Packs the weights of an ONNX file in memory.
+    /// Packs in memory the embeddings of an ONNX file and the layers of a file of them.
     ///
-    /// `Io` where it cannot be read; `Invalid` where it has another SHA-256, or its initialisers are
-    /// not those of the model.
-    pub fn pack(onnx: &Path, onnx_sha256: &[u8; 32]) -> Result<Self> {
-        let onnx = read_pinned(onnx, onnx_sha256, "weights")?;
+    /// `Io` where one cannot be read; `Invalid` where one has another SHA-256, or what it holds is
+    /// not of the model.
+    pub fn pack(embeddings: &Path, layers: &Path, hashes: &SourceHashes) -> Result<Self> {
+        let onnx = read_pinned(embeddings, &hashes.embeddings, "embeddings")?;
+        let layers = read_pinned(layers, &hashes.layers, "layers")?;
         let (places, length) = places();
         let mut image = Image {
             held: Held::zeroed(length),
             places: &places,
             next: 0,
         };
-        fill(&mut image, &Initialisers::read(&onnx)?)?;
-        let held = sealed(image.held, &places, onnx_sha256);
+        fill_layers(&mut image, &layers)?;
+        fill_embeddings(&mut image, &Initialisers::read(&onnx)?)?;
+        let held = sealed(image.held, &places, hashes);
         Ok(Self {
             region: Region::Held(held),
             places,
@@ -277,22 +278,54 @@ impl Image<'_> {
     }
 }
 
-/// Every array of the model, in the order of [`lengths`].
-fn fill(image: &mut Image<'_>, onnx: &Initialisers<'_>) -> Result<()> {
-    for (layer, exported) in EXPORTED.iter().enumerate() {
+/// Arrays of a file of layers, taken from its beginning.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self
+            .0
+            .split_at_checked(length)
+            .ok_or_else(|| CoreError::Invalid("the file of layers ends early".into()))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn floats(&mut self, count: usize) -> Result<Vec<f32>> {
+        let bytes = self.take(count * size_of::<f32>())?;
+        let floats = bytes.as_chunks::<4>().0.iter();
+        Ok(floats.map(|four| f32::from_le_bytes(*four)).collect())
+    }
+}
+
+/// The arrays of the layers. Their file has of each matrix 8-bit codes (inputs × columns), a scale and
+/// a bias for every column, then weight and bias of both norms, layer by layer.
+fn fill_layers(image: &mut Image<'_>, layers: &[u8]) -> Result<()> {
+    let mut rest = Rest(layers);
+    for layer in 0..LAYERS {
         for (number, (inputs, columns)) in MATRICES.into_iter().enumerate() {
-            let name = exported[number];
-            let codes = codes(onnx, &format!("val_{name}_q"), inputs, columns)?;
+            let what = format!("matrix {number} of layer {layer}");
+            let codes = cast::<i8>(rest.take(inputs * columns)?).unwrap_or_default();
+            let codes = checked_codes(codes, &what)?;
             image.put(bytes_of(&pack(codes, inputs, columns)?))?;
-            image.floats(&scales(onnx, &format!("val_{name}_scale"), &[1, columns])?)?;
-            let dense = DENSE[number];
-            let bias = format!("inner.encoder.layer.{layer}.{dense}.bias");
-            image.floats(&onnx.float32(&bias, &[columns])?)?;
+            let scales = checked_scales(rest.floats(columns)?, &what)?;
+            image.floats(&scales)?;
+            image.floats(&rest.floats(columns)?)?;
         }
-        for norm in NORMS {
-            norm_of(image, onnx, &format!("inner.encoder.layer.{layer}.{norm}"))?;
+        for _ in 0..4 {
+            image.floats(&rest.floats(HIDDEN)?)?;
         }
     }
+    if rest.0.is_empty() {
+        Ok(())
+    } else {
+        let text = format!("the file of layers has {} bytes too many", rest.0.len());
+        Err(CoreError::Invalid(text))
+    }
+}
+
+/// The arrays of the embeddings, in the order of [`lengths`].
+fn fill_embeddings(image: &mut Image<'_>, onnx: &Initialisers<'_>) -> Result<()> {
     let embeddings = "inner.embeddings";
     norm_of(image, onnx, &format!("{embeddings}.LayerNorm"))?;
     let types = format!("{embeddings}.token_type_embeddings.weight");
@@ -331,36 +364,43 @@ fn rows<'a>(onnx: &Initialisers<'a>, table: &str, count: usize) -> Result<(&'a [
     Ok((rows, scales(onnx, &format!("{name}_scale"), &[count, 1])?))
 }
 
-/// 8-bit values without −128, which has no opposite: the largest sum of products fits 32 bits.
 fn codes<'a>(onnx: &Initialisers<'a>, name: &str, rows: usize, columns: usize) -> Result<&'a [i8]> {
     let codes = cast::<i8>(onnx.int8(name, &[rows, columns])?).unwrap_or_default();
+    checked_codes(codes, name)
+}
+
+/// 8-bit values without −128, which has no opposite: the largest sum of products fits 32 bits.
+fn checked_codes<'a>(codes: &'a [i8], what: &str) -> Result<&'a [i8]> {
     if codes.contains(&i8::MIN) {
-        let text = format!("expected values of {name} from -127 to 127, got -128");
+        let text = format!("expected values of {what} from -127 to 127, got -128");
         return Err(CoreError::Invalid(text));
     }
     Ok(codes)
 }
 
-/// One factor for each row or column; the other axis has length 1.
+/// One factor for each row; the other axis has length 1.
 fn scales(onnx: &Initialisers<'_>, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-    let scales = onnx.float32(name, shape)?;
+    checked_scales(onnx.float32(name, shape)?, name)
+}
+
+fn checked_scales(scales: Vec<f32>, what: &str) -> Result<Vec<f32>> {
     if scales.iter().all(|scale| *scale >= 0.0) {
         Ok(scales)
     } else {
-        let text = format!("expected scales of {name} of at least 0, got a negative one");
+        let text = format!("expected scales of {what} of at least 0, got a negative one");
         Err(CoreError::Invalid(text))
     }
 }
 
 /// The image with its head: checksums of all arrays, and one of the head itself.
-fn sealed(mut held: Held, places: &[Range<usize>], onnx_sha256: &[u8; 32]) -> Held {
+fn sealed(mut held: Held, places: &[Range<usize>], hashes: &SourceHashes) -> Held {
     let length = held.bytes().len() as u64;
     let mut head = Vec::new();
     head.extend_from_slice(&MAGIC);
     head.extend_from_slice(&LAYOUT.to_le_bytes());
     head.extend_from_slice(&(ARRAYS as u32).to_le_bytes());
     head.extend_from_slice(&length.to_le_bytes());
-    head.extend_from_slice(onnx_sha256);
+    head.extend_from_slice(&hashes.bytes());
     for place in places {
         let bytes = held.bytes().get(place.clone()).unwrap_or_default();
         head.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
@@ -377,7 +417,7 @@ fn checksum_of(image: &[u8], array: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*word))
 }
 
-fn check_head(image: &[u8], length: usize, onnx_sha256: &[u8; 32]) -> Result<()> {
+fn check_head(image: &[u8], length: usize, hashes: &SourceHashes) -> Result<()> {
     let end = HEAD_FIXED + ARRAYS * size_of::<u32>();
     let Some((head, _)) = image.split_at_checked(end) else {
         return Err(unusable(format!("it has {} bytes", image.len())));
@@ -391,7 +431,7 @@ fn check_head(image: &[u8], length: usize, onnx_sha256: &[u8; 32]) -> Result<()>
     if checksum_of(image, ARRAYS) != Some(crc32fast::hash(head)) {
         return Err(unusable("the checksum of its head is wrong"));
     }
-    if head[24..56] != *onnx_sha256 {
+    if head[24..HEAD_FIXED] != hashes.bytes() {
         return Err(unusable("it was packed from other weights"));
     }
     if head[16..24] != (length as u64).to_le_bytes() || image.len() != length {
