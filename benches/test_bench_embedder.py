@@ -122,14 +122,13 @@ def test_memory_of_one_vector() -> None:
 
 def test_packing_of_the_weights(benchmark: Any, tmp_path: Path) -> None:
     """Once for a user; again in each process whose cache folder cannot be written."""
-    pinned = bytes.fromhex(builtin.WEIGHTS_SHA256)
-    path = builtin._weights_path()
-    benchmark.pedantic(lambda: _core.PackedWeights.pack(path, pinned), rounds=9, warmup_rounds=1)
-    read = median_ms(lambda: Path(path).read_bytes(), rounds=9, warm=1)
+    benchmark.pedantic(builtin.packed, rounds=9, warmup_rounds=1)
+    sources = [Path(builtin._embeddings_path()), Path(builtin._layers_path())]
+    read = median_ms(lambda: [path.read_bytes() for path in sources], rounds=9, warm=1)
     report(
-        "weights packed", benchmark, yardstick=read, bar=None, note="yardstick: reading the file"
+        "weights packed", benchmark, yardstick=read, bar=None, note="yardstick: reading the files"
     )
     packed = tmp_path / "packed.weights"
-    _core.PackedWeights.pack(path, pinned).write(packed)
-    mapped = median_ms(lambda: _core.PackedWeights.map(packed, pinned))
+    builtin.packed().write(packed)
+    mapped = median_ms(lambda: _core.PackedWeights.map(packed, *builtin._PINNED))
     note_line(f"weights mapped: {1000 * mapped:.0f} µs")

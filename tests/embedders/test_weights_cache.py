@@ -176,7 +176,7 @@ def test_a_file_of_another_layout_is_replaced(
     cache.parent.mkdir(parents=True)
     cache.write_bytes(packed[:8] + b"\7\0\0\0" + packed[12:])
     assert BuiltinEmbedder().embed([TEXT]) == [vector]
-    assert warnings(caplog) == ["it is not of layout 1"]
+    assert warnings(caplog) == ["it is not of layout 2"]
     assert cache.read_bytes() == packed
 
 

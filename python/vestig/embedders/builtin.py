@@ -223,7 +223,7 @@ def _vocabulary() -> _core.WordPieces:
     from vestig._core import WordPieces
 
     try:
-        return WordPieces(data_file("vocab.txt"), bytes.fromhex(VOCABULARY_SHA256))
+        return WordPieces(_vocabulary_path(), bytes.fromhex(VOCABULARY_SHA256))
     except OSError as error:
         raise ConfigError(
             'embedder "builtin": expected the vocabulary vestig/data/vocab.txt in the'
@@ -260,13 +260,14 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
     """
     from vestig._core import PackedWeights, WeightsUnusable
 
-    path, layers = _embeddings_path(), data_file("minilm_layers.bin")
     try:
-        weights = PackedWeights.pack(path, layers, *_PINNED)
+        weights = packed()
+    except ConfigError:
+        raise
     except OSError as error:
         raise ConfigError(
-            f'embedder "builtin": expected weights at {path} and {layers}, reading failed:'
-            f" {error.strerror}; install {_PACKAGE} and vestig again"
+            f'embedder "builtin": expected weights at {error.filename or _embeddings_path()},'
+            f" reading failed: {error.strerror}; install {_PACKAGE} and vestig again"
         ) from error
     except ValueError as error:
         raise ProviderError(
@@ -287,6 +288,19 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
     return weights
 
 
+def packed() -> _core.PackedWeights:
+    """The weights of the installation, packed in memory.
+
+    Raises:
+        ConfigError: the package of the embeddings is not installed.
+        OSError: a file cannot be read.
+        ValueError: a file is not the pinned one.
+    """
+    from vestig._core import PackedWeights
+
+    return PackedWeights.pack(_embeddings_path(), _layers_path(), *_PINNED)
+
+
 def _is_foreign(error: Exception) -> bool:
     """Return whether the folder is one that this user may not use: of somebody else, or
     read-only."""
@@ -302,6 +316,14 @@ def cache_fault() -> str | None:
         True
     """
     return _faults[0] if _faults else None
+
+
+def _vocabulary_path() -> str:
+    return data_file("vocab.txt")
+
+
+def _layers_path() -> str:
+    return data_file("minilm_layers.bin")
 
 
 def _embeddings_path() -> str:
