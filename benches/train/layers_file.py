@@ -2,10 +2,9 @@
 
     python benches/train/layers_file.py LAYERS.npz … --out python/vestig/data/minilm_layers.bin
 
-LAYERS.npz hold arrays named as in Hugging Face's BERT (`encoder.layer.0.attention.self.query.weight`),
-all layers together. Layer by layer the file has, of each of the six matrices, 8-bit codes (inputs x
-outputs), a float32 scale and a float32 bias for every output, then weight and bias of both norms, all
-little-endian. A code times its output's scale is the weight: the scale is the largest absolute weight
+LAYERS.npz hold arrays named as in Hugging Face's BERT, all layers together. Layer by layer the
+file has, of each of the six matrices, 8-bit codes (inputs x outputs), a float32 scale and a float32
+bias for every output, then weight and bias of both norms, all little-endian. A code times its output's scale is the weight: the scale is the largest absolute weight
 of the output / 127. Prints the SHA-256, which `embedders/builtin.py` pins.
 """
 

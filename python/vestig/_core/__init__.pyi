@@ -855,8 +855,8 @@ class Projection:
     def asked(
         self, seq: int, query: Query, filter: Filter, sittings: bool
     ) -> list[tuple[bytes, bytes | None]]:
-        """Stored questions that are like the query, the latest first, each with the turn that answers
-        it. `sittings`: as of the ranking. Raises SnapshotMoved unless applied_seq == seq."""
+        """Stored questions that are like the query, the latest first, each with the turn that
+        answers it. `sittings`: as of the ranking. Raises SnapshotMoved unless applied_seq == seq."""
 
     def versions(
         self,
@@ -865,8 +865,8 @@ class Projection:
         rows: Sequence[tuple[bytes, float]],
         content: Sequence[str],
     ) -> list[list[int]]:
-        """Groups of memories that are versions of one statement: places among `rows` (id of 16 bytes
-        and L, best first), the newest first. `content`: content terms of the query. Raises
+        """Groups of memories that are versions of one statement: places among `rows` (id of 16
+        bytes and L, best first), the newest first. `content`: content terms of the query. Raises
         SnapshotMoved unless applied_seq == seq."""
 
     def verify(self) -> list[str]:

@@ -1,8 +1,8 @@
-"""The built-in embedder: all-MiniLM-L6-v2 with layers tuned for memories, in 8 bits, run by the native
-core, offline.
+"""The built-in embedder: all-MiniLM-L6-v2 with layers tuned for memories, in 8 bits, run by the
+native core, offline.
 
 The word vectors come from an installed data package, layers and vocabulary from this one; all are
-checked against pinned hashes. At first use the weights are packed into a file of the user's cache folder,
+checked against pinned hashes. At first use they are packed into a file of the user's cache folder,
 which every later process maps. Nothing heavy is imported, and no file is read, before the first
 text is embedded.
 """
