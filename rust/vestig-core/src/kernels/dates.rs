@@ -5,51 +5,103 @@ use super::temporal::Window;
 
 /// Windows longer than this, in microseconds, say less.
 const LONG_US: i64 = 4 * DAY;
-/// The value of a match with a long window.
+/// The value of a match with a long window, or of one.
 const LONG_SHARE: f64 = 0.5;
+/// The value of the time at which something was, where its text does not state it.
+const HAPPENED_SHARE: f64 = 0.7;
+/// The value of the time at which it was written.
+const WRITTEN_SHARE: f64 = 0.5;
+/// What lies outside of a window comes at least so many powers of e behind what lies inside.
+const OUTSIDE: f64 = 2.0;
 /// e to a lower power is 0.
 const NOTHING: f64 = -746.0;
+/// The least value of what lies inside of a window; what lies outside has less.
+pub const MET: f64 = LONG_SHARE * WRITTEN_SHARE;
 
-/// The best match of instants and windows of a memory with windows of a query, in [0, 1].
+/// The times of a memory, in µs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OwnTimes<I> {
+    /// Windows that its text states; empty where they do not resolve.
+    pub stated: I,
+    /// When what it says was; None = not known.
+    pub happened: Option<i64>,
+    /// When it was written; None = not known.
+    pub written: Option<i64>,
+}
+
+/// The best match of the times of a memory with windows of a query, in [0, 1].
 ///
-/// 1 inside of a window or where two overlap, else e^(−gap / length of the query's window), half of
-/// that for windows of more than four days; an open window counts inside only. Both ends of a
-/// memory's window count as inside of it, the end of a query's window does not. Times in µs.
-pub fn date_match(own: impl Iterator<Item = Window>, query: &[Window]) -> f64 {
-    let mut best = 0.0_f64;
-    // Exponents are compared first: e to the power of the largest is the largest.
-    let mut exponents = [f64::NEG_INFINITY; 2];
-    for (begin, end) in own {
-        for (low, high) in query {
-            let length = low.zip(*high).map(|(low, high)| high.saturating_sub(low));
-            let long = length.is_some_and(|length| length > LONG_US);
-            let ends_late = end.zip(*low).is_none_or(|(end, low)| end >= low);
-            let begins_early = begin.zip(*high).is_none_or(|(begin, high)| begin < high);
-            if ends_late && begins_early {
-                if !long {
-                    return 1.0;
-                }
-                best = LONG_SHARE;
-                continue;
-            }
-            let (Some(low), Some(high), Some(length)) = (*low, *high, length) else {
-                continue;
-            };
-            let gap = match (begin, end) {
-                (_, Some(end)) if end < low => low.saturating_sub(end),
-                (Some(begin), _) => begin.saturating_sub(high),
-                _ => continue,
-            };
-            let exponent = &mut exponents[usize::from(long)];
-            *exponent = exponent.max(-(gap as f64) / length.max(1) as f64);
-        }
-    }
-    for (exponent, share) in exponents.into_iter().zip([1.0, LONG_SHARE]) {
-        if exponent > NOTHING {
-            best = best.max(share * math::exp(exponent));
+/// What the text states counts whole, when it happened 0.7, when it was written 0.5. Each of them is
+/// 1 inside of a window or where two windows overlap, half of that where either is open or longer than
+/// four days (that of the memory: than the query's too), else e^(−2 − gap / length of the query's
+/// window), 0 for an open one. What states the end of an open window meets it. Windows are half-open.
+pub fn date_match(own: OwnTimes<impl Iterator<Item = Window>>, query: &[Window]) -> f64 {
+    let mut best = nearest(own.stated, query);
+    for (at, share) in [(own.happened, HAPPENED_SHARE), (own.written, WRITTEN_SHARE)] {
+        if let Some(at) = at.filter(|_| best < share) {
+            best = best.max(share * nearest(std::iter::once((Some(at), Some(at))), query));
         }
     }
     best
+}
+
+/// The best match of windows and instants with windows of a query.
+fn nearest(own: impl Iterator<Item = Window>, query: &[Window]) -> f64 {
+    let mut best = 0.0_f64;
+    // Exponents are compared first: e to the power of the largest is the largest.
+    let mut exponent = f64::NEG_INFINITY;
+    for span in own {
+        for wanted in query {
+            if meets(span, *wanted) {
+                if !is_general(span, *wanted) {
+                    return 1.0;
+                }
+                best = LONG_SHARE;
+            } else if let Some(gap) = gap(span, *wanted) {
+                exponent = exponent.max(-OUTSIDE - gap);
+            }
+        }
+    }
+    if best == 0.0 && exponent > NOTHING {
+        best = math::exp(exponent);
+    }
+    best
+}
+
+/// Returns whether two windows overlap, an instant lies in one, or one states the end of the other,
+/// which is open.
+fn meets((begin, end): Window, (low, high): Window) -> bool {
+    let bound = low.xor(high);
+    let is_instant = begin.is_some() && begin == end;
+    if bound.is_some() && !is_instant && (begin == bound || end == bound) {
+        return true;
+    }
+    let early = begin.zip(high).is_none_or(|(begin, high)| begin < high);
+    let late = end
+        .zip(low)
+        .is_none_or(|(end, low)| end > low || (is_instant && end == low));
+    early && late
+}
+
+/// Returns whether a match says less: either window is open or long.
+fn is_general(own: Window, wanted: Window) -> bool {
+    let length = |(low, high): Window| {
+        low.zip(high)
+            .map_or(i64::MAX, |(low, high)| high.saturating_sub(low))
+    };
+    let asked = length(wanted);
+    asked > LONG_US || length(own) > asked.max(LONG_US)
+}
+
+/// The gap between two windows in lengths of the wanted one; None where that is open.
+fn gap((begin, end): Window, (low, high): Window) -> Option<f64> {
+    let (low, high) = low.zip(high)?;
+    let gap = match (begin, end) {
+        (_, Some(end)) if end <= low => low.saturating_sub(end),
+        (Some(begin), _) => begin.saturating_sub(high),
+        _ => return None,
+    };
+    Some(gap as f64 / high.saturating_sub(low).max(1) as f64)
 }
 
 const DAY: i64 = 86_400_000_000;
