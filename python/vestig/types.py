@@ -149,7 +149,7 @@ class OriginType(Word):
 _AGENT_ROLES: Final = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
 
 
-# What metadata `time_from` of a passage says where nothing in its document tells when it was written.
+# What metadata `time_from` of a passage says where its document does not tell when it was written.
 _TIMES_OF_FILES: Final = frozenset(("file_time", "now"))
 
 

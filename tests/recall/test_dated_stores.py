@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-
 import vestig
 
 STORES: list[dict[str, Any]] = json.loads(
@@ -64,3 +63,31 @@ def test_the_first_memory_answers_a_question_about_a_day_or_a_period(tmp_path: P
     asked = right + len(missed)
     assert asked >= 80
     assert right >= HIT_AT_1_MIN * asked, "\n".join(missed)
+
+
+def first(texts: dict[str, str], query: str) -> str:
+    """The first of some notes, each with the day on which it was written."""
+    with vestig.open(":memory:") as store:
+        for text, day in texts.items():
+            store.commit(text, t_ref=f"{day}T12:00:00Z")
+        return store.recall(query, query_time="2026-12-01T12:00:00Z")[0].content
+
+
+def test_a_day_is_met_by_what_is_said_then_by_when_it_was_written_then_by_its_neighbours() -> None:
+    said = "The boiler was inspected on 4 May 2026."
+    wrote = {"The boiler was inspected at noon.": "2026-05-04"}
+    beside = {"The boiler was inspected again.": "2026-05-05"}
+    query = "When was the boiler inspected on 4 May 2026?"
+    assert first({said: "2026-07-01"} | wrote | beside, query) == said
+    assert first(wrote | beside, query) == "The boiler was inspected at noon."
+
+
+def test_what_states_the_end_of_a_period_is_not_pushed_out_by_it() -> None:
+    answer = "Hourly rate since January 2026: 58 euros, earlier 52 euros."
+    others = {
+        "Engine hours so far: 1800, counted in March 2025.": "2025-03-01",
+        "The club met for two hours in May 2025.": "2025-05-02",
+        "Heating costs two euros an hour.": "2025-02-02",
+    }
+    query = "What was my hourly rate before 2026?"
+    assert first({answer: "2026-09-01"} | others, query) == answer

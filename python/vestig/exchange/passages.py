@@ -19,7 +19,7 @@ from vestig.errors import ValidationError
 from vestig.language.text_forms import sentences, trimmed
 from vestig.language.time.expressions import find_times
 from vestig.lazy_pattern import lazy_pattern
-from vestig.times import from_us, to_us
+from vestig.times import to_us
 from vestig.types import Word
 
 # --- blocks -----------------------------------------------------------------------------------
@@ -434,17 +434,15 @@ def _section_of(names: Sequence[str]) -> _Section:
     for at in range(len(names) - 1, 0, -1):
         years = {int(year) for name in names[:at] for year in _YEAR.findall(name)}
         # what names no year lies before the end of one
-        end = datetime(min(years, default=1970), 12, 31, 23, 59, tzinfo=UTC)
-        days = [
-            one
-            for one in find_times(names[at], to_us(end), dated=False).windows
-            if one.grain == "day" and one.window_start_us is not None
-        ]
-        if days:
-            day_us = days[0].window_start_us
-            own = from_us(day_us).year in years if days[0].either else len(days) == 1
-            known = own and len(years) <= 1 if days[0].either else own
-            return _Section(at, names[at], day_us if known and not days[0].start else None)
+        end = datetime(max(years, default=1970), 12, 31, 23, 59, tzinfo=UTC)
+        found = find_times(names[at], to_us(end), dated=False).windows
+        days = [one for one in found if one.grain == "day"]
+        if not days:
+            continue
+        first, day_us = days[0], days[0].window_start_us
+        is_one = len(years) == 1 if first.either else len(days) == 1
+        dates = is_one and first.start == 0 and day_us is not None
+        return _Section(at, names[at], day_us if dates else None)
     return _Section()
 
 

@@ -252,9 +252,7 @@ def _may_hold(lower: str) -> bool:
     return may_name_month and MONTH.search(lower) is not None
 
 
-def find_times(
-    text: str, t_ref_us: int, *, zone: str = "UTC", dated: bool = True
-) -> FoundTimes:
+def find_times(text: str, t_ref_us: int, *, zone: str = "UTC", dated: bool = True) -> FoundTimes:
     """The temporal expressions of a text, the first 64, and how many more there are.
 
     Args:
@@ -267,7 +265,7 @@ def find_times(
         ['14:00:00']
         >>> find_times("May 1, " * 70, 0).unread
         6
-        >>> [found.text for found in find_times("tomorrow, or on 3 May 2026", 0, dated=False).windows]
+        >>> [one.text for one in find_times("today or on 3 May 2026", 0, dated=False).windows]
         ['on 3 May 2026']
     """
     lower = lowered(text)

@@ -143,8 +143,13 @@ fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) 
                 .windows(row)
                 .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)))
                 .collect();
-            temporal_match(at.as_slice(), &windows, &query.windows, ranking.open_scale_days)
-                .unwrap_or(0.0)
+            temporal_match(
+                at.as_slice(),
+                &windows,
+                &query.windows,
+                ranking.open_scale_days,
+            )
+            .unwrap_or(0.0)
         })
     });
 }
