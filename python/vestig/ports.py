@@ -421,6 +421,8 @@ class ProjectionRow(NamedTuple):
     source_row: int | None
     # the title as it is given: its words are words of the memory
     heading: str | None
+    # its time is only that of its file, which says nothing of its text
+    undated: bool = False
 
 
 class ScanQuery(Protocol):

@@ -6,6 +6,7 @@ and of the core are integers, microseconds since 1970-01-01T00:00:00Z (`*_us`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Self
@@ -146,6 +147,21 @@ class OriginType(Word):
 
 
 _AGENT_ROLES: Final = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
+
+
+# What metadata `time_from` of a passage says where its document does not tell when it was written.
+_TIMES_OF_FILES: Final = frozenset(("file_time", "now"))
+
+
+def is_undated(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the time of a memory with this metadata is only that of its file: a copy or a
+    clone has another, so that it says nothing of the text.
+
+    Example:
+        >>> is_undated({"time_from": "file_time"}), is_undated({"time_from": "front_matter"})
+        (True, False)
+    """
+    return metadata.get("time_from") in _TIMES_OF_FILES
 
 
 def derived_origin(

@@ -23,6 +23,7 @@ from oracle_texts import (
     every_year,
     named_authors,
     placed_content,
+    short_starts,
 )
 
 from vestig._core import terms, tokens
@@ -31,6 +32,8 @@ from vestig.language.words import STOPWORDS
 K1, B = 0.9, 0.4
 AGENT_CHARS = 1_200
 HOUR_US = 3_600_000_000
+# The least value of `date` inside of a window.
+MET = 0.25
 BEST_OF_PAIR = 5
 Values = np.ndarray
 
@@ -42,7 +45,7 @@ AFTER_TERMS = ("entity_walk", "pair", "title")
 class Memory:
     """What a memory carries. `entities`: keys of its unexpired MENTIONS; `times`: the
     windows of its temporal expressions; `sitting`: the one that a note without session belongs
-    to."""
+    to; `written_us`: when what stored it occurred; `undated`: its times are those of its file."""
 
     content: str
     vector: Values | None = None
@@ -56,6 +59,13 @@ class Memory:
     times: Sequence[Window] = ()
     entities: Sequence[str] = ()
     sitting: int | None = None
+    written_us: int | None = None
+    undated: bool = False
+
+    @property
+    def moments(self) -> tuple[int | None, int | None]:
+        """When it happened and when it was written; of neither is the time of its file."""
+        return (None, None) if self.undated else (self.t_valid_us, self.written_us)
 
 
 def sittings(notes: Sequence[tuple[Hashable, int]]) -> list[int]:
@@ -212,8 +222,9 @@ class Eligible:
         self.asks = self._each(lambda row: asks(self.memories[row]))
         self.years = sorted(
             {
-                (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=m.t_valid_us)).year
+                (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).year
                 for m in memories
+                for at in (m.t_valid_us, *short_starts(m.times))
             }
         )
 
@@ -265,7 +276,7 @@ class Eligible:
     def topic(self, query: Query) -> Values | None:
         """unit(Σ weight · state) over the word pieces, each as rare as the rarest content term of
         its word; the vector of the query where nothing weighs."""
-        dates_met = bool((self._dates(query) >= 0.5).any())
+        dates_met = bool((self._dates(query) >= MET).any())
         placed = placed_content(query.text, query.times, dates_met)
         total, length = 0.0, 0.0
         for state, start, end in query.pieces:
@@ -290,7 +301,6 @@ class Eligible:
             return np.zeros(self.size)
         return self._each(
             lambda row: max(
-                date_match([(own[row].t_valid_us,) * 2, *own[row].times], window)
-                for window in windows
+                date_match(own[row].times, *own[row].moments, window) for window in windows
             )
         )

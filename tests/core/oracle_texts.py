@@ -87,18 +87,46 @@ def every_year(window: tuple[int | None, int | None, str], years: Iterable[int])
     return found
 
 
-def date_match(instants: Sequence[Window], window: Window) -> float:
-    """1 inside of a window, else e^(−gap / its length), 0 where it is open; half of that for a
-    window of more than four days."""
-    low = -math.inf if window[0] is None else window[0]
-    high = math.inf if window[1] is None else window[1]
-    is_open, share = math.isinf(high - low), 0.5 if 4 * DAY_US < high - low < math.inf else 1.0
-    best = 0.0
-    for own_low, own_high in instants:
-        begin = -math.inf if own_low is None else own_low
-        end = math.inf if own_high is None else own_high
-        if end >= low and begin < high:
-            best = max(best, 1.0)
-        elif not is_open:
-            best = max(best, math.exp(-max(low - end, begin - high) / max(1, high - low)))
-    return share * best
+def short_starts(windows: Iterable[Window]) -> list[int]:
+    """Where the windows of at most a month begin."""
+    return [
+        start
+        for start, end in windows
+        if start is not None and end is not None and end - start <= VERY_LONG_DAYS * DAY_US
+    ]
+
+
+HAPPENED, WRITTEN = 0.8, 0.5
+LONG_DAYS, VERY_LONG_DAYS = 4, 31
+
+
+def date_match(
+    stated: Sequence[Window], happened: int | None, written: int | None, window: Window
+) -> float:
+    """The best of what the text states, 0.8 of when it happened, 0.5 of when it was written."""
+    found = [window_match(own, window) for own in stated]
+    for at, share in ((happened, HAPPENED), (written, WRITTEN)):
+        if at is not None:
+            found.append(share * window_match((at, at), window))
+    return max(found, default=0.0)
+
+
+def window_match(own: Window, window: Window) -> float:
+    """1 inside of a window, 0.5 where it is long or open or the own one is longer than four days,
+    0.25 where that is longer than 31; outside e^(−2 − gap / its length), 0 where it is open. What
+    states the end of an open window lies inside."""
+    low, high = (-math.inf if window[0] is None else window[0]), window[1]
+    high = math.inf if high is None else high
+    begin, end = (-math.inf if own[0] is None else own[0]), own[1]
+    end = math.inf if end is None else end
+    asked, length = high - low, end - begin
+    bounds = {bound for bound in (low, high) if math.isfinite(bound)}
+    states_end = len(bounds) == 1 and asked == math.inf and length and bounds & {begin, end}
+    if states_end or (begin < high and (end > low or (not length and end == low))):
+        if length > max(asked, VERY_LONG_DAYS * DAY_US):
+            return 0.25
+        long = asked > LONG_DAYS * DAY_US or length > max(asked, LONG_DAYS * DAY_US)
+        return 0.5 if long else 1.0
+    if math.isinf(asked):
+        return 0.0
+    return math.exp(-2 - max(low - end, begin - high) / max(1, asked))

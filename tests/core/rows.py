@@ -79,6 +79,7 @@ class Given(msgspec.Struct, kw_only=True):
     pieces: tuple[bytes, bytes] | None = None
     source_row: int | None = None
     heading: str | None = None
+    undated: bool = False
 
     def row(self) -> ProjectionRow:
         """As the ledger gives it."""

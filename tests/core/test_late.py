@@ -13,7 +13,9 @@ import pytest
 from oracle_late import LATE_TERMS, Late, QueryPieces, Tokens
 from oracle_signals import Memory, Places, Values
 from rows import (
+    DAY,
     HEAD,
+    NOW,
     STORE,
     Given,
     core_query,
@@ -191,6 +193,32 @@ def test_late_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     projection = laid_out(dice, world, tmp_path if seed % 2 else None)
     scan = scanned(projection, query, ALL)
     check(scan, world, expected(world, query), np.arange(len(world.rows)))
+
+
+def test_late_pieces_of_a_date_that_is_met_weigh_nothing(tmp_path: Path) -> None:
+    dice = random.Random(5)
+    world = make(dice, 40)
+    projection = laid_out(dice, world, tmp_path)
+    query = query_of(dice, [1, 2, 3, 4])
+    kept = [0, 3]
+    others = QueryPieces(query.ids[kept], query.codes[kept], query.steps[kept])
+    valid = world.rows[0].t_valid_us
+    for date, wanted in (((valid, valid + DAY), others), ((NOW + DAY, NOW + 2 * DAY), query)):
+        asked = core_query(
+            vector(1, 2, 3, 4),
+            "river",
+            pieces=packed_query(query),
+            pieces_in_time=[1, 2, 99],
+            dates=[(*date, False)],
+        )
+        scan = recall(
+            projection,
+            projection.applied_seq,
+            asked,
+            everything(),
+            ranking(weights=ALL, sittings=True, pool=10_000, limit=10_000),
+        )
+        check(scan, world, expected(world, wanted), np.arange(len(world.rows)))
 
 
 def test_late_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from oracle_graph import Mentions, contrast, entity_rank, pairs, titles
 from oracle_late import Late, QueryPieces, Tokens
 from oracle_signals import FIRST_TERMS, Eligible, Memory, Places, Query, memory_terms, shortness
-from oracle_texts import DAY_US, date_match, every_year
+from oracle_texts import DAY_US, Window, date_match, every_year
 
 LN = math.log
 
@@ -161,17 +161,21 @@ def test_questions_and_long_texts() -> None:
 def test_date_falls_off_by_the_length_of_the_window() -> None:
     day, month = (100 * DAY_US, 101 * DAY_US), (100 * DAY_US, 130 * DAY_US)
 
-    def at(days: float) -> list[tuple[int, int]]:
-        return [(int(days * DAY_US),) * 2]
+    def stated(start: float, end: float, window: Window) -> float:
+        return date_match([(int(start * DAY_US), int(end * DAY_US))], None, None, window)
 
-    assert date_match(at(100), day) == 1
-    assert date_match(at(95), day) == pytest.approx(math.exp(-5))
-    assert date_match(at(111), day) == pytest.approx(math.exp(-10))
-    assert date_match(at(129), month) == 0.5
-    assert date_match(at(160), month) == pytest.approx(0.5 * math.exp(-1))
-    assert date_match([(0, 100 * DAY_US + 1)], day) == 1
-    assert date_match(at(99), (100 * DAY_US, None)) == 0
-    assert date_match(at(1e6), (100 * DAY_US, None)) == 1
+    assert stated(100, 101, day) == 1
+    assert stated(101, 102, day) == stated(99, 100, day) == pytest.approx(math.exp(-2))
+    assert stated(94, 95, day) == pytest.approx(math.exp(-7))
+    assert stated(129, 130, month) == stated(98, 103, day) == 0.5
+    assert stated(0, 300, day) == 0.25
+    assert stated(160, 161, month) == pytest.approx(math.exp(-3))
+    assert stated(98, 99, (100 * DAY_US, None)) == 0
+    assert stated(99, 100, (100 * DAY_US, None)) == 0.5
+    at = 100 * DAY_US
+    assert date_match([], at, None, day) == 0.8
+    assert date_match([], at - 1, at, day) == 0.5
+    assert date_match([], None, None, day) == 0
 
 
 def test_date_a_month_without_a_year_is_that_of_every_year() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import oracle
 import oracle_graph
 import pytest
-from oracle_signals import AFTER_TERMS, FIRST_TERMS, HOUR_US, Eligible, Memory, Query
+from oracle_signals import AFTER_TERMS, FIRST_TERMS, HOUR_US, MET, Eligible, Memory, Query
 from oracle_texts import DAY_US, MONTH, YEAR
 from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, seats
 from worlds import edge, unit_vector
@@ -71,7 +71,16 @@ def make(dice: random.Random, count: int) -> World:
         at = NOW - dice.choice([dice.randrange(1, 900) * DAY_US, dice.randrange(6) * HOUR_US // 2])
         source = dice.choice([None, 1, 2]) if session is None else None
         windows = [
-            dice.choice([(at, at + DAY_US), (None, at), (at, None)])
+            dice.choice(
+                [
+                    (at, at + DAY_US),
+                    (at - 3 * DAY_US, at),
+                    (at, at + 30 * DAY_US),
+                    (at, at + 400 * DAY_US),
+                    (None, at),
+                    (at, None),
+                ]
+            )
             for _ in range(dice.choice([0, 0, 1, 2, 3]))
         ]
         own = dice.sample(entities, k=dice.choice([0, 0, 1, 2]))
@@ -85,6 +94,8 @@ def make(dice: random.Random, count: int) -> World:
             "t_valid_us": at,
         }
         origin = dice.randrange(4)
+        written = dice.choice([None, at, at + 5 * DAY_US, at + 300 * DAY_US])
+        undated = dice.random() < 0.2
         given.append(
             Given(
                 **shared,
@@ -98,6 +109,8 @@ def make(dice: random.Random, count: int) -> World:
                 namespace="default" if dice.random() < 0.95 else "other",
                 embedding=embedding,
                 windows=windows,
+                events=[] if written is None else [(0, written, NOW, number + 1, number + 1)],
+                undated=undated,
                 features=text_flags(content),
                 title=oracle_graph.title_of(title),
                 heading=title,
@@ -115,6 +128,8 @@ def make(dice: random.Random, count: int) -> World:
                     title=title,
                     origin=ORIGINS[origin],
                     times=windows,
+                    written_us=written,
+                    undated=undated,
                     entities=[f"OTHER:{one.names[0][0]}" for one in own],
                 )
             )
@@ -264,7 +279,7 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
         mentions = oracle_graph.Mentions([memory.entities for memory in world.memories])
         raw |= oracle_graph.after(eligible, mentions, np.array(level), query)
         check(world, scan, raw, weights)
-        assert scan.dates_met == bool((raw["date"] >= 0.5).any())
+        assert scan.dates_met == bool((raw["date"] >= MET).any())
         held = [eligible.words.idf(term) for term in scan.terms]
         assert scan.idfs == pytest.approx(held, abs=1e-12)
         rows = eligible.words.rows

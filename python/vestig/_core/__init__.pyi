@@ -581,6 +581,7 @@ class Query:
         names_text: str | None = None,
         content: Sequence[ContentTerm] = ...,
         topic: tuple[bytes, Sequence[Sequence[int]]] | None = None,
+        pieces_in_time: Sequence[int] = ...,
     ) -> Self:
         """A query.
 
@@ -593,7 +594,7 @@ class Query:
             entities: (16 bytes, match score in [0, 1]), merges resolved.
             seed: of the walk, below 2^53.
             dates: windows of explicit dates; True = of every year in which an eligible memory is
-                valid, unless it is open.
+                valid or of which it states a day or a month, unless it is open.
             pieces: ids (u32), codes (256 int8 from -7 to 7 each) and steps (float64) of its word
                 pieces; the id 0xFFFFFFFF belongs to no word.
             rerank_scores: of a cross-encoder for the best memories; the others have none.
@@ -601,6 +602,8 @@ class Query:
             content: index terms of the text that say what it is about, in order, repeats kept.
             topic: hidden states of word pieces, float32, and by piece the content terms of its
                 word, as places in `content`; None = the topic is `vector`.
+            pieces_in_time: places of word pieces inside an expression of time: they weigh nothing
+                where an eligible memory meets one of `dates`.
 
         Raises:
             ValueError: a vector that is not finite, a window that ends before it starts.

@@ -37,6 +37,7 @@ from vestig.types import (
     RetentionPolicy,
     SimilarMemory,
     Stability,
+    is_undated,
 )
 
 # namespace, scope, author, hash of the text
@@ -177,7 +178,12 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
         return
     item.extracted = True
     given = item.request
-    times = expressions.find_times(item.text, item.reference_us, zone=settings.time.zone)
+    times = expressions.find_times(
+        item.text,
+        item.reference_us,
+        zone=settings.time.zone,
+        dated=not is_undated(given.metadata or {}),
+    )
     found = times.windows
     item.warnings.extend(times.warnings)
     item.windows = tuple(

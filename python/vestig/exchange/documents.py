@@ -422,7 +422,10 @@ class _Reader:
         *,
         tags: Sequence[str],
     ) -> dict[str, Any]:
-        """The arguments of `commit` of a passage."""
+        """The arguments of `commit` of a passage; a heading that begins with a day says its time,
+        unless it lies behind that of the file: what is planned there was written before."""
+        if passage.day_us is not None and passage.day_us <= version.file_us:
+            t_ref_us, time_from = passage.day_us, "heading"
         shared, path = self._options.shared, version.name.path
         request = {
             **shared,

@@ -10,13 +10,16 @@ row of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Final, NamedTuple
 
 from vestig.errors import ValidationError
 from vestig.language.text_forms import sentences, trimmed
+from vestig.language.time.expressions import find_times
 from vestig.lazy_pattern import lazy_pattern
+from vestig.times import to_us
 from vestig.types import Word
 
 # --- blocks -----------------------------------------------------------------------------------
@@ -309,6 +312,7 @@ def _after_blank_line(text: str, low: int, high: int) -> int | None:
 PASSAGE_CHARS: Final = 800
 TITLE_CHARS_MAX: Final = 200
 _BETWEEN: Final = " > "
+_YEAR: Final = lazy_pattern(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _LEFT_OUT: Final = "…"
 # A document link, without that of an embedded picture; code between back quotes holds none.
 _DOCUMENT_LINK: Final = lazy_pattern(
@@ -328,6 +332,8 @@ class Passage(NamedTuple):
             cut, and its text.
         links: the names in `[[Name]]` and `[[Name|shown]]`, each once.
         begins_in_code: its text begins inside fenced code, after the fence.
+        day_us: the day with which the nearest heading above begins that does with one, in
+            microseconds since 1970; None where none does.
     """
 
     number: int
@@ -335,6 +341,7 @@ class Passage(NamedTuple):
     content: str
     links: tuple[str, ...]
     begins_in_code: bool
+    day_us: int | None = None
 
 
 class CutDocument(NamedTuple):
@@ -344,11 +351,22 @@ class CutDocument(NamedTuple):
     passages: tuple[Passage, ...]
 
 
+class _Section(NamedTuple):
+    """What stands below a heading that names a day, and the day where that dates it; no heading:
+    below none that does."""
+
+    level: int = 0
+    heading: str = ""
+    day_us: int | None = None
+
+
 class _Piece(NamedTuple):
-    """A block or what is left of one, and the title of a passage that begins with it."""
+    """A block or what is left of one, and the title and the section of a passage that begins with
+    it."""
 
     block: Block
     title: str
+    section: _Section
     is_rest: bool = False
 
 
@@ -392,7 +410,7 @@ def _titled(found: Iterator[Block], title: str, size: int) -> Iterator[_Piece]:
     """The blocks with the titles of passages that begin with them."""
     most = min(TITLE_CHARS_MAX, size // 4)
     path: list[Block] = []
-    joined = _joined([title], most)
+    joined, section = _joined([title], most), _Section()
     for block in found:
         if block.kind is BlockKind.HEADING:
             while path and path[-1].level >= block.level:
@@ -402,7 +420,30 @@ def _titled(found: Iterator[Block], title: str, size: int) -> Iterator[_Piece]:
             if names[0].casefold() == title.casefold():
                 names = names[1:]
             joined = _joined([title, *names], most)
-        yield _Piece(block, joined)
+            section = _section_of([title, *(one.name for one in path)])
+        yield _Piece(block, joined, section)
+
+
+def _section_of(names: Sequence[str]) -> _Section:
+    """The section of the last of some headings that names a day, which dates it where the heading
+    begins with it. A year that is not named is the only one that the names above it do.
+
+    Args:
+        names: the document's title, then the headings.
+    """
+    for at in range(len(names) - 1, 0, -1):
+        years = {int(year) for name in names[:at] for year in _YEAR.findall(name)}
+        # what names no year lies before the end of one
+        end = datetime(max(years, default=1970), 12, 31, 23, 59, tzinfo=UTC)
+        found = find_times(names[at], to_us(end), dated=False).windows
+        days = [one for one in found if one.grain == "day"]
+        if not days:
+            continue
+        first, day_us = days[0], days[0].window_start_us
+        is_one = len(years) == 1 if first.either else len(days) == 1
+        dates = is_one and first.start == 0 and day_us is not None
+        return _Section(at, names[at], day_us if dates else None)
+    return _Section()
 
 
 def _joined(names: list[str], most: int) -> str:
@@ -464,7 +505,11 @@ class _Cutter:
         return self._size - self._length(packed) - (piece.block.start - packed[-1].block.end)
 
     def _begins_anew(self, piece: _Piece, packed: list[_Piece]) -> bool:
-        """A heading begins a passage once half of the size is used."""
+        """A heading begins a passage once half of the size is used, and where the section of a
+        day begins or ends."""
+        above = packed[-1].section
+        if piece.section != above and (above.heading or not _are_headings(packed)):
+            return True
         if piece.block.kind is not BlockKind.HEADING or piece.is_rest or _are_headings(packed):
             return False
         return 2 * self._length(packed) >= self._size
@@ -496,8 +541,8 @@ class _Cutter:
         # of what is left of a table, `level` is where its header row begins
         header = block.start if block.kind is BlockKind.TABLE and not piece.is_rest else block.level
         return (
-            _Piece(block._replace(end=end), piece.title, piece.is_rest),
-            _Piece(block._replace(start=end, level=header), piece.title, is_rest=True),
+            piece._replace(block=block._replace(end=end)),
+            piece._replace(block=block._replace(start=end, level=header), is_rest=True),
         )
 
     def _cut(self, block: Block, room: int, *, is_rest: bool) -> int:
@@ -536,6 +581,7 @@ class _Cutter:
             content=self._before(first) + text.rstrip(),
             links=tuple(links),
             begins_in_code=first.is_rest and first.block.kind is BlockKind.CODE,
+            day_us=last.section.day_us,
         )
 
 

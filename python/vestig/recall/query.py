@@ -509,6 +509,7 @@ class BoundQuery:
             topic=self._topic() if ranking.counts_topic else None,
             dates=_dates(query.windows),
             pieces=None if states is None else query_codes(states),
+            pieces_in_time=[] if states is None else pieces_in_time(states, query.times),
             **given,
         )
 
@@ -651,6 +652,17 @@ def topic_pieces(
             kept.append(states.states[at * size : (at + 1) * size])
             terms.append(own)
     return (b"".join(kept), terms) if kept else None
+
+
+def pieces_in_time(states: TokenStates, times: Sequence[tuple[int, int]]) -> list[int]:
+    """Places of the word pieces of a query that stand inside one of its expressions of time."""
+    numbers = struct.unpack(f"<{len(states.places) // 4}I", states.places)
+    places = zip(numbers[::2], numbers[1::2], strict=True)
+    return [
+        at
+        for at, (start, end) in enumerate(places)
+        if end > start and any(low <= start and end <= high for low, high in times)
+    ]
 
 
 def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | None, bool]]:

@@ -23,7 +23,7 @@ from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
 from vestig.memories.read import flags_of
 from vestig.ports import ScanRow
-from vestig.types import Memory, Stability, TemporalWindow
+from vestig.types import Memory, Stability, TemporalWindow, is_undated
 
 # Terms of the metadata.
 META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
@@ -232,13 +232,15 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         return [f"{entity.type}:{entity.name}" for entity in named if entity is not None]
 
     def _matched_windows(self, memory: Memory) -> list[str]:
-        """Texts of the query's windows that hold the memory's time, or meet one of its windows;
-        each once, also where both windows of an expression do."""
+        """Texts of the query's windows that hold the memory's time, where that is more than the
+        time of its file, or meet one of its windows; each once, also where both windows of an
+        expression do."""
         texts: list[str] = []
+        dated = not is_undated(memory.metadata)
         for window in self.windows:
             at = memory.t_valid
             after = window.start is None or at >= window.start
-            inside = after and (window.end is None or at < window.end)
+            inside = dated and after and (window.end is None or at < window.end)
             if inside or any(_meets(own, window) for own in memory.times):
                 texts.append(window.text)
         return list(dict.fromkeys(texts))

@@ -121,6 +121,7 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
                 (None, Some(9_000), false),
             ],
             pieces: rng.query_pieces(),
+            pieces_in_time: vec![0, 500],
             query_time: 10_000_000_000_000,
             ..QueryParts::default()
         },

@@ -64,7 +64,7 @@ impl Query {
     #[new]
     #[pyo3(signature = (*, vector, text, query_time_us, keywords=Vec::new(), windows=Vec::new(),
         entities=Vec::new(), seed=0, dates=Vec::new(), pieces=None, rerank_scores=None,
-        names_text=None, content=Vec::new(), topic=None))]
+        names_text=None, content=Vec::new(), topic=None, pieces_in_time=Vec::new()))]
     // The keywords are the contract of the stub file.
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -81,6 +81,7 @@ impl Query {
         names_text: Option<String>,
         content: Vec<PyRef<'_, ContentTerm>>,
         topic: Option<TopicStates<'_>>,
+        pieces_in_time: Vec<u32>,
     ) -> PyResult<Self> {
         let topic = topic
             .map(|given| topic_pieces(given, content.len()))
@@ -104,6 +105,7 @@ impl Query {
             seed,
             dates,
             pieces: pieces.map(query_pieces).transpose()?,
+            pieces_in_time,
             rerank_scores: rerank_scores.as_deref().map(scores).transpose()?,
         })))
     }

@@ -16,7 +16,7 @@ use crate::ids::id_of;
 use crate::numbers::{floats, to_bytes};
 
 /// Fields of a row, in this order, by the names that the named tuple gives them.
-pub(crate) const ROW_FIELDS: [&str; 34] = [
+pub(crate) const ROW_FIELDS: [&str; 35] = [
     "id",
     "seq",
     "wseq",
@@ -51,6 +51,7 @@ pub(crate) const ROW_FIELDS: [&str; 34] = [
     "pieces",
     "source_row",
     "heading",
+    "undated",
 ];
 
 type Edge<'py> = (
@@ -211,6 +212,7 @@ fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
             .transpose()?,
         source_row: field(row, 32)?,
         heading: field(row, 33)?,
+        undated: field(row, 34)?,
     })
 }
 
@@ -238,6 +240,7 @@ pub(crate) fn columns<'py>(
     columns.set_item("origin", row.attributes.origin)?;
     columns.set_item("stability", row.attributes.stability)?;
     columns.set_item("pinned", row.attributes.pinned)?;
+    columns.set_item("undated", row.attributes.undated)?;
     let times = ["t_valid_us", "t_invalid_us", "t_created_us", "t_expired_us"];
     for (name, time) in times.into_iter().zip(row.times) {
         columns.set_item(name, nullable(time))?;

@@ -42,6 +42,9 @@ _IN_YEAR: Final = lazy_pattern(r"\s*,?\s*(?:(?:of|in|on)\s+)?")
 _NUMBERED: Final = lazy_pattern(r",?\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)\b")
 _FOUR_DIGITS: Final = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 _WEEK_DAYS: Final = 7
+# Families whose windows count from when a text was said, and words that make others do so.
+_COUNTED: Final = frozenset(("ago", "within", "rolling", "calendar", "day", "weekday"))
+_COUNTING: Final = ("last ", "this ", "next ")
 # Expressions of one text that are read; more are those of a table or a log, of which none is what
 # the text is about.
 READ_MAX: Final = 64
@@ -137,9 +140,10 @@ def _spanned(first: Window, last: Window, *, forward: bool) -> Window:
 
 
 class _Scan:
-    """One pass over a text."""
+    """One pass over a text. `dated`: when it was said is known."""
 
-    def __init__(self, text: str, lower: str, reference: ReferenceTime) -> None:
+    def __init__(self, text: str, lower: str, reference: ReferenceTime, *, dated: bool) -> None:
+        self.dated = dated
         self.text = text
         self.lower = lower
         self.reference = reference
@@ -168,7 +172,8 @@ class _Scan:
         self.unread += max(0, len(self.found) - READ_MAX)
         del self.found[READ_MAX:]
         if any(item.family in _DIRECTED for item in self.found):
-            self._join_named()
+            if self.dated:
+                self._join_named()
             self._decide()
         for item in self.found:
             item.window = _opened(item.window, item.opening)
@@ -199,6 +204,8 @@ class _Scan:
             if window.length is not None:
                 found.end = start + window.length
             found.other = window.other
+            if not self.dated and (family in _COUNTED or words.startswith(_COUNTING)):
+                window = found.other = None
         found.window = window
         if second:
             self._close_between(found)
@@ -325,6 +332,10 @@ class _Scan:
             return None
         if item.family == "figures":
             return Direction.OPEN
+        if not self.dated and item.window.yearless:
+            if item.other is None:
+                item.window, item.other = _moved(item.window, -1), item.window
+            return Direction.OPEN
         if item.other is None:
             single = item.window.yearless or item.family == "weekday"
             which = self.lower.startswith(("last ", "next ", "this "), item.place.start)
@@ -402,7 +413,7 @@ class _Scan:
                     left.accepted = right.accepted = True
 
 
-def scan(text: str, lower: str, t_ref_us: int, zone: str) -> FoundTimes:
+def scan(text: str, lower: str, t_ref_us: int, zone: str, *, dated: bool = True) -> FoundTimes:
     """The expressions of a text, in order, at most `READ_MAX` of them.
 
     Args:
@@ -410,10 +421,11 @@ def scan(text: str, lower: str, t_ref_us: int, zone: str) -> FoundTimes:
         lower: the same in lower case, with the same offsets and with `'` for apostrophes.
         t_ref_us: the moment from which relative words are measured.
         zone: name of the time zone in which days begin.
+        dated: as `expressions.find_times`.
     """
     reference = ReferenceTime(t_ref_us, zone, lower)
     found = list[TemporalExpression]()
-    one_pass = _Scan(text, lower, reference)
+    one_pass = _Scan(text, lower, reference, dated=dated)
     for item in one_pass.run():
         found.append(_expression(item, item.window, text, reference))
         if item.either:

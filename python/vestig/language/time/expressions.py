@@ -252,16 +252,21 @@ def _may_hold(lower: str) -> bool:
     return may_name_month and MONTH.search(lower) is not None
 
 
-def find_times(text: str, t_ref_us: int, *, zone: str = "UTC") -> FoundTimes:
+def find_times(text: str, t_ref_us: int, *, zone: str = "UTC", dated: bool = True) -> FoundTimes:
     """The temporal expressions of a text, the first 64, and how many more there are.
 
-    Arguments: see `find_windows`.
+    Args:
+        text, t_ref_us, zone: see `find_windows`.
+        dated: False = when the text was said is not known. What only counts from there has no
+            window then, and what names no year has two, one on either side of `t_ref_us`.
 
     Example:
         >>> [found.clock for found in find_times("opens at 2 pm", 0).expressions]
         ['14:00:00']
         >>> find_times("May 1, " * 70, 0).unread
         6
+        >>> [one.text for one in find_times("today or on 3 May 2026", 0, dated=False).windows]
+        ['on 3 May 2026']
     """
     lower = lowered(text)
     if not _may_hold(lower):
@@ -269,7 +274,7 @@ def find_times(text: str, t_ref_us: int, *, zone: str = "UTC") -> FoundTimes:
     # imported here: most texts name no time
     from vestig.language.time.expression_scan import scan
 
-    return scan(text, lower.replace("’", "'"), t_ref_us, zone)
+    return scan(text, lower.replace("’", "'"), t_ref_us, zone, dated=dated)
 
 
 def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:

@@ -26,7 +26,7 @@ from vestig.store.sqlite.connections import damaged, each, fetch, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, ENTITY_NODE
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import ALL, INDEX, NODE_TABLES, TABLE_CODES, columns_sql
-from vestig.types import EventType, Kind, OriginType, Stability, Status
+from vestig.types import EventType, Kind, OriginType, Stability, Status, is_undated
 
 # Of the mean and the axes that codes are made with.
 AXES: Final = b"".join(PieceAxes.SHA256)
@@ -488,22 +488,27 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
     questions, newest_question = stored_questions(parts.questions.get(number, ()), id, digests)
     touched = max(touched, newest_edge, newest_question)
     origin = origin_of(origin, derived, (role, author, session_id, title))
+    tags, undated = _of_metadata(metadata)
     source_row: int | None = None
     if session_id is None and origin is OriginType.NOTE:
         source_row = first_source(parts.sources, number, id, digests)
     return ProjectionRow(
         id, seq, touched, content, author, namespace, scope, _KIND[kind], _STATUS[status], role,
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
-        t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
+        t_invalid, t_created, t_expired, embedding, tags, list(sources), list(actors),
         events, [] if keywords == "[]" else _keywords(keywords), _time_windows(times), edges,
         questions, [], text_flags(content), title_key(title), pieces, source_row,
-        title,
+        title, undated,
     )  # fmt: skip
 
 
-def _tags(metadata: str) -> list[str]:
-    # Decoding is dear, and most memories have no tags.
-    return from_json(metadata).get("tags", []) if '"tags"' in metadata else []
+def _of_metadata(metadata: str) -> tuple[list[str], bool]:
+    """Return the tags, and whether a text's time is only that of its file."""
+    # Decoding is dear, and most memories have neither.
+    if '"tags"' not in metadata and '"time_from"' not in metadata:
+        return [], False
+    fields = from_json(metadata)
+    return fields.get("tags", []), is_undated(fields)
 
 
 def _time_windows(times: str) -> list[tuple[int | None, int | None]]:

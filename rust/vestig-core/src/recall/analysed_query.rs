@@ -35,6 +35,9 @@ pub struct QueryParts {
     pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
     /// 4-bit codes; `u32::MAX` marks a piece that belongs to no word. None = no late interaction.
     pub pieces: Option<QueryPieces>,
+    /// Places of the word pieces that stand inside an expression of time; they may lie behind those
+    /// that are compared.
+    pub pieces_in_time: Vec<u32>,
     /// Scores of a cross-encoder for the best memories; None = no such signal.
     pub rerank_scores: Option<Vec<(Id, f64)>>,
 }

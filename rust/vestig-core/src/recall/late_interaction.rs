@@ -29,8 +29,13 @@ const FEW_ROWS: usize = 1024;
 const ALIKE: f64 = 0.4;
 
 /// Compares the best `late_pool` rows by L₂ and puts them into the pool. Without codes of the query
-/// the signals are unavailable.
-pub(super) fn fill(table: &mut ScoreTable<'_>, query: &Query, eligible: usize) {
+/// the signals are unavailable. `dates_met`: an eligible memory meets a date of the query, whose word
+/// pieces then weigh nothing.
+pub(super) fn fill(
+    table: &mut ScoreTable<'_>,
+    query: &Query,
+    (eligible, dates_met): (usize, bool),
+) {
     let ranking = table.scorer.ranking;
     let weighed = Signal::LATE.map(|signal| ranking.weighs(signal));
     let Some(pieces) = query.pieces.as_ref().filter(|_| weighed.contains(&true)) else {
@@ -38,7 +43,12 @@ pub(super) fn fill(table: &mut ScoreTable<'_>, query: &Query, eligible: usize) {
     };
     debug_assert!(ranking.base == Base::Linear, "nothing else weighs signals");
     let rows = table.by_level(|table| best_rows(table, ranking.late_pool));
-    let weights = weights_of(&table.parts, pieces.ids(), eligible);
+    let mut weights = weights_of(&table.parts, pieces.ids(), eligible);
+    for place in query.pieces_in_time.iter().filter(|_| dates_met) {
+        if let Some(weight) = weights.get_mut(*place as usize) {
+            *weight = 0.0;
+        }
+    }
     let window = ranking.weighs(Signal::LateWindow);
     let index = window.then(|| TurnIndex::of_parts(&table.parts, ranking.sittings));
     let mut late = Late::new(&table.parts, pieces, weights);

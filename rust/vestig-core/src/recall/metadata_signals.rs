@@ -137,12 +137,19 @@ fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) 
     let open = |time: i64, none: i64| (time != none).then_some(time);
     fill_column(parts, TEMPORAL, |_, columns| {
         by_row(columns, |segment, row| {
-            let at = segment.column::<i64>(Section::Valid)[row];
+            let dated = !segment.attributes(row).undated;
+            let at = dated.then(|| segment.column::<i64>(Section::Valid)[row]);
             let windows: Vec<Window> = segment
                 .windows(row)
                 .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)))
                 .collect();
-            temporal_match(&[at], &windows, &query.windows, ranking.open_scale_days).unwrap_or(0.0)
+            temporal_match(
+                at.as_slice(),
+                &windows,
+                &query.windows,
+                ranking.open_scale_days,
+            )
+            .unwrap_or(0.0)
         })
     });
 }

@@ -336,7 +336,7 @@ impl<'a> ScoredQuery<'a> {
         text_signals::fill_rest(table);
         if scan.eligible > 0 {
             fill_graph(table, graph, query, &statistics);
-            late_interaction::fill(table, query, scan.eligible);
+            late_interaction::fill(table, query, (scan.eligible, scan.dates_met));
             fill_rerank(table, graph, query);
         }
         scan.idfs = statistics.idfs;

@@ -14,13 +14,10 @@ use super::turn_index::{NONE, TurnIndex};
 use super::window_words::score_windows;
 use crate::kernels::author_names::{MentionedNames, folded};
 use crate::kernels::bits::set_bits;
-use crate::kernels::dates::{date_match, in_years};
+use crate::kernels::dates::{MET, OwnTimes, date_match, in_years};
 use crate::kernels::temporal::Window;
 use crate::segment::format::Section;
 use crate::segment::{NO_STRING, NO_TIME, OPEN_START, Segment};
-
-/// Value from which a memory counts as meeting a date of the query.
-const MET: f64 = 0.5;
 
 /// Windows of the dates of a query, in every year of an eligible memory where no year is named.
 fn windows_of(parts: &[SegmentColumns<'_>], query: &Query, seated: bool) -> Vec<Window> {
@@ -40,10 +37,17 @@ fn windows_of(parts: &[SegmentColumns<'_>], query: &Query, seated: bool) -> Vec<
 /// How well a memory meets these windows.
 fn date_value(segment: &Segment, row: usize, windows: &[Window]) -> f64 {
     let open = |time: i64, none: i64| (time != none).then_some(time);
-    let at = Some(segment.column::<i64>(Section::Valid)[row]);
-    let times = segment.windows(row);
-    let times = times.map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
-    date_match(std::iter::once((at, at)).chain(times), windows)
+    let dated = !segment.attributes(row).undated;
+    // What stored it is the first event of a memory, and says when its text was written.
+    let written = || Some(segment.events(row).next()?.occurred);
+    let own = OwnTimes {
+        stated: segment
+            .windows(row)
+            .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME))),
+        happened: dated.then(|| segment.column::<i64>(Section::Valid)[row]),
+        written: dated.then(written).flatten(),
+    };
+    date_match(own, windows)
 }
 
 /// Returns whether an eligible memory meets a date of the query.

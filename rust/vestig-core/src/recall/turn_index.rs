@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use super::segment_columns::SegmentColumns;
 use super::sittings::Sittings;
 use crate::kernels::bits::{Bits, has, set_bits};
-use crate::kernels::dates::year_of;
+use crate::kernels::dates::{year_of, year_of_window};
 use crate::segment::format::Section;
 use crate::segment::{Segment, SessionKey, SessionRows, cached};
 
@@ -39,7 +39,7 @@ pub(crate) struct TurnIndex {
     sessions: Vec<u32>,
     /// Turns that are in sessions.
     in_sessions: usize,
-    /// Years in which a memory is valid, at first use.
+    /// Years in which a memory is valid or that it states, at first use.
     years: OnceLock<Vec<i64>>,
     /// Of windows, at first use.
     pub(super) window_norms: OnceLock<Vec<f64>>,
@@ -113,13 +113,20 @@ impl TurnIndex {
         extents.map(|(first, next)| first as usize..next as usize)
     }
 
-    /// Years in which an eligible memory has `t_valid`, ascending.
+    /// Years in which an eligible memory has `t_valid`, or of which its text states a day or a month,
+    /// ascending.
     pub(super) fn years(&self, parts: &[SegmentColumns<'_>]) -> &[i64] {
         self.years.get_or_init(|| {
             let valid = |columns: &SegmentColumns<'_>| -> Vec<i64> {
                 let valid = columns.segment.column::<i64>(Section::Valid);
                 let rows = set_bits(&columns.eligible);
-                let mut years: Vec<i64> = rows.map(|row| year_of(valid[row])).collect();
+                let mut years = Vec::new();
+                for row in rows {
+                    years.push(year_of(valid[row]));
+                    let stated = columns.segment.windows(row);
+                    years.extend(stated.filter_map(year_of_window));
+                }
+                years.sort_unstable();
                 years.dedup();
                 years
             };

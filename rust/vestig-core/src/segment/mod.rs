@@ -72,6 +72,8 @@ pub struct Attributes {
     pub pinned: bool,
     /// True if it has a vector.
     pub embedded: bool,
+    /// True if its time is only that of its file, which says nothing of its text.
+    pub undated: bool,
 }
 
 impl Attributes {
@@ -86,7 +88,7 @@ impl Attributes {
             self.stability,
             pinned,
             embedded,
-            0,
+            u8::from(self.undated),
             0,
         ]
     }
@@ -99,6 +101,7 @@ impl Attributes {
             stability: b[3],
             pinned: b[4] == 1,
             embedded: b[5] == 1,
+            undated: b[6] == 1,
         }
     }
 }

@@ -53,6 +53,8 @@ pub struct NewRow {
     pub stability: u8,
     /// Never removed by retention.
     pub pinned: bool,
+    /// Its time is only that of its file.
+    pub undated: bool,
     /// From when the fact holds, µs since the epoch.
     pub t_valid: i64,
     /// Until when the fact holds, µs; None = no known end.
@@ -163,6 +165,7 @@ impl<'a> Analysed<'a> {
                 stability: row.stability,
                 pinned: row.pinned,
                 embedded: self.unit.is_some(),
+                undated: row.undated,
             },
             namespace: &row.namespace,
             scope: row.scope.as_deref(),

@@ -122,6 +122,7 @@ impl Rng {
             origin: self.below(4) as u8,
             stability: self.below(4) as u8,
             pinned: false,
+            undated: false,
             t_valid: seq * 1000,
             t_invalid: None,
             t_created: seq * 1000,

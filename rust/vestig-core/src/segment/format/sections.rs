@@ -20,7 +20,7 @@ pub enum Section {
     Scales,
     /// f32 a row: proven error bound of the 8-bit cosine.
     Bounds,
-    /// 8 bytes a row: kind, status, origin, stability, pinned, embedded, 0, 0.
+    /// 8 bytes a row: kind, status, origin, stability, pinned, embedded, undated, 0.
     Attributes,
     /// i64 µs a row.
     Valid,
