@@ -102,7 +102,7 @@ class ImportFile:
 
     def warnings(self) -> list[str]:
         """Return what was noticed; complete once `items` is exhausted."""
-        found = []
+        found = list(self._reading.said)
         keys = list(self._reading.other_keys)
         if keys:
             named = ", ".join(keys[:KEYS_NAMED_MAX])

@@ -128,7 +128,7 @@ def detected(file: RecordFile) -> FormatRow:
     if first is not None:
         is_array = file.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         raise unknown_record(file.name, first, FORMATS[1:], is_array=is_array)
-    if comma_separated.header_of(comma_separated.first_line(file)) is not None:
+    if comma_separated.is_table(file):
         return ROWS[ImportFormat.CSV]
     raise unknown_text(file.name, comma_separated.first_line(file), unreadable)
 
@@ -218,14 +218,12 @@ def unknown_text(name: str, header: str, unreadable: Unreadable | None) -> Valid
             continue
         named = [one.strip() for one in columns]
         if len(named) > 1 and all(_is_plain(one) for one in named):
-            said = next((one for one in named if one.lower() in _TEXTS), named[-1])
             shown = ", ".join(named[:_KEYS_SHOWN])
             return unknown(
                 name,
                 f"its header has the columns {shown}",
-                f'The nearest is csv: if "{said}" holds the texts, '
-                f"`sed '1s/{said}/text/' {shlex.quote(name)} | vestig import --format csv -`"
-                " takes them in.",
+                f"The nearest is csv: `vestig import --format csv {shlex.quote(name)}` takes each"
+                ' row as the text of its columns, "column: value".',
             )
     seen = "it is empty" if unreadable is None else f"line {unreadable.line}: {unreadable.fact}"
     return unknown(name, f"no JSON object in it ({seen})", "")
