@@ -74,7 +74,7 @@ def header_of(file: RecordFile) -> Header | None:
     best: Header | None = None
     for separator in _SEPARATORS:
         cells = header_cells(file, separator)
-        if cells is None or not any(cell.strip() for cell in cells):
+        if cells is None or not any(map(_has_word, cells)):
             continue
         found = _named(cells, separator)
         if best is None or (found.has_texts, len(found.names)) > (
@@ -150,6 +150,10 @@ def _named(cells: list[str], separator: str) -> Header:
             doubled.append(f'"{name}" as "{made}"')
         names.append(made)
     return Header(tuple(names), separator, tuple(doubled))
+
+
+def _has_word(cell: str) -> bool:
+    return any(map(str.isalnum, cell))
 
 
 def _is_value(name: str) -> bool:
