@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from command_answers import Vestig
+
 from vestig import open as opened
 from vestig.testing import HashingEmbedder
 
