@@ -40,7 +40,8 @@ _OTHER_WORDS: Final[Mapping[str, frozenset[str]]] = {
         "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
         "session_ids": "session_id session sessions conversation"
         " conversation_id thread_id chat_id run_id",
-        "scope": "user user_id userid users customer customer_id project channel channel_id workspace group collection folder scopes",
+        "scope": "user user_id userid users customer customer_id"
+        " project channel channel_id workspace group collection folder scopes",
         "namespace": "tenant database index",
         "source": "origin src",
         "artifact_ref": "url uri link ref reference",

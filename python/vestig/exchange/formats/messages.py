@@ -183,7 +183,7 @@ def _metadata(
 
 def _unused(record: dict[str, Any]) -> dict[str, Any]:
     """The values of keys in whose place an earlier key of the same meaning counts."""
-    unused = {}
+    unused: dict[str, Any] = {}
     for keys in _MEANINGS:
         used = first_present(record, keys)
         unused |= {
