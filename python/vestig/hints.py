@@ -14,7 +14,7 @@ NAME_CHARS_MAX: Final = 60
 _BEFORE_CAPITAL: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 
 # Least similarity, 0 to 1, for a hint.
-_ALIKE: Final = 0.6
+ALIKE: Final = 0.75
 # Of a longer word no more is compared: it is no misspelt name.
 _WORD_CHARS_MAX: Final = 100
 # A name of Vestig → the words that other programs, and people, have for it.
@@ -33,14 +33,15 @@ _OTHER_WORDS: Final[Mapping[str, frozenset[str]]] = {
         "old": "old_id id memory_id",
         "new": "new_id replacement by",
         "tags": "tag label labels category categories topic topics",
-        "author": "user user_id speaker by username author_name name authors agent_id",
-        "authors": "author user user_id users speaker by username",
+        "author": "speaker by username author_name name authors sender",
+        "authors": "author speaker by username sender",
         "role": "type speaker_role",
         "roles": "role",
         "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
         "session_ids": "session_id session sessions conversation"
         " conversation_id thread_id chat_id run_id",
-        "scope": "project channel channel_id workspace group collection folder scopes",
+        "scope": "user user_id userid users customer customer_id"
+        " project channel channel_id workspace group collection folder scopes",
         "namespace": "tenant database index",
         "source": "origin src",
         "artifact_ref": "url uri link ref reference",
@@ -104,9 +105,7 @@ def nearest(word: str, names: Iterable[str], least: float = 0.0) -> str:
     return found[0] if found else ""
 
 
-def did_you_mean(
-    word: str, names: Iterable[str], least: float = _ALIKE, otherwise: str = ""
-) -> str:
+def did_you_mean(word: str, names: Iterable[str], least: float = ALIKE, otherwise: str = "") -> str:
     """The hint of a `ValidationError`; `otherwise` when no name is alike.
 
     Example:
@@ -131,7 +130,7 @@ def nearest_name(word: str, names: Collection[str]) -> str:
     for name, others in _OTHER_WORDS.items():
         if name in names and plain in others:
             return name
-    return nearest(plain, names, _ALIKE)
+    return nearest(plain, names, ALIKE)
 
 
 def unknown_name(

@@ -166,11 +166,11 @@ BLOCK = f"[{S}] (score=0.8700, method=direct_match, {AT})\nContent: One line"
 @pytest.mark.parametrize(
     ("fields", "first"),
     [
-        ({"confidence": 0.9477}, "confidence 0.94"),
+        ({"confidence": 0.9477}, "confidence 0.95"),
         ({"confidence": 0.1}, "confidence 0.10"),
         ({"confidence": 0.29}, "confidence 0.29"),
         ({"confidence": 1.0}, "confidence 1.00"),
-        ({"confidence": 0.0999}, "nothing above 0.1 (best 0.09); nearest:"),
+        ({"confidence": 0.0999}, "nothing above 0.1 (best 0.0999); nearest:"),
         ({"confidence": 0.0612}, "nothing above 0.1 (best 0.06); nearest:"),
         ({"confidence": 0.0}, "nothing above 0.1 (best 0.00); nearest:"),
         ({"confidence": 0.3, "min_confidence": 0.3}, "confidence 0.30"),
@@ -188,8 +188,8 @@ def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first
 @pytest.mark.parametrize(
     ("least", "best", "first"),
     [
-        (0.5, 0.2871, "nothing above 0.5 (best 0.28); nearest:"),
-        (1.0, 0.999, "nothing above 1 (best 0.99); nearest:"),
+        (0.5, 0.2871, "nothing above 0.5 (best 0.29); nearest:"),
+        (1.0, 0.999, "nothing above 1 (best 0.999); nearest:"),
         (0.00001, 0.0, "nothing above 0.00001 (best 0.00); nearest:"),
     ],
 )
@@ -204,7 +204,7 @@ def test_a_least_score_that_leaves_no_result_stands_alone() -> None:
     for confidence in (None, 0.0):
         found = result(confidence=confidence, **fields)
         for format in ("text", "compact", "explain", "list"):
-            assert render(found, format) == "no score above 0.5 (best 0.28)"
+            assert render(found, format) == "no score above 0.5 (best 0.29)"
 
 
 def test_a_profile_without_confidence_has_no_first_line() -> None:

@@ -104,3 +104,20 @@ def test_what_is_read_while_a_forgetting_waits_its_turn_is_logged_without_its_te
         assert forgotten.result().document["residues"] == 0
         time.sleep(1.8)
     assert WORD.encode() not in _bytes(folder)
+
+
+def test_the_scope_of_a_deleted_item_goes_from_the_log_with_its_last_item(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with serving(folder, audit_payloads=True) as one:
+        for key in ("tea", "cup"):
+            one.post("item/put", {"key": key, "value": 1, "scope": "users/wilhelmina-quist"})
+        one.post("item/list", {"scope": "users/wilhelmina-quist"})
+    # what a server logged is written when it ends
+    with serving(folder, audit_payloads=True) as one:
+        one.post("item/delete", {"keys": "tea", "scope": "users/wilhelmina-quist", "confirm": True})
+    assert any("wilhelmina" in str(one) for one in _payloads(folder))
+    with serving(folder, audit_payloads=True) as one:
+        one.post("item/delete", {"keys": "cup", "scope": "users/wilhelmina-quist", "confirm": True})
+    written = _payloads(folder)
+    assert written
+    assert not [one for one in written if "wilhelmina" in str(one)]

@@ -61,7 +61,7 @@ FORMAT_SIGNS: Final = {
     ImportFormat.MESSAGES: '"timestamp", "message_id", "turn" or "speaker"',
     ImportFormat.OPENAI_CHAT: '"role" and "content", or a list "messages" of these',
     ImportFormat.MEMORIES: '"content"',
-    ImportFormat.CSV: "a header row with a column content or text",
+    ImportFormat.CSV: "a header row that names the columns",
     ImportFormat.DOCUMENT: "the ending .md, .markdown, .txt or .rst",
 }
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import LABEL_CHARS_MAX
 from vestig.calls.commit import GivenEntity
 from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError, VestigError
@@ -88,7 +89,9 @@ class ImportFile:
             self._file.name, scope=self._options.scope, system=self._options.system
         )
         self._hint = "" if asked is ImportFormat.AUTO else fitting(self._file, asked)
-        self._control_characters = 0
+        self._control_characters = self._cut_titles = 0
+        # of the last record: turns of one conversation share a title, which counts once
+        self._last_names: dict[str, str] = {}
         self.format = self._row.format
 
     @property
@@ -102,7 +105,7 @@ class ImportFile:
 
     def warnings(self) -> list[str]:
         """Return what was noticed; complete once `items` is exhausted."""
-        found = []
+        found = list(self._reading.said)
         keys = list(self._reading.other_keys)
         if keys:
             named = ", ".join(keys[:KEYS_NAMED_MAX])
@@ -110,6 +113,10 @@ class ImportFile:
             found.append(f"other keys are kept in metadata: {named}{more}")
         if self._control_characters:
             found.append(f"{self._control_characters} control characters were left out")
+        if self._cut_titles:
+            found.append(f"{self._cut_titles} titles were cut to {LABEL_CHARS_MAX:,} characters")
+        if self._file.halves:
+            found.append(f"{self._file.halves} halves of surrogate pairs were replaced by U+FFFD")
         return found
 
     def items(self) -> Iterator[ImportItem | Link | ItemError]:
@@ -130,7 +137,7 @@ class ImportFile:
                     yield _error(found.line, str(error))
 
     def _item(self, draft: Draft) -> ImportItem:
-        content, arguments = draft.content, draft.arguments
+        content, arguments = draft.content, self._with_plain_names(draft.arguments)
         if draft.is_cut:
             content, left_out = CONTROL_CHARACTERS.subn("", content)
             self._control_characters += left_out
@@ -147,6 +154,22 @@ class ImportFile:
             arguments=self._with_shared({**arguments, "artifact_ref": reference}),
             is_whole=draft.is_whole,
         )
+
+    def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with titles and authors that a memory may have."""
+        made = dict(arguments)
+        for name in ("title", "author"):
+            value = made.get(name)
+            if not isinstance(value, str):
+                continue
+            plain, left_out = CONTROL_CHARACTERS.subn("", value)
+            is_cut = name == "title" and len(plain) > LABEL_CHARS_MAX
+            if self._last_names.get(name) != value:
+                self._last_names[name] = value
+                self._control_characters += left_out
+                self._cut_titles += is_cut
+            made[name] = plain[:LABEL_CHARS_MAX] if is_cut else plain
+        return made
 
     def _with_shared(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with those of the whole import, where a record has none of its own; lists
@@ -323,7 +346,9 @@ class Run:
             left_out.update(counts.pop("left_out"))
             counts.pop("source_id")
             total.update(counts)
-        formats = {tally.format.value for tally in self.tallies if tally.format is not None}
+        known = [tally for tally in self.tallies if tally.format is not None]
+        # a file without a record says nothing about the others
+        formats = {str(tally.format) for tally in [one for one in known if one.lines] or known}
         files = tuple(
             ImportedFile(
                 path=tally.source.name,

@@ -13,7 +13,7 @@ import hashlib
 import io
 import shlex
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any, BinaryIO, Final, cast
 
@@ -43,8 +43,11 @@ _SURROGATES: Final = lazy_pattern(
     rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
 _ESCAPE_BYTES: Final = 12
-# Stands where half of a surrogate pair stood, until its element is refused: no text has it.
-_HALF: Final = "\ufdd0"
+# Surrogates as bytes, which are no UTF-8: a whole pair, or one alone.
+_RAW_SURROGATES: Final = lazy_pattern(
+    rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]|\xed[\xa0-\xbf][\x80-\xbf]"
+)
+_REPLACED: Final = "\ufffd"
 
 
 class JsonFault(ValueError):
@@ -95,7 +98,7 @@ class _Source:
         self._lines = 1
         self.position = 0
         self.element_start = 0
-        self.has_halves = False
+        self.halves = 0
         self._fault: JsonFault | None = None
 
     def read(self, count: int) -> bytes:
@@ -111,12 +114,16 @@ class _Source:
         if self._fault is not None:
             raise self._fault
         block = self._stream.read(_BLOCK_BYTES)
-        # no escape is cut in two
-        while b"\\" in block[-_ESCAPE_BYTES:] and len(block) < 2 * _BLOCK_BYTES:
+        # no escape and no surrogate is cut in two
+        while (b"\\" in block[-_ESCAPE_BYTES:] or b"\xed" in block[-5:]) and len(
+            block
+        ) < 2 * _BLOCK_BYTES:
             more = self._stream.read(_ESCAPE_BYTES)
             if not more:
                 break
             block += more
+        block, halves = without_halves(block)
+        self.halves += halves
         try:
             self._decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
@@ -131,19 +138,45 @@ class _Source:
         if self.position == 0:
             block = block.removeprefix(_UTF8_BOM)
         self.position += max(1, len(block))
-        if b"\\u" in block:
-            block = _SURROGATES.sub(self._whole, block)
         return block
 
-    def _whole(self, found: Any) -> bytes:
+
+def without_halves(data: bytes) -> tuple[bytes, int]:
+    """JSON with U+FFFD in the place of each half of a surrogate pair, and how many there were.
+
+    Example:
+        >>> without_halves(rb'["\ud83d", "\ud83d\ude00"]')
+        (b'["\\\\ufffd", "\\\\ud83d\\\\ude00"]', 1)
+    """
+    halves = 0
+
+    def escaped(found: Any) -> bytes:
+        nonlocal halves
         if found.group(1) is None:
             return bytes(found.group())
-        self.has_halves = True
-        return b"\\ufdd0"
+        halves += 1
+        return rb"\ufffd"
+
+    def raw(found: Any) -> bytes:
+        nonlocal halves
+        text = found.group().decode("utf-8", "surrogatepass")
+        if len(text) == 1:
+            halves += 1
+            return _REPLACED.encode()
+        return str(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")).encode()
+
+    if b"\xed" in data:
+        data = _RAW_SURROGATES.sub(raw, data)
+    if b"\\u" in data:
+        data = _SURROGATES.sub(escaped, data)
+    return data, halves
 
 
-def elements(stream: BinaryIO) -> Iterator[Any]:
+def elements(stream: BinaryIO, replaced: Callable[[int], None] | None = None) -> Iterator[Any]:
     """The elements of the outermost array, each a value or a `Fault`; of another value, it alone.
+
+    Args:
+        replaced: takes how many halves of surrogate pairs were replaced by U+FFFD, at the end.
 
     Raises:
         JsonFault: from here on nothing can be read: no JSON, cut off, no UTF-8, or an element
@@ -164,13 +197,15 @@ def elements(stream: BinaryIO) -> Iterator[Any]:
         raise JsonFault(CUT if cut else UNREADABLE) from None
     except (ijson.JSONError, UnicodeDecodeError):
         raise JsonFault(UNREADABLE) from None
+    finally:
+        if replaced is not None:
+            replaced(source.halves)
 
 
 class _Element:
     """An element that is being built."""
 
-    def __init__(self, source: _Source) -> None:
-        self._source = source
+    def __init__(self) -> None:
         self._stack: list[tuple[Any, str]] = []
         self._container: Any = None
         self._name = ""
@@ -206,8 +241,6 @@ class _Element:
                 "expected each name once in an object: "
                 + str(RepeatedNameError(f"the name {shown!r} stands twice in one object"))
             )
-        elif self._source.has_halves and _HALF in name:
-            self._refuse(UNREADABLE)
         self._name = name
 
     def _add(self, value: Any) -> None:
@@ -220,8 +253,6 @@ class _Element:
 
     def _plain(self, value: Any) -> Any:
         if type(value) is str:
-            if self._source.has_halves and _HALF in value:
-                self._refuse(UNREADABLE)
             return value
         if isinstance(value, Decimal) or (type(value) is int and not -(2**63) <= value < 2**64):
             try:
@@ -240,7 +271,7 @@ class _Element:
 
 def _built(events: Iterator[tuple[str, Any]], source: _Source) -> Iterator[Any]:
     depth = outer = 0
-    element = _Element(source)
+    element = _Element()
     for place, (event, value) in enumerate(events):
         if place == 0 and event == "start_array":
             depth = outer = 1
@@ -256,7 +287,7 @@ def _built(events: Iterator[tuple[str, Any]], source: _Source) -> Iterator[Any]:
         depth -= ends
         if depth == outer and event != "map_key":
             fact, made = element.fact, element.value
-            element = _Element(source)
+            element = _Element()
             source.element_start = source.position
             yield made if fact is None else Fault(fact)
             if outer == 0:
@@ -324,6 +355,8 @@ class RecordFile:
 
     def __init__(self, source: Input, *, is_text: bool = True) -> None:
         self._source = source
+        # halves of surrogate pairs that the newest reading of records replaced by U+FFFD
+        self.halves = 0
         with self._source.open() as raw:
             # what can be read at once: a stream may fail behind it
             start = cast("io.BufferedReader", raw).read1(_PROBE_BYTES)
@@ -336,7 +369,7 @@ class RecordFile:
             return
         if start.startswith(_UTF16_BOMS):
             raise ValidationError("path", "text in UTF-16", "UTF-8 text", "save it as UTF-8")
-        if b"\x00" in start or start.startswith(_PDF_MAGIC):
+        if (b"\x00" in start and not _is_json(start)) or start.startswith(_PDF_MAGIC):
             raise unknown(self.name, "it is a binary file", "")
 
     @property
@@ -346,6 +379,7 @@ class RecordFile:
 
     def records(self) -> Iterator[Record | Unreadable]:
         """All objects in order; blank lines are skipped, unreadable ones reported."""
+        self.halves = 0
         start = self.start.removeprefix(_BOM).lstrip()
         if start.startswith(b"["):
             return self._elements()
@@ -411,13 +445,15 @@ class RecordFile:
             # the end of a line counts once another follows
             gap = b"\n"
             if line.data.strip():
-                yield record_of(line, so_far)
+                data, halves = without_halves(line.data)
+                self._count_halves(halves)
+                yield record_of(msgspec.structs.replace(line, data=data), so_far)
 
     def _elements(self) -> Iterator[Record | Unreadable]:
         digest, number = RunningDigest(), 0
         with self._stream() as stream:
             try:
-                for number, value in enumerate(elements(stream), start=1):
+                for number, value in enumerate(elements(stream, self._count_halves), start=1):
                     if isinstance(value, Fault):
                         yield Unreadable(number, value.fact)
                     elif isinstance(value, dict):
@@ -431,8 +467,9 @@ class RecordFile:
         """The file as one JSON object over several lines; None where it is none."""
         with self._stream() as stream:
             try:
-                (value,) = elements(stream)
+                (value,) = elements(stream, self._count_halves)
             except JsonFault as fault:
+                self.halves = 0
                 return Unreadable(1, fault.fact) if fault.limit else None
         if isinstance(value, Fault):
             return Unreadable(1, value.fact)
@@ -445,11 +482,14 @@ class RecordFile:
                 return False
             if line.data.strip():
                 try:
-                    msgspec.json.decode(line.data, type=msgspec.Raw)
+                    msgspec.json.decode(without_halves(line.data)[0], type=msgspec.Raw)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     return False
                 return True
         return False
+
+    def _count_halves(self, count: int) -> None:
+        self.halves += count
 
     def _stream(self, start: int = 0) -> BinaryIO:
         """The unpacked bytes, from one of them on."""
@@ -538,6 +578,12 @@ def record_of(line: Line, digest: str) -> Record | Unreadable:
     if not isinstance(value, dict):
         return Unreadable(line.number, no_object(value))
     return Record(line.number, value, digest)
+
+
+def _is_json(start: bytes) -> bool:
+    """Return whether bytes begin like JSON in UTF-8; zeros further on cost their lines."""
+    text = start.removeprefix(_BOM).lstrip()
+    return text.startswith((b"{", b"[")) and text[1:2] != b"\x00"
 
 
 def _check_growth(count: int) -> None:

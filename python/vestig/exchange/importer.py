@@ -33,7 +33,7 @@ from vestig.exchange.documents import (
 from vestig.exchange.file_records import unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.formats.table import is_document
-from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
+from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive, is_companion
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
@@ -46,21 +46,6 @@ from vestig.types import Degradation, EdgeType, ItemError
 
 # Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
-# Files that lie beside the conversations of an export and hold none.
-_COMPANIONS: Final = frozenset(
-    (
-        "export_manifest.json",
-        "login_history.json",
-        "message_feedback.json",
-        "model_comparisons.json",
-        "sessions-index.json",
-        "shared_conversations.json",
-        "tool_messages.json",
-        "user.json",
-        "user_settings.json",
-        "users.json",
-    )
-)
 _ENDINGS_SHOWN: Final = 8
 _ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 
@@ -245,6 +230,9 @@ class _Files:
         return tally
 
     def _of_file(self, source: Input) -> Iterator[tuple[Tally, ImportItem | Link]]:
+        if not source.is_named and is_companion(source.name):
+            self.run.left_out["file of another kind"] += 1
+            return
         if is_document(source, self._options.format):
             tally = self._tally(source)
             tally.format = ImportFormat.DOCUMENT
@@ -256,7 +244,7 @@ class _Files:
         name = source.name.rsplit("/", 1)[-1].lower().removesuffix(".gz")
         # a file of the file system may be text that holds records
         endings = _ENDINGS if source.path is None else (*_ENDINGS, *TEXT_ENDINGS)
-        if not source.is_named and (not name.endswith(endings) or name in _COMPANIONS):
+        if not source.is_named and not name.endswith(endings):
             self.run.left_out["file of another kind"] += 1
             return
         try:

@@ -32,6 +32,24 @@ _DIRECTORY_END_BYTES: Final = 22 + 65_535
 _LARGE_END: Final = b"PK\x06\x07"
 _LARGE_END_BYTES: Final = 76
 _ZIP_MAGICS: Final = (b"PK\x03\x04", _DIRECTORY_END)
+# Files that lie beside the conversations of an export and hold none.
+_COMPANIONS: Final = frozenset(
+    (
+        "export_manifest.json",
+        "login_history.json",
+        "message_feedback.json",
+        "model_comparisons.json",
+        "sessions-index.json",
+        "shared_conversations.json",
+        "tool_messages.json",
+        "user.json",
+        "user_settings.json",
+        "users.json",
+    )
+)
+# The folder, and the beginning of the names, of what macOS puts beside the files of an archive.
+_MACOS_FOLDER: Final = "__MACOSX"
+_MACOS_PREFIX: Final = "._"
 _IS_ENCRYPTED: Final = 0x1
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
 _STANDARD_INPUT: Final = "standard input"
@@ -247,6 +265,19 @@ class _Member(io.RawIOBase):
     def close(self) -> None:
         self._stream.close()
         super().close()
+
+
+def is_companion(name: str) -> bool:
+    """Return whether a file lies beside the texts of an export and holds none itself.
+
+    Example:
+        >>> is_companion("notes.zip/__MACOSX/a.md"), is_companion("x/user.json.gz")
+        (True, True)
+    """
+    *folders, last = name.split("/")
+    last = last.removesuffix(".gz")
+    hidden = _MACOS_FOLDER in folders or last.startswith(_MACOS_PREFIX)
+    return hidden or last.lower() in _COMPANIONS
 
 
 def is_archive(source: Input) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import operator as operators
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -39,6 +40,12 @@ _PAGE: Final = 1_000
 _WHOLE: Final = ("$",)
 # Characters that a part of a scope cannot have.
 _ESCAPED: Final = (("%", "%25"), ("/", "%2F"), ("\x1f", "%1F"))
+_ORDERED: Final = {
+    "$gt": operators.gt,
+    "$gte": operators.ge,
+    "$lt": operators.lt,
+    "$lte": operators.le,
+}
 _Namespace = tuple[str, ...]
 
 
@@ -271,17 +278,25 @@ def _equals(value: Any, wanted: Any) -> bool:
 
 
 def _holds(value: Any, operator: str, wanted: Any) -> bool:
-    match operator:
-        case "$eq":
-            return bool(value == wanted)
-        case "$ne":
-            return bool(value != wanted)
-        case "$gt":
-            return float(value) > float(wanted)
-        case "$gte":
-            return float(value) >= float(wanted)
-        case "$lt":
-            return float(value) < float(wanted)
-        case "$lte":
-            return float(value) <= float(wanted)
-    raise ValueError(f"Unsupported operator: {operator}")
+    """Return whether a value compares so; one that is missing, or none of its kind, is neither
+    above nor below."""
+    if operator == "$eq":
+        return bool(value == wanted)
+    if operator == "$ne":
+        return bool(value != wanted)
+    compare = _ORDERED.get(operator)
+    if compare is None:
+        raise ValueError(f"Unsupported operator: {operator}")
+    limit = _number(wanted)
+    if limit is None:
+        raise ValueError(f"{operator}: expected a number, got {type(wanted).__name__}")
+    number = _number(value)
+    return number is not None and compare(number, limit)
+
+
+def _number(value: Any) -> float | None:
+    """A number, or a text that is one; None for others."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None

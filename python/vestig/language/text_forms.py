@@ -25,6 +25,8 @@ _INDENTED: Final = lazy_pattern(
 )
 _SEPARATORS: Final = lazy_pattern("[\x1c-\x1f]")
 # C0 without tab and the characters that end a line.
+# What ends a line for Python or for a terminal.
+_BREAKS: Final = lazy_pattern("[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 CONTROL_CHARACTERS: Final = lazy_pattern("[\x00-\x08\x0e-\x1f]")
 
 
@@ -99,6 +101,27 @@ def one_line(text: str, length: int) -> str:
     """
     line = single_spaced(text)
     return line if len(line) <= length else line[:length] + "..."
+
+
+def row(*cells: str) -> str:
+    """The cells of a line of a list; a line break in one is shown as its escape, so that no stored
+    name makes a line of its own.
+
+    Example:
+        >>> row("a\\nb", "c")
+        'a\\\\nb | c'
+    """
+    return " | ".join(map(escaped_breaks, cells))
+
+
+def escaped_breaks(text: str) -> str:
+    """A name on one line: each character that ends a line as its escape.
+
+    Example:
+        >>> escaped_breaks("a\\nb\\u2028c"), escaped_breaks("a b")
+        ('a\\\\nb\\\\u2028c', 'a b')
+    """
+    return _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def unusable_reason(text: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 import msgspec
@@ -13,7 +13,7 @@ from msgspec import UNSET
 from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
 from vestig.errors import ValidationError
 from vestig.firewall import LIST_CHARS
-from vestig.language.text_forms import one_line
+from vestig.language.text_forms import escaped_breaks, one_line
 from vestig.times import age_words, to_us
 
 NO_RESULTS: Final = "No memories found."
@@ -50,14 +50,20 @@ def _threshold(value: float) -> str:
     return format(Decimal(repr(value)).normalize(), "f")
 
 
-def _rounded_down(value: float) -> str:
-    """Two decimals; never more than the value.
+def _rounded(value: float, below: float | None = None) -> str:
+    """Two decimals, rounded; more where the value would otherwise not show as `below` another one
+    that it is below.
 
     Example:
-        >>> _rounded_down(0.29), _rounded_down(0.0999)
-        ('0.29', '0.09')
+        >>> _rounded(0.127), _rounded(0.2996, below=0.3), _rounded(0.25)
+        ('0.13', '0.2996', '0.25')
     """
-    return str(Decimal(repr(value)).quantize(Decimal("0.01"), rounding=ROUND_FLOOR))
+    exact, places = Decimal(repr(value)), Decimal("0.01")
+    shown = exact.quantize(places, rounding=ROUND_HALF_UP)
+    while below is not None and value < below and shown >= Decimal(repr(below)):
+        places /= 10
+        shown = exact.quantize(places, rounding=ROUND_HALF_UP)
+    return format(shown, "f")
 
 
 def _below(least: float, best: float) -> str:
@@ -65,9 +71,9 @@ def _below(least: float, best: float) -> str:
 
     Example:
         >>> _below(0.5, 0.2871)
-        'nothing above 0.5 (best 0.28)'
+        'nothing above 0.5 (best 0.29)'
     """
-    return f"nothing above {_threshold(least)} (best {_rounded_down(best)})"
+    return f"nothing above {_threshold(least)} (best {_rounded(best, least)})"
 
 
 def first_line(result: RecallResult) -> str | None:
@@ -85,11 +91,11 @@ def confidence_line(confidence: float) -> str:
 
     Example:
         >>> confidence_line(0.947), confidence_line(0.061)
-        ('confidence 0.94', 'nothing above 0.1 (best 0.06); nearest:')
+        ('confidence 0.95', 'nothing above 0.1 (best 0.06); nearest:')
     """
     if confidence < _CONFIDENCE_MIN:
         return f"{_below(_CONFIDENCE_MIN, confidence)}; nearest:"
-    return f"confidence {_rounded_down(confidence)}"
+    return f"confidence {_rounded(confidence)}"
 
 
 def _lines(content: str) -> str:
@@ -118,7 +124,7 @@ def _header(hit: RecallHit, style: Style) -> str:
 
 
 def _key(hit: RecallHit) -> str:
-    return "" if hit.memory.key is None else f", key={hit.memory.key}"
+    return "" if hit.memory.key is None else f", key={escaped_breaks(hit.memory.key)}"
 
 
 def _reason(hit: RecallHit) -> list[str]:
@@ -230,7 +236,7 @@ def _list(hit: RecallHit, style: Style) -> str:
     line = one_line(hit.content, LIST_CHARS)
     lines = [f"ID: {hit.id}", f"Score: {hit.score:.4f}", f"Date: {_day(hit, style)}"]
     if hit.memory.key is not None:
-        lines.append(f"Key: {hit.memory.key}")
+        lines.append(f"Key: {escaped_breaks(hit.memory.key)}")
     return "\n".join([*lines, f"Content: {line}"])
 
 
@@ -282,7 +288,7 @@ def line_without_results(result: RecallResult) -> str:
         return _below(result.min_confidence, result.confidence or 0.0)
     if result.min_score is None or result.best_score is None:
         return NO_RESULTS
-    least, best = _threshold(result.min_score), _rounded_down(result.best_score)
+    least, best = _threshold(result.min_score), _rounded(result.best_score, result.min_score)
     return f"no score above {least} (best {best})"
 
 

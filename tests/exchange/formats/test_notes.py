@@ -250,8 +250,9 @@ def test_a_broken_row_costs_itself(name: str) -> None:
     assert "The t" not in report.errors[0].message
 
 
-def test_a_header_without_a_text_is_named() -> None:
-    _, report = store_of(io.BytesIO(b"id,body\n1,The tar\n"), format="csv")
-    assert "a header row with a column content or text" in report.errors[0].message
-    assert report.failed == 1
+def test_a_first_row_of_values_is_no_header() -> None:
+    for first in (b"2026-01-05,Roof repair,742.00", b"1,The tar", b",,", b"5.4.2026;Tar"):
+        _, report = store_of(io.BytesIO(first + b"\n" + first + b"\n"), format="csv")
+        assert "a header row that names the columns" in report.errors[0].message
+        assert (report.failed, report.imported) == (1, 0)
     assert said(store_of(io.BytesIO(b"text;session\nHello there you;s\n"))[0], "s") == []

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
+
+from msgspec import DecodeError, json
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable
@@ -18,17 +21,27 @@ from vestig.exchange.formats.drafts import (
     refused,
     text_of,
 )
+from vestig.lazy_pattern import lazy_pattern
 
 _SPEAKERS: Final = ("user", "assistant")
 _TEXTS: Final = ("text", "multimodal_text")
 # A text with this recipient is what ChatGPT chose to remember.
 _MEMORY: Final = "bio"
 _EVERYONE: Final = "all"
+# A mark begins and ends with characters of private use, and one stands between its fields.
+_MARK: Final = lazy_pattern("([ \\t]?)\ue200([^\ue200\ue201]*)\ue201")
+_ANY_MARK: Final = lazy_pattern("[\ue200-\ue20f]")
+_FIELD: Final = "\ue202"
+_CITATIONS: Final = ("cite", "filecite")
+_NAME: Final = "entity"
 
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is a conversation of ChatGPT."""
-    return isinstance(record.get("mapping"), dict) and (
+    mapping = record.get("mapping", ...)
+    if mapping is None:
+        return "current_node" in record or "conversation_id" in record
+    return isinstance(mapping, dict) and (
         "current_node" in record or "create_time" in record or "title" in record
     )
 
@@ -45,6 +58,9 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         except ValidationError as error:
             yield refused(record.line, error)
             continue
+        if not nodes:
+            reading.leave_out("empty conversation")
+            continue
         shown = {id(node) for node in branch}
         others = [node for node in nodes.values() if id(node) not in shown and _is_said(node)]
         if others:
@@ -53,7 +69,9 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
 
 
 def _nodes(conversation: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    mapping = conversation.get("mapping")
+    mapping = conversation.get("mapping", ...)
+    if mapping is None:
+        return {}
     if not isinstance(mapping, dict):
         raise ValidationError("mapping", None, "an object", message='no object under "mapping"')
     if not all(isinstance(node, dict) for node in mapping.values()):
@@ -68,17 +86,33 @@ def _branch(conversation: dict[str, Any], nodes: dict[str, dict[str, Any]]) -> l
     current = conversation.get("current_node")
     if current not in nodes:
         current = _newest_leaf(nodes)
+    parents = _parents(nodes)
     branch: list[dict[str, Any]] = []
     passed: set[str] = set()
     while isinstance(current, str) and current in nodes and current not in passed:
         passed.add(current)
         branch.append(nodes[current])
-        current = nodes[current].get("parent")
+        current = parents.get(current)
     return branch[::-1]
 
 
+def _parents(nodes: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Each node's parent: the one it names, else the one that names it as a child."""
+    found: dict[str, str] = {}
+    for name, node in nodes.items():
+        children = node.get("children")
+        for child in children if isinstance(children, list) else ():
+            if isinstance(child, str):
+                found.setdefault(child, name)
+    for name, node in nodes.items():
+        parent = node.get("parent")
+        if isinstance(parent, str) and parent in nodes:
+            found[name] = parent
+    return found
+
+
 def _newest_leaf(nodes: dict[str, dict[str, Any]]) -> str | None:
-    parents = {node.get("parent") for node in nodes.values()}
+    parents = set(_parents(nodes).values())
     leaves = [name for name in nodes if name not in parents] or list(nodes)
     return max(leaves, key=lambda name: _seconds(nodes[name]), default=None)
 
@@ -159,10 +193,39 @@ def _said(message: Any, reading: Reading) -> tuple[str, str, bool] | None:
         reading.leave_out("hidden message")
         return None
     text = joined(_parts(content, reading))
+    if role == "assistant":
+        text = _without_marks(text, reading)
     if not text:
         reading.leave_out("empty message")
         return None
     return role, text, recipient == _MEMORY
+
+
+def _without_marks(text: str, reading: Reading) -> str:
+    """A text without the marks that ChatGPT shows as something else: a citation is taken out and
+    counted, of a name and of a link the words that are shown stay, of others all words."""
+
+    def shown(found: re.Match[str]) -> str:
+        kind, *fields = found[2].split(_FIELD)
+        if kind in _CITATIONS:
+            reading.leave_out("citation")
+            return ""
+        return found[1] + (_shown_name(fields) if kind == _NAME else " ".join(fields))
+
+    if _ANY_MARK.search(text) is None:
+        return text
+    return _ANY_MARK.sub("", _MARK.sub(shown, text)).strip()
+
+
+def _shown_name(fields: list[str]) -> str:
+    """The name in a mark `["kind", "name", "more"]`."""
+    try:
+        listed = json.decode(fields[0]) if fields else None
+    except DecodeError:
+        listed = None
+    if isinstance(listed, list) and len(listed) > 1 and isinstance(listed[1], str):
+        return listed[1]
+    return " ".join(fields)
 
 
 _ROLES: Final = ("system", "tool", "developer")

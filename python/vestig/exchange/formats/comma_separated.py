@@ -1,49 +1,96 @@
-"""Tables: a header row, then one memory a row."""
+"""Tables: a header row, then one memory a row.
+
+A row with a column `content` or `text` has the keys of messages. Where nobody speaks and a column
+is none of these keys, or where no column holds a text, its text is the whole row.
+"""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from vestig.arguments import parse_time
 from vestig.errors import ValidationError
-from vestig.exchange.file_records import RecordFile, RunningDigest, Unreadable
-from vestig.exchange.formats.drafts import Draft, Found, Reading, refused
+from vestig.exchange.file_records import RecordFile, Unreadable
+from vestig.exchange.formats.drafts import Draft, Found, Reading, present, refused
 from vestig.exchange.formats.messages import (
     AUTHOR_KEYS,
     CONTENT_KEYS,
+    KNOWN_KEYS,
     SEQUENCE_KEYS,
     SESSION_KEYS,
     TIME_KEYS,
     message,
+    metadata_names,
 )
+from vestig.exchange.formats.table_dates import DateColumn
+from vestig.exchange.formats.table_rows import Row, Rows, header_cells
+from vestig.lazy_pattern import lazy_pattern
 
 _SEPARATORS: Final = (",", ";", "\t")
-_TURN_KEYS: Final = (*AUTHOR_KEYS, "role", *SESSION_KEYS, *TIME_KEYS)
+_ENDINGS: Final = (".csv", ".tsv")
+_SPEAKER_KEYS: Final = (*AUTHOR_KEYS, "role", *SESSION_KEYS)
+_TURN_KEYS: Final = (*_SPEAKER_KEYS, *TIME_KEYS)
 # The cause of a row with other values than the header: what to look for.
 _QUOTES: Final = 'a value with the separator in it stands between quotes, "a, b"'
+_NUMBER: Final = lazy_pattern(r"[-+]?[\d.,]*\d[\d.,]*[%€$£]?")
+_YEAR: Final = lazy_pattern(r"(?:19|20)\d\d")
+# A longer cell of a row that is its own text stands in this text alone.
+_METADATA_CHARS: Final = 1_000
 
 
-def header_of(line: str) -> tuple[list[str], str] | None:
-    """The columns of a header row and its separator; None where no column holds a text.
+class Header(NamedTuple):
+    """The columns of a table, each name once; `doubled`: names that stood more than once."""
 
-    Example:
-        >>> header_of("id;Text;date")
-        (['id', 'text', 'date'], ';')
-        >>> header_of("id,name") is None
-        True
+    names: tuple[str, ...]
+    separator: str
+    doubled: tuple[str, ...] = ()
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether a column is named `content` or `text`."""
+        return any(name in CONTENT_KEYS for name in self.names)
+
+    @property
+    def are_turns(self) -> bool:
+        """Whether a column says who speaks, where or when."""
+        return any(name in _TURN_KEYS for name in self.names)
+
+    @property
+    def are_rows(self) -> bool:
+        """Whether the text of a row is all of it: no column holds what somebody says."""
+        if not self.has_texts:
+            return True
+        if any(name in _SPEAKER_KEYS for name in self.names):
+            return False
+        return any(name not in KNOWN_KEYS for name in self.names)
+
+
+def header_of(file: RecordFile) -> Header | None:
+    """The header row of a table; None where the first row names no columns.
+
+    A name that is a date or a number is a value, so the row is no header; a year may be a name.
     """
-    best: tuple[list[str], str] | None = None
+    best: Header | None = None
     for separator in _SEPARATORS:
-        try:
-            row = next(csv.reader([line], delimiter=separator, strict=True), [])
-        except csv.Error:
+        cells = header_cells(file, separator)
+        if cells is None or not any(map(_has_word, cells)):
             continue
-        names = [name.strip().lower() for name in row]
-        found = any(name in CONTENT_KEYS for name in names)
-        if found and (best is None or len(names) > len(best[0])):
-            best = names, separator
+        found = _named(cells, separator)
+        if best is None or (found.has_texts, len(found.names)) > (
+            best.has_texts,
+            len(best.names),
+        ):
+            best = found
+    if best is None or any(map(_is_value, best.names)):
+        return None
     return best
+
+
+def is_table(file: RecordFile) -> bool:
+    """Return whether a file without JSON is a table: a column holds texts, or its name says so."""
+    header = header_of(file)
+    return header is not None and (header.has_texts or file.name.lower().endswith(_ENDINGS))
 
 
 def first_line(file: RecordFile) -> str:
@@ -60,98 +107,161 @@ def recognises(_record: dict[str, Any]) -> bool:
 
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
-    """The rows with the keys of messages; without author, role, session and time they are notes."""
-    found = header_of(first_line(file))
-    if found is None:
-        yield Unreadable(1, "expected a header row with a column content or text")
+    """The rows as messages, or each as the text of its columns."""
+    header = header_of(file)
+    if header is None:
+        fact = "expected a header row that names the columns, got none, or values in its place"
+        yield Unreadable(1, fact)
         return
-    names, separator = found
-    is_chat = any(name in _TURN_KEYS for name in names)
-    lines = _Lines(file)
-    rows = csv.reader(lines, delimiter=separator, strict=True)
-    place = -1
-    while True:
-        begins = lines.number + 1
+    times = _time_column(file, header, reading)
+    _say_columns(header, reading)
+    rows = _Readers(header, times, reading)
+    for place, row in enumerate(_below_header(file, header)):
+        if isinstance(row, Unreadable):
+            yield row
+        elif not any(cell.strip() for cell in row.cells):
+            reading.leave_out("blank row")
+        elif len(row.cells) != len(header.names):
+            count = f"expected {len(header.names)} values as in the header, got {len(row.cells)}"
+            yield Unreadable(row.line, f"{count}; {_QUOTES}")
+        else:
+            yield rows.draft(row, place)
+
+
+def _below_header(file: RecordFile, header: Header) -> Iterator[Row | Unreadable]:
+    rows = iter(Rows(file, header.separator))
+    next(rows, None)
+    return rows
+
+
+def _named(cells: list[str], separator: str) -> Header:
+    """Columns by the names of the header: keys of messages in small letters, others as they are;
+    a name that is there already gets its number, one that is blank its place."""
+    names: list[str] = []
+    doubled: list[str] = []
+    for place, cell in enumerate(cells, start=1):
+        name = " ".join(cell.split()) or f"column {place}"
+        name = name.lower() if name.lower() in KNOWN_KEYS else name
+        made, count = name, 1
+        while made in names:
+            count += 1
+            made = f"{name} {count}"
+        if count > 1:
+            doubled.append(f'"{name}" as "{made}"')
+        names.append(made)
+    return Header(tuple(names), separator, tuple(doubled))
+
+
+def _has_word(cell: str) -> bool:
+    return any(map(str.isalnum, cell))
+
+
+def _is_value(name: str) -> bool:
+    if _NUMBER.fullmatch(name):
+        return _YEAR.fullmatch(name) is None
+    return DateColumn.is_date(name)
+
+
+def _time_column(file: RecordFile, header: Header, reading: Reading) -> DateColumn | None:
+    """The column that gives the time of rows: the one that is named so, else the only one whose
+    values are all dates. What is decided is said in the report."""
+    columns = [DateColumn(name) for name in header.names]
+    for row in _below_header(file, header):
+        if isinstance(row, Row) and len(row.cells) == len(columns):
+            for column, cell in zip(columns, row.cells, strict=True):
+                column.take(cell)
+    dates = [column for column in columns if column.holds_dates]
+    named = [column for key in TIME_KEYS for column in dates if column.name.lower() == key]
+    if named or len(dates) == 1:
+        chosen = (named or dates)[0]
+        if header.are_rows or not (named and chosen.is_iso):
+            reading.say(f'the column "{chosen.name}" is the time of the rows')
+        return chosen
+    shown = ", ".join(f'"{column.name}"' for column in dates)
+    if dates:
+        reading.say(f"the columns {shown} hold dates; none of them is the time of the rows")
+    for column in columns:
+        if column.is_ambiguous:
+            reading.say(
+                f'the column "{column.name}" holds dates whose day and month cannot be told apart;'
+                " it is not the time of the rows"
+            )
+    return None
+
+
+def _say_columns(header: Header, reading: Reading) -> None:
+    if header.doubled:
+        reading.say(f"columns with the same name were renamed: {', '.join(header.doubled)}")
+    if header.are_rows:
+        reading.say('the text of a row is its columns, one a line as "column: value"')
+
+
+class _Readers:
+    """Makes drafts of the rows of one table."""
+
+    def __init__(self, header: Header, times: DateColumn | None, reading: Reading) -> None:
+        self._header = header
+        self._times = times
+        self._reading = reading
+
+    def draft(self, row: Row, place: int) -> Draft | Unreadable:
+        """One row, which has the cells of the header."""
+        cells = dict(zip(self._header.names, row.cells, strict=True))
+        filled = {name: cell for name, cell in cells.items() if cell.strip()}
         try:
-            row = next(rows, None)
-        except csv.Error as error:
-            yield Unreadable(begins, f"expected a row of the table: {error}")
-            if lines.ended:
-                return
-            continue
-        except UnicodeDecodeError:
-            yield Unreadable(lines.number, "expected UTF-8 text; nothing after it was read")
-            return
-        if row is None:
-            return
-        if not row or place < 0:
-            place += bool(row)
-            continue
-        if len(row) != len(names):
-            fact = f"expected {len(names)} values as in the header, got {len(row)}; {_QUOTES}"
-            yield Unreadable(begins, fact)
-            place += 1
-            continue
-        yield _draft(begins, dict(zip(names, row, strict=True)), is_chat, (place, lines, reading))
-        place += 1
+            time = self._time(filled)
+            if self._header.has_texts:
+                content, arguments = self._message(filled, time, place)
+            else:
+                content, arguments = "", present({"t_ref": time})
+        except ValidationError as error:
+            return refused(row.line, error)
+        if self._header.are_rows:
+            content = "\n".join(f"{name}: {cell.strip()}" for name, cell in filled.items())
+            short = {name: cell for name, cell in filled.items() if len(cell) <= _METADATA_CHARS}
+            arguments["metadata"] = metadata_names(short)
+        return Draft(
+            line=row.line,
+            content=content,
+            arguments=arguments,
+            digest=row.digest,
+            is_whole=self._header.are_rows or self._header.are_turns,
+        )
 
+    def _time(self, filled: dict[str, str]) -> str | None:
+        """The time of a row as an ISO date.
 
-class _Lines:
-    """The lines of a file as text, with their ends, counted."""
+        Raises:
+            ValidationError: a day that is not in the calendar.
+        """
+        cell = None if self._times is None else filled.get(self._times.name)
+        if self._times is None or cell is None:
+            return None
+        iso = self._times.iso(cell)
+        parse_time(iso, self._times.name)
+        return iso
 
-    def __init__(self, file: RecordFile) -> None:
-        self._lines = file.lines()
-        self._digest = RunningDigest()
-        self.number = 0
-        self.so_far = ""
-        self.ended = False
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        try:
-            line = next(self._lines)
-        except StopIteration:
-            self.ended = True
-            raise
-        if isinstance(line, Unreadable):
-            self.number = line.line
-            raise csv.Error(line.fact)
-        self.number = line.number
-        self.so_far = self._digest.after(line.data + b"\n")
-        return line.data.decode("utf-8") + "\n"
-
-
-def _draft(
-    line: int, row: dict[str, str], is_chat: bool, where: tuple[int, _Lines, Reading]
-) -> Draft | Unreadable:
-    place, lines, reading = where
-    value: dict[str, Any] = {name: text for name, text in row.items() if text.strip()}
-    tags = value.get("tags")
-    if tags is not None:
-        value["tags"] = [tag for part in tags.split(",") if (tag := part.strip())]
-    try:
+    def _message(
+        self, filled: dict[str, str], time: str | None, place: int
+    ) -> tuple[str, dict[str, Any]]:
+        value: dict[str, Any] = dict(filled)
+        tags = value.get("tags")
+        if tags is not None:
+            value["tags"] = [tag for part in tags.split(",") if (tag := part.strip())]
         for name in SEQUENCE_KEYS:
             if name in value:
-                value[name] = _number(name, value[name])
-        found = message(value, place, reading)
-    except ValidationError as error:
-        return refused(line, error)
-    assert found is not None, "a row without a text is refused"
-    content, arguments = found
-    if not is_chat:
-        arguments.pop("sequence", None)
-    return Draft(
-        line=line,
-        content=content,
-        arguments=arguments,
-        digest=lines.so_far,
-        is_whole=is_chat,
-    )
+                value[name] = _whole_number(name, value[name])
+        found = message(value, place, self._reading)
+        assert found is not None, "a row without a text is refused"
+        content, arguments = found
+        if time is not None:
+            arguments["t_ref"] = time
+        if self._header.are_rows or not self._header.are_turns:
+            arguments.pop("sequence", None)
+        return content, arguments
 
 
-def _number(field: str, text: str) -> int:
+def _whole_number(field: str, text: str) -> int:
     if not text.strip().isdecimal():
         raise ValidationError(field, text[:20], "a whole number from 0")
     return int(text)

@@ -68,6 +68,11 @@ class Reading:
         self.system = system
         self.left_out: Counter[str] = Counter()
         self.other_keys: dict[str, None] = {}
+        self.said: dict[str, None] = {}
+
+    def say(self, what: str) -> None:
+        """Notes once what the report says about how the file was read."""
+        self.said[what] = None
 
     def leave_out(self, kind: str, count: int = 1) -> None:
         """Counts what does not come in. A kind that a file names is a word; of many kinds the rest

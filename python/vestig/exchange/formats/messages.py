@@ -22,16 +22,16 @@ SEQUENCE_KEYS: Final = ("sequence", "turn")
 REFERENCE_KEYS: Final = ("message_id", "id")
 SCOPE_KEYS: Final = ("scope", "channel_id", "conversation")
 _PLAIN_KEYS: Final = ("role", "title", "origin_type", "trigger", "tags", "metadata")
-KNOWN_KEYS: Final = frozenset(
-    CONTENT_KEYS
-    + AUTHOR_KEYS
-    + TIME_KEYS
-    + SESSION_KEYS
-    + SEQUENCE_KEYS
-    + REFERENCE_KEYS
-    + SCOPE_KEYS
-    + _PLAIN_KEYS
+_MEANINGS: Final = (
+    CONTENT_KEYS,
+    AUTHOR_KEYS,
+    TIME_KEYS,
+    SESSION_KEYS,
+    SEQUENCE_KEYS,
+    REFERENCE_KEYS,
+    SCOPE_KEYS,
 )
+KNOWN_KEYS: Final = frozenset((*(key for keys in _MEANINGS for key in keys), *_PLAIN_KEYS))
 # One of them is enough to be a message.
 _SIGNS: Final = ("timestamp", "message_id", "turn", "speaker")
 _SHARED: Final = SCOPE_KEYS
@@ -167,6 +167,7 @@ def _metadata(
 ) -> dict[str, Any]:
     tags = record.get("tags")
     others = {key: value for key, value in record.items() if key not in KNOWN_KEYS}
+    others |= _unused(record)
     reading.other_keys.update(dict.fromkeys(others))
     own = record.get("metadata")
     if isinstance(own, dict):
@@ -177,7 +178,28 @@ def _metadata(
         arguments["tags"] = tags
     elif tags is not None:
         others["tags"] = tags
-    return {_RESERVED.get(key, key): value for key, value in others.items() if value is not None}
+    return metadata_names({key: value for key, value in others.items() if value is not None})
+
+
+def _unused(record: dict[str, Any]) -> dict[str, Any]:
+    """The values of keys in whose place an earlier key of the same meaning counts."""
+    unused: dict[str, Any] = {}
+    for keys in _MEANINGS:
+        used = first_present(record, keys)
+        unused |= {
+            key: record[key] for key in keys if record.get(key) is not None and record[key] != used
+        }
+    return unused
+
+
+def metadata_names(values: dict[str, Any]) -> dict[str, Any]:
+    """The values under names that metadata may have.
+
+    Example:
+        >>> metadata_names({"mood": "calm", "source": "log"})
+        {'mood': 'calm', 'original_source': 'log'}
+    """
+    return {_RESERVED.get(key, key): value for key, value in values.items()}
 
 
 def _role(role: Any, author: str | None) -> Any:

@@ -37,14 +37,14 @@ _LOOKED_AT: Final = 50
 
 
 class FormatRow(NamedTuple):
-    """`keys`: names that its records have. `is_log`: its records differ, so the first may be one of
-    which nothing is known."""
+    """`keys`: names that its records have. `has_own_signs`: no other program's records look like
+    it, so the first may be one of which nothing is known."""
 
     format: ImportFormat
     recognises: Callable[[dict[str, Any]], bool]
     read: Callable[[RecordFile, Reading], Iterator[Found]]
     keys: frozenset[str]
-    is_log: bool = False
+    has_own_signs: bool = False
 
 
 def _is_export(record: dict[str, Any]) -> bool:
@@ -55,11 +55,17 @@ def _restored(_file: RecordFile, _reading: Reading) -> Iterator[Found]:
     raise ValidationError("format", "export", "messages or memories; an export is restored")
 
 
+def _nothing(_file: RecordFile, reading: Reading) -> Iterator[Found]:
+    reading.leave_out("empty list")
+    return iter(())
+
+
 FORMATS: Final = (
     FormatRow(ImportFormat.EXPORT, _is_export, _restored, frozenset({"schema"})),
     FormatRow(
         ImportFormat.CHATGPT, chatgpt.recognises, chatgpt.read,
         frozenset({"mapping", "current_node", "conversation_id", "create_time", "title"}),
+        has_own_signs=True,
     ),
     FormatRow(
         ImportFormat.CLAUDE, claude.recognises, claude.read,
@@ -71,11 +77,12 @@ FORMATS: Final = (
     ),
     FormatRow(
         ImportFormat.CLAUDE_CODE, claude_code.recognises, claude_code.read,
-        frozenset({"sessionId", "type", "message", "uuid", "parentUuid", "cwd"}), is_log=True,
+        frozenset({"sessionId", "type", "message", "uuid", "parentUuid", "cwd"}),
+        has_own_signs=True,
     ),
     FormatRow(
         ImportFormat.CODEX, codex.recognises, codex.read,
-        frozenset({"type", "payload", "timestamp"}), is_log=True,
+        frozenset({"type", "payload", "timestamp"}), has_own_signs=True,
     ),
     FormatRow(
         ImportFormat.MCP_MEMORY, mcp_memory.recognises, mcp_memory.read,
@@ -97,6 +104,8 @@ FORMATS: Final = (
     ),
 )  # fmt: skip
 ROWS: Final = {row.format: row for row in FORMATS}
+# A list without a record is of every format, and says nothing.
+_EMPTY_LIST: Final = ROWS[ImportFormat.MEMORIES]._replace(read=_nothing)
 
 
 def format_of(record: dict[str, Any]) -> FormatRow | None:
@@ -122,13 +131,15 @@ def detected(file: RecordFile) -> FormatRow:
             unreadable = unreadable or record
             continue
         row = format_of(record.value)
-        if row is not None and (first is None or row.is_log):
+        if row is not None and (first is None or row.has_own_signs):
             return row
         first = first or record
+    is_array = file.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    if first is None and unreadable is None and is_array:
+        return _EMPTY_LIST
     if first is not None:
-        is_array = file.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         raise unknown_record(file.name, first, FORMATS[1:], is_array=is_array)
-    if comma_separated.header_of(comma_separated.first_line(file)) is not None:
+    if comma_separated.is_table(file):
         return ROWS[ImportFormat.CSV]
     raise unknown_text(file.name, comma_separated.first_line(file), unreadable)
 
@@ -218,14 +229,12 @@ def unknown_text(name: str, header: str, unreadable: Unreadable | None) -> Valid
             continue
         named = [one.strip() for one in columns]
         if len(named) > 1 and all(_is_plain(one) for one in named):
-            said = next((one for one in named if one.lower() in _TEXTS), named[-1])
             shown = ", ".join(named[:_KEYS_SHOWN])
             return unknown(
                 name,
                 f"its header has the columns {shown}",
-                f'The nearest is csv: if "{said}" holds the texts, '
-                f"`sed '1s/{said}/text/' {shlex.quote(name)} | vestig import --format csv -`"
-                " takes them in.",
+                f"The nearest is csv: `vestig import --format csv {shlex.quote(name)}` takes each"
+                ' row as the text of its columns, "column: value".',
             )
     seen = "it is empty" if unreadable is None else f"line {unreadable.line}: {unreadable.fact}"
     return unknown(name, f"no JSON object in it ({seen})", "")

@@ -289,3 +289,25 @@ def empty(removal: Removal, items: Sequence[ItemRow], seq: int) -> set[str]:
         removal.counts["items"] += 1
         texts.update((item.key, item.value))
     return texts
+
+
+def unused_scopes(
+    removal: Removal, namespace: str, items: Sequence[ItemRow], memories: Iterable[int]
+) -> set[str]:
+    """The scopes of deleted items that nothing has any more.
+
+    Args:
+        memories: rows of memories that go with them.
+    """
+    gone, found = set(memories), set[str]()
+    for scope in {item.scope for item in items if item.scope}:
+        values = (namespace, scope)
+        rows = fetch(
+            removal.conn, 'SELECT "row" FROM memories WHERE namespace = ? AND scope = ?', values
+        )
+        left = fetch(
+            removal.conn, "SELECT 1 FROM items WHERE namespace = ? AND scope = ? LIMIT 1", values
+        )
+        if not left and all(row in gone for (row,) in rows):
+            found.add(scope)
+    return found

@@ -478,7 +478,8 @@ def remove(
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
     unsupported = [row for row in unsupported if not keep("entities", row)]
-    erase_answers(removal, fields.namespace, rows, texts)
+    scopes = item_rows.unused_scopes(removal, fields.namespace, items, numbers)
+    erase_answers(removal, fields.namespace, rows, texts | scopes)
     remove_entities(removal, unsupported, fields)
     affected = {row: repeated.get(row, {}) for row in (*repeated, *embed_jobs)}
     _rewrite_affected(removal, set(numbers), fields.seq, affected)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
+from vestig.hints import ALIKE, nearest
 from vestig.surfaces.cli import INTERRUPTED
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import instead_of, options_instead_of
@@ -619,6 +620,10 @@ def _usage(error: click.UsageError, terminal: Terminal) -> int:
         if ours:
             text = f"No such option {error.option_name!r}. In Vestig it is {ours}."
             error = click.UsageError(text, error.ctx)
+        else:
+            # a name that is merely a little alike misleads
+            near = nearest(error.option_name, known, ALIKE)
+            error.possibilities = [near] if near else []
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
     problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.filter import FIELDS
-from vestig.language.text_forms import one_line
+from vestig.language.text_forms import escaped_breaks, one_line, row
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -132,7 +132,7 @@ def _plain(value: Any) -> str:
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
     """Names and values in two columns."""
-    found = list(rows)
+    found = [(escaped_breaks(name), escaped_breaks(value)) for name, value in rows]
     width = max((len(name) for name, _ in found), default=0)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in found)
 
@@ -279,7 +279,7 @@ def _event(event: Event) -> str:
     parts += [part for part in (event.actor, event.artifact_ref) if part]
     if event.payload:
         parts.append(_plain(event.payload))
-    return " | ".join(parts)
+    return row(*parts)
 
 
 def page(value: MemoryPage, args: Args) -> str:
@@ -293,7 +293,7 @@ def page(value: MemoryPage, args: Args) -> str:
         cells = [memory.id, _time(memory.t_created), source, memory.status.word]
         cells += [] if memory.key is None else [f"key={memory.key}"]
         cells.append(one_line(memory.content, length))
-        lines.append(" | ".join(cells))
+        lines.append(row(*cells))
     return "\n".join(lines)
 
 
@@ -309,20 +309,21 @@ def difference(value: DiffReport, _: Args) -> str:
     for change in value.changed:
         plain = change.to_dict()
         if "fields" in plain:
-            said = f"{plain['id']} | {', '.join(plain['fields'])}"
+            said = row(plain["id"], ", ".join(plain["fields"]))
         else:
             why = f" ({plain['reason']})" if plain["reason"] else ""
             said = f"{plain['old']} → {plain['new'] or 'what was forgotten since'}{why}"
-        lines.append(f"changed   | {_time(change.when)} | {said}")
+        lines.append(row("changed  ", _time(change.when), said))
     for gone in value.withdrawn:
-        lines.append(f"withdrawn | {_time(gone.when)} | {gone.id} | {gone.reason}")
+        lines.append(row("withdrawn", _time(gone.when), gone.id, str(gone.reason)))
     for end in value.ended:
-        lines.append(f"ended     | {_time(end.when)} | {end.id} | {end.t_invalid} | {end.reason}")
+        cells = ("ended    ", _time(end.when), end.id, end.t_invalid, end.reason)
+        lines.append(row(*map(str, cells)))
     for entity in value.merged_entities:
         lines.append(f"merged    | {_time(entity.when)} | {entity.id} → {entity.into}")
     for lost in value.forgotten:
         by = f" by {lost.actor}" if lost.actor else ""
-        lines.append(f"forgotten | {_time(lost.when)} | {lost.id}{by}")
+        lines.append(row("forgotten", _time(lost.when), f"{lost.id}{by}"))
     return "\n".join(lines)
 
 
@@ -368,7 +369,7 @@ def state(value: StateChange, _: Args) -> str:
 
 def supersession(value: SupersessionRecord, _: Args) -> str:
     """The record of a replacement."""
-    why = f" ({value.reason})" if value.reason else ""
+    why = f" ({escaped_breaks(value.reason)})" if value.reason else ""
     return f"Memory {value.superseded_id} superseded by {value.superseding_id}{why}"
 
 
@@ -554,7 +555,9 @@ def _holder(found: StoredSecret) -> str:
     """Return the id of a memory, or the key of an item with its scope."""
     if found.key is None:
         return str(found.memory_id)
-    return f"item {json_line(found.key)}" + ("" if found.scope is None else f" of {found.scope}")
+    return f"item {json_line(found.key)}" + (
+        "" if found.scope is None else f" of {escaped_breaks(found.scope)}"
+    )
 
 
 def pruned(report: PruneReport, _: Args) -> str:

@@ -184,6 +184,8 @@ class Terminal:
             text = operation.text(value, args)
             self._write_text(text, err=self._streamed)
             self._notices(value)
+            if note := operation.note(value):
+                self.note(note)
         if args.get("timing"):
             from vestig.surfaces.cli import render
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import files
+from vestig.language.text_forms import row
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 
@@ -36,7 +37,7 @@ def _listed(value: DocumentList, _: Mapping[str, Any]) -> str:
     if not value.documents:
         return "No documents found."
     return "\n".join(
-        f"{one.id} | {one.passages} | {one.created_at:%Y-%m-%d} | {one.path or one.title}"
+        row(one.id, str(one.passages), f"{one.created_at:%Y-%m-%d}", str(one.path or one.title))
         for one in value
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.calls import graph
 from vestig.calls.argument import Choice
 from vestig.calls.graph import NeighbourhoodRequest, SearchRequest
-from vestig.language.text_forms import one_line
+from vestig.language.text_forms import one_line, row
 from vestig.surfaces.cli.render import indented, table
 from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 from vestig.surfaces.operations.memory import EXPLAIN
@@ -59,14 +59,14 @@ def _line(entity: Entity, mentions: int) -> str:
     elif entity.expired_at is not None:
         state = " [expired]"
     cells = (entity.id, entity.entity_type, str(mentions), f"{entity.canonical_name}{known}{state}")
-    return " | ".join(cells)
+    return row(*cells)
 
 
 def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
     plain = to_plain(detail)
     hidden = {"memory_ids", "memories"}
     rows = [
-        (name, value if not isinstance(value, list) else ", ".join(map(str, value)))
+        (name, str(value) if not isinstance(value, list) else ", ".join(map(str, value)))
         for name, value in plain.items()
         if name not in hidden and value not in (None, "", [])
     ]
@@ -186,13 +186,13 @@ def _line_of_edge(detail: EdgeDetail) -> str:
     """id | type | weight | both ends."""
     edge = detail.edge
     gone = " (ended)" if edge.t_expired is not None else ""
-    return f"{edge.id} | {_link(edge, detail.from_label, detail.to_label)}{gone}"
+    return row(edge.id, f"{_link(edge, detail.from_label, detail.to_label)}{gone}")
 
 
 def _link(edge: Edge, from_label: str, to_label: str) -> str:
     """type | weight | both ends."""
     label = edge.edge_type if edge.relation is None else f"{edge.edge_type}:{edge.relation}"
-    return f"{label} | {edge.weight:.4f} | {from_label} → {to_label}"
+    return row(label, f"{edge.weight:.4f}", f"{from_label} → {to_label}")
 
 
 def _listed_edges(page: EdgePage, _: Mapping[str, Any]) -> str:
@@ -203,7 +203,7 @@ def _listed_edges(page: EdgePage, _: Mapping[str, Any]) -> str:
 
 def _shown_edge(detail: EdgeDetail, _: Mapping[str, Any]) -> str:
     plain = to_plain(detail)
-    return table((name, value) for name, value in plain.items() if value is not None)
+    return table((name, str(value)) for name, value in plain.items() if value is not None)
 
 
 def _linked(change: EdgeChange, _: Mapping[str, Any]) -> str:
@@ -291,7 +291,7 @@ def _hit_line(hit: SearchHit, explained: bool) -> str:
     raw = f", undecayed={hit.raw_score:.4f}" if isinstance(hit.raw_score, float) else ""
     if explained and hit.similarity is not None:
         raw += f", similarity={hit.similarity:.4f}"
-    return f"{hit.score:.4f} | {hit.source}{depth}{raw} | {hit.node_id} | {_label(hit)}"
+    return row(f"{hit.score:.4f}", f"{hit.source}{depth}{raw}", hit.node_id, _label(hit))
 
 
 def _text(result: SearchResult, args: Mapping[str, Any]) -> str:
@@ -306,7 +306,7 @@ def _around(found: Neighbourhood, _: Mapping[str, Any]) -> str:
     if not found.nodes:
         return "Nothing found."
     labels = {node.id: node.label for node in found}
-    blocks = [[f"depth {node.depth} | {node.id} | {node.label}" for node in found]]
+    blocks = [[row(f"depth {node.depth}", node.id, node.label) for node in found]]
     if found.edges:
         blocks.append(
             [_link(edge, labels[edge.from_id], labels[edge.to_id]) for edge in found.edges]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import items
 from vestig.calls.argument import Text
-from vestig.language.text_forms import one_line
+from vestig.language.text_forms import escaped_breaks, one_line, row
 from vestig.surfaces.cli.render import json_line
 from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 
@@ -66,7 +66,7 @@ def _delete(call: Call) -> Any:
 def _kept(outcome: PutOutcome, _: Mapping[str, Any]) -> str:
     word = "kept" if outcome.changed else "unchanged"
     masked = ", ".join(one.rule for one in outcome.masked)
-    return f"Item {word}: {outcome.key} (version {outcome.version})" + (
+    return f"Item {word}: {escaped_breaks(outcome.key)} (version {outcome.version})" + (
         f" (masked: {masked})" if masked else ""
     )
 
@@ -86,7 +86,7 @@ def _listed(page: ItemPage, _: Mapping[str, Any]) -> str:
     for one in page:
         value = one_line(json_line(one.value), _SNIPPET_CHARS)
         updated = f"{one.updated_at:%Y-%m-%d %H:%M:%S}"
-        lines.append(f"{one.scope or '–'} | {one.key} | {one.version} | {updated} | {value}")
+        lines.append(row(one.scope or "–", one.key, str(one.version), updated, value))
     last = page.offset + len(page)
     if last < page.total:
         lines.append(f"{page.offset + 1} to {last} of {page.total}; --offset {last} goes on")
@@ -94,7 +94,7 @@ def _listed(page: ItemPage, _: Mapping[str, Any]) -> str:
 
 
 def _scopes(found: Sequence[str], _: Mapping[str, Any]) -> str:
-    return "\n".join(found) or "No scopes found."
+    return "\n".join(map(escaped_breaks, found)) or "No scopes found."
 
 
 def _count(report: ForgetReport) -> str:

@@ -162,16 +162,22 @@ def _token_revoke(call: Call) -> Any:
 
 
 def _token_line(one: TokenReport) -> str:
+    from vestig.language.text_forms import row
     from vestig.times import format_us, to_us
 
     ends = "never ends" if one.expires is None else f"ends {format_us(to_us(one.expires))}"
     made = format_us(to_us(one.created))
-    label = f" | {one.label}" if one.label else ""
-    return f"{one.id} | {one.tenant} | {one.rights} | made {made} | {ends}{label}"
+    label = (one.label,) if one.label else ()
+    return row(one.id, one.tenant, one.rights, f"made {made}", ends, *label)
 
 
 def _token_added(made: TokenReport, _: Mapping[str, Any]) -> str:
-    return f"{_token_line(made)}\n{made.token}\nKeep it now: it is not shown again."
+    """Return the token alone, as a program takes it."""
+    return str(made.token)
+
+
+def _token_note(made: TokenReport) -> str:
+    return f"{_token_line(made)}\nKeep it now: it is not shown again."
 
 
 def _token_lines(found: Iterable[TokenReport], _: Mapping[str, Any]) -> str:
@@ -233,6 +239,7 @@ OPERATIONS: Final = (
         options=(_NAME, *_TOKEN_OPTIONS),
         document="token",
         text=_token_added,
+        note=_token_note,
     ),
     _operation(
         name="tenant token list",

@@ -1,0 +1,103 @@
+"""Columns of dates in a table: ISO, or days of one order throughout the column."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Final
+
+from vestig.arguments import parse_time
+from vestig.errors import ValidationError
+from vestig.lazy_pattern import lazy_pattern
+
+_PARTS: Final = lazy_pattern(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+_MONTHS: Final = 12
+
+
+class DateColumn:
+    """Whether all values of a column are dates, and in which order. A date is in ISO form, or day
+    and month before the year; with dots the day comes first, otherwise a value above 12 tells.
+
+    Example:
+        >>> column = DateColumn("paid")
+        >>> for cell in ("3/4/2026", "3/25/2026", ""):
+        ...     column.take(cell)
+        >>> column.holds_dates, column.iso("3/4/2026")
+        (True, '2026-03-04')
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._count = 0
+        self._others = False
+        self._signs: set[str] = set()
+        self._day_first = self._month_first = False
+
+    @staticmethod
+    def is_date(cell: str) -> bool:
+        """Return whether a text is a date of any of these forms."""
+        return _PARTS.fullmatch(cell.strip()) is not None or _is_iso(cell.strip())
+
+    def take(self, cell: str) -> None:
+        """Looks at one value; a blank one says nothing."""
+        text = cell.strip()
+        if not text or self._others:
+            return
+        self._count += 1
+        found = _PARTS.fullmatch(text)
+        if found is None:
+            self._signs.add("iso")
+            self._others = not _is_iso(text)
+            return
+        first, sign, second, year = found.groups()
+        self._signs.add(sign)
+        self._day_first |= sign == "." or int(first) > _MONTHS
+        self._month_first |= int(second) > _MONTHS
+        low, high = sorted((int(first), int(second)))
+        self._others = not _is_day(int(year), low, high) and not _is_day(int(year), high, low)
+
+    @property
+    def is_iso(self) -> bool:
+        """Whether every value is a date in ISO form."""
+        return self._is_of_dates and self._signs == {"iso"}
+
+    @property
+    def _is_of_dates(self) -> bool:
+        return bool(self._count) and not self._others and len(self._signs) == 1
+
+    @property
+    def holds_dates(self) -> bool:
+        """Whether every value is a date, each of one reading."""
+        return self.is_iso or (self._is_of_dates and self._day_first != self._month_first)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether every value is a date whose day may be its month."""
+        return self._is_of_dates and not self.holds_dates
+
+    def iso(self, cell: str) -> str:
+        """A value in ISO form."""
+        found = _PARTS.fullmatch(cell.strip())
+        if found is None:
+            return cell.strip()
+        first, _, second, year = found.groups()
+        month, day = (second, first) if self._day_first else (first, second)
+        return f"{year}-{int(month):02d}-{int(day):02d}"
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_iso(text: str) -> bool:
+    # a number alone is no date
+    if "-" not in text[1:]:
+        return False
+    try:
+        parse_time(text, "date")
+    except ValidationError:
+        return False
+    return True

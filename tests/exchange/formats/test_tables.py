@@ -1,0 +1,166 @@
+"""Tables: rows whose text is all of their columns, quotes over lines, dates, doubled columns."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from chats import store_of, texts
+
+BILLS = (
+    "Paid,What,Amount,Shop\n"
+    '2026-03-02,Chain oil,18.40,"Kurz, Sons"\n'
+    "2026-03-09,Inner tube,7.90,Velo Nord\n"
+    "2026-03-16,Inner tube,7.90,Velo Nord\n"
+)
+
+
+def table(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def test_a_row_without_a_column_of_texts_is_the_text_of_its_columns(tmp_path: Path) -> None:
+    store, report = store_of(table(tmp_path / "bills.csv", BILLS))
+    assert (report.format, report.imported, report.failed) == ("csv", 3, 0), report
+    first = min(store.list(), key=lambda one: one.t_valid)
+    assert first.content == "Paid: 2026-03-02\nWhat: Chain oil\nAmount: 18.40\nShop: Kurz, Sons"
+    assert first.t_valid == datetime(2026, 3, 2, tzinfo=UTC)
+    wanted = {"Paid": "2026-03-02", "What": "Chain oil", "Amount": "18.40", "Shop": "Kurz, Sons"}
+    assert {name: first.metadata[name] for name in wanted} == wanted
+    assert 'the column "Paid" is the time of the rows' in report.warnings
+    assert any('"column: value"' in one for one in report.warnings)
+    # rows that differ in one date are two
+    assert len(texts(store)) == 3
+    again = store.import_(tmp_path / "bills.csv")
+    assert (again.imported, again.skipped) == (0, 3)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_and_endings(tmp_path: Path, separator: str) -> None:
+    text = BILLS.replace('"Kurz, Sons"', "Kurz").replace(",", separator)
+    store, report = store_of(table(tmp_path / "bills.tsv", text))
+    assert report.imported == 3
+    assert any("Amount: 18.40" in one for one in texts(store))
+
+
+def test_a_column_of_texts_beside_columns_of_values_hides_none(tmp_path: Path) -> None:
+    rows = "date,text,amount\n2026-05-04,Roof repair,742.00\n"
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    (one,) = store.list()
+    assert "text: Roof repair" in one.content
+    assert "amount: 742.00" in one.content
+    assert one.metadata["amount"] == "742.00"
+    assert one.t_valid == datetime(2026, 5, 4, tzinfo=UTC)
+    assert report.imported == 1
+
+
+def test_what_somebody_says_stays_as_it_was_said(tmp_path: Path) -> None:
+    rows = "author,text,mood\nAnn,The mast is in,calm\n"
+    store, _ = store_of(table(tmp_path / "a.csv", rows))
+    (one,) = store.list()
+    assert (one.content, one.author) == ("The mast is in", "Ann")
+    assert one.metadata["mood"] == "calm"
+
+
+@pytest.mark.parametrize(
+    ("values", "day"),
+    [
+        (["03.04.2026", "09.04.2026"], (2026, 4, 3)),
+        (["3/4/2026", "3/25/2026"], (2026, 3, 4)),
+        (["3-4-2026", "25-4-2026"], (2026, 4, 3)),
+        (["2026-04-03T10:00:00Z", "2026-04-09"], (2026, 4, 3)),
+        (["3/4/2026", "5/4/2026"], None),
+        (["3/25/2026", "25/3/2026"], None),
+        (["2026-04-03", "soon"], None),
+        (["20260403", "20260404"], None),
+    ],
+)
+def test_a_column_is_the_time_where_all_its_values_are_dates_of_one_order(
+    tmp_path: Path, values: list[str], day: tuple[int, int, int] | None
+) -> None:
+    rows = "what,bought\n" + "".join(f"tar {n},{value}\n" for n, value in enumerate(values))
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    assert (report.imported, report.failed) == (2, 0), report
+    first = next(one for one in store.list() if "tar 0" in one.content)
+    said = 'the column "bought" is the time of the rows' in report.warnings
+    assert said is (day is not None)
+    if day is not None:
+        assert first.t_valid.date() == datetime(*day).date()
+    assert f"bought: {values[0]}" in first.content
+
+
+def test_of_several_columns_of_dates_none_is_taken_unasked(tmp_path: Path) -> None:
+    rows = "ordered,delivered,what\n2026-01-02,2026-01-09,larch\n"
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    assert any('"ordered", "delivered" hold dates; none' in one for one in report.warnings)
+    (one,) = store.list()
+    assert one.t_valid > datetime(2026, 1, 10, tzinfo=UTC)
+    named, report = store_of(table(tmp_path / "b.csv", rows.replace("delivered", "Date")))
+    assert named.list()[0].t_valid == datetime(2026, 1, 9, tzinfo=UTC)
+    assert 'the column "date" is the time of the rows' in report.warnings
+
+
+def test_doubled_and_nameless_columns_are_kept_and_said(tmp_path: Path) -> None:
+    rows = "part,price,price,\nmast,100,120,old\n"
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    assert texts(store) == {"part: mast\nprice: 100\nprice 2: 120\ncolumn 4: old"}
+    assert any('"price" as "price 2"' in one for one in report.warnings)
+    both = "text,content,author\nfirst,second,Ann\n"
+    store, report = store_of(table(tmp_path / "b.csv", both))
+    (one,) = store.list()
+    assert (one.content, one.metadata["text"]) == ("second", "first")
+
+
+def test_a_cell_goes_on_to_the_quote_that_ends_it(tmp_path: Path) -> None:
+    appendix = "\n".join(f"Page {n} of the log,is a cell" for n in range(6_000))
+    rows = f'content,author\nThe mast is in,Ann\n"{appendix}",Ben\nThe keel is in,Cy\n'
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    assert (report.imported, report.failed) == (2, 1)
+    assert "line 3: " in report.errors[0].message
+    assert "goes on to line 6002" in report.errors[0].message
+    assert texts(store) == {"The mast is in", "The keel is in"}
+    assert {one.author for one in store.list()} == {"Ann", "Cy"}
+
+
+def test_a_quote_that_is_never_closed_is_one_error_and_gives_no_rows(tmp_path: Path) -> None:
+    good = "".join(f"The plank {n} is sound,Ann\n" for n in range(5_000))
+    rows = f'content,author\nThe mast is in,Ann\n"open,Ben\n{good}'
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    assert (report.lines, report.imported, report.failed) == (2, 1, 1)
+    assert "a quote that is opened and never closed" in report.errors[0].message
+    assert texts(store) == {"The mast is in"}
+
+
+def test_text_behind_a_quote_over_lines_gives_no_rows_of_its_inside() -> None:
+    rows = (
+        b'content,author\n"The mast\nwas set,by one\nand stays" he said "then\n'
+        b'left,for home",Ann\nThe keel is in,Cy\n'
+    )
+    store, report = store_of(io.BytesIO(rows))
+    assert (report.imported, report.failed) == (1, 1), report
+    assert texts(store) == {"The keel is in"}
+
+
+def test_rows_without_a_value_are_counted(tmp_path: Path) -> None:
+    store, report = store_of(table(tmp_path / "a.csv", "what;price\ntar;4\n;\n ;\n\n"))
+    assert (report.imported, report.failed) == (1, 0)
+    assert report.left_out == {"blank row": 2}
+    assert texts(store) == {"what: tar\nprice: 4"}
+
+
+def test_rfc_4180_quotes_lines_and_blank_cells(tmp_path: Path) -> None:
+    rows = 'what,note,price\r\n"a ""big"" mast","two\r\nlines, here",\r\n"","x","9"\r\n'
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    assert report.imported == 2
+    assert texts(store) == {'what: a "big" mast\nnote: two\nlines, here', "note: x\nprice: 9"}
+
+
+def test_a_file_of_another_name_is_a_table_where_it_is_said(tmp_path: Path) -> None:
+    path = table(tmp_path / "bills.dat", BILLS)
+    store, report = store_of(path, format="csv")
+    assert report.imported == 3
+    assert store.count() == 3
