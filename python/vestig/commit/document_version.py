@@ -58,6 +58,9 @@ class DocumentVersion(msgspec.Struct, kw_only=True, eq=False):
     def add_rows(self, view: LedgerView, rows: Rows) -> None:
         """Adds what its last transaction writes; decided anew each time."""
         ids = self.passage_ids()
+        if self.items and not ids:
+            # nothing of it was stored: the version before stands
+            return
         previous = documents.newest_version(view, self.namespace, self.name)
         metadata = self.metadata
         if previous is not None:

@@ -276,6 +276,7 @@ class Tally:
 
     def refuse_part(self, error: ItemError) -> None:
         """A passage that is not stored."""
+        self.left_out["passage that was refused"] += 1
         self._note(error.index, error.code, f"passage {error.index + 1}: {error.message}")
 
     def unchanged(self, source_id: str, passages: int) -> None:

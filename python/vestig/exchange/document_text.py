@@ -35,7 +35,9 @@ class DocumentText(msgspec.Struct, frozen=True, kw_only=True):
         size: bytes of its file.
         path: what it is known by; None = by its passages.
         file_us: when its file was changed; None where there is no file.
-        control_characters: how many were left out.
+        control_characters: how many were left out, of its title too.
+        author, date_us: of the head of a mail.
+        left_out: what its text lacks, by kind.
     """
 
     text: str
@@ -47,6 +49,9 @@ class DocumentText(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None
     file_us: int | None = None
     control_characters: int = 0
+    author: str | None = None
+    date_us: int | None = None
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 def document_text(source: Input, converter: Converter) -> DocumentText:
@@ -95,6 +100,8 @@ def document_of(
             "import it in parts",
         )
     text, left_out = CONTROL_CHARACTERS.subn("", text.removeprefix(_BOM))
+    label, in_label = _name(label)
+    title, in_title = _name(title)
     return DocumentText(
         text=text,
         label=label,
@@ -104,8 +111,14 @@ def document_of(
         size=size,
         path=path,
         file_us=file_us,
-        control_characters=left_out,
+        control_characters=left_out + in_label + in_title,
     )
+
+
+def _name(text: str) -> tuple[str, int]:
+    """A title on one line, and how many control characters it lacks."""
+    clean, left_out = CONTROL_CHARACTERS.subn("", text)
+    return " ".join(clean.split()), left_out
 
 
 def decoded(data: bytes) -> str:
@@ -144,6 +157,8 @@ def date_in(name: str) -> int | None:
 
 _CHARS_MAX: Final = 64 * 1024
 _BLOCK: Final = lazy_pattern(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", 24)
+_FIELD: Final = lazy_pattern(r"([\w-][\w .-]{0,63}?)[ \t]*:(?:[ \t]+(.*))?")
+_OPEN: Final = ("[", "{", '"', "'", "&", "*", "!", "|", ">")
 _TITLE, _TAGS, _DATES = "title", ("tags", "tag"), ("date", "created")
 
 
@@ -154,7 +169,9 @@ class FrontMatter(NamedTuple):
         body: where the text begins; 0 where there is no front matter.
         title: "" where there is none.
         date_us: of the document, in microseconds since 1970; None where there is none.
-        left_out: how many other fields there are, and tags and dates that are none.
+        left_out: how many other fields there are, tags and dates that are none, and lines that
+            are no field.
+        control_characters: how many the title lacks.
     """
 
     body: int = 0
@@ -162,10 +179,12 @@ class FrontMatter(NamedTuple):
     tags: tuple[str, ...] = ()
     date_us: int | None = None
     left_out: int = 0
+    control_characters: int = 0
 
 
 def front_matter(text: str) -> FrontMatter:
-    """The front matter of a document. What begins like one and is no YAML mapping is text.
+    """The front matter of a document. One that YAML refuses is read field by field; what begins
+    like one and has no field is text.
 
     Example:
         >>> found = front_matter("---\\ntitle: Boats\\ntags: [sea]\\n---\\nLarch floats.")
@@ -178,7 +197,11 @@ def front_matter(text: str) -> FrontMatter:
     try:
         fields, _ = parse(block[1])
     except ValueError:
-        return FrontMatter()
+        fields, unread = _by_field(block[1])
+        if not fields:
+            return FrontMatter()
+        found = _read(fields, block.end())
+        return found._replace(left_out=found.left_out + unread)
     if fields is None:
         return FrontMatter(body=block.end())
     if not isinstance(fields, dict):
@@ -186,14 +209,44 @@ def front_matter(text: str) -> FrontMatter:
     return _read({str(name).lower(): value for name, value in fields.items()}, block.end())
 
 
+def _by_field(block: str) -> tuple[dict[str, Any], int]:
+    """The fields of a block that is no YAML as a whole, the first of each name, and how many there
+    are that cannot be read. A field is a line `name: value` and what is indented below it."""
+    fields: dict[str, Any] = {}
+    unread = 0
+    parts: list[list[str]] = []
+    for line in block.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if parts and line[0] in " \t-":
+            parts[-1].append(line)
+        else:
+            parts.append([line])
+    for first, *rest in parts:
+        found = _FIELD.fullmatch(first)
+        if found is None or found[1].lower() in fields:
+            unread += 1
+            continue
+        name, value = found[1].lower(), found[2].strip()
+        try:
+            fields[name] = parse("\n".join((first, *rest)).expandtabs(2))[0][found[1]]
+        except (ValueError, KeyError, TypeError):
+            if name != _TITLE or rest or value[:1] in _OPEN:
+                unread += 1
+            else:
+                # a title is its line, whatever marks of YAML stand in it
+                fields[name] = value
+    return fields, unread
+
+
 def _read(fields: dict[str, Any], body: int) -> FrontMatter:
-    left_out = 0
+    left_out = controls = 0
     title, tags, date_us = "", dict[str, None](), None
     for name, value in fields.items():
         if value is None:
             continue
         if name == _TITLE and isinstance(value, (str, int, float)):
-            title = " ".join(str(value).split())
+            title, controls = _name(str(value))
         elif name in _TAGS:
             given = value if isinstance(value, list) else str(value).split(",")
             found = [_tag(one) for one in given]
@@ -203,7 +256,7 @@ def _read(fields: dict[str, Any], body: int) -> FrontMatter:
             date_us = us if date_us is None or name == _DATES[0] else date_us
         else:
             left_out += 1
-    return FrontMatter(body, title, tuple(tags), date_us, left_out)
+    return FrontMatter(body, title, tuple(tags), date_us, left_out, controls)
 
 
 def _tag(value: object) -> str:

@@ -31,7 +31,7 @@ from vestig.exchange.document_text import (
     document_of,
     front_matter,
 )
-from vestig.exchange.inputs import Input
+from vestig.exchange.inputs import Input, path_exists
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.ids import new_id
 from vestig.memories.forget import RunJobs, forget
@@ -42,7 +42,7 @@ from vestig.store.records import documents
 from vestig.store.records.documents import DocumentName
 from vestig.store.records.reads import LedgerView
 from vestig.times import from_us, to_us
-from vestig.types import CommitOutcomeKind, ItemError, OriginType, Source
+from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, OriginType, Source
 
 # Passages of one transaction; those of two are held at a time.
 _GROUP_PASSAGES: Final = 250
@@ -84,9 +84,12 @@ class _Document(msgspec.Struct, kw_only=True, eq=False):
 
     @property
     def is_same_file(self) -> bool:
-        """Return whether its file is as it was, and cut as it was."""
-        same = self.previous is not None and _is_unchanged(self.previous, self.file)
-        return same and self.previous is not None and _passages_of(self.previous) == self.passages
+        """Return whether its file has the size and time of before, and passages of it were
+        forgotten since, so that a text which is not there may be one of these."""
+        previous = self.previous
+        if previous is None or not _is_unchanged(previous, self.file):
+            return False
+        return len(self.products) < _passages_of(previous) == self.passages
 
 
 class _Share(NamedTuple):
@@ -132,7 +135,7 @@ def missing_documents(session: Session, folders: Sequence[str], scope: str | Non
             if path is None or name.scope != scope:
                 continue
             inside = any(path.startswith(os.path.join(one, "")) for one in folders)
-            if inside and not os.path.exists(path):
+            if inside and not path_exists(path):
                 found.append(path)
     return sorted(found)
 
@@ -165,6 +168,9 @@ def _write(
             tally.refuse_part(outcome)
             continue
         tally.run.degrade(outcome.degraded)
+        if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
+            tally.refuse_part(_refusal(0, outcome))
+            continue
         inserted = outcome.outcome is CommitOutcomeKind.INSERTED_NEW
         document.added += inserted
         document.kept += not inserted
@@ -190,7 +196,9 @@ def _is_known(session: Session, document: _Document) -> bool:
         return False
     if document.is_same_file:
         return True
-    if document.file.file_us is not None or previous is None:
+    if previous is None:
+        return False
+    if document.file.file_us is not None and not _is_unchanged(previous, document.file):
         return False
     with session.ledger.read() as view:
         gone = version.gone(view, version.passage_ids())
@@ -202,6 +210,12 @@ def _is_unchanged(previous: Source, file: DocumentFile) -> bool:
         return False
     same = previous.metadata.get("size") == file.size
     return same and to_us(previous.created_at) == file.file_us
+
+
+def _refusal(place: int, outcome: CommitOutcome) -> ItemError:
+    """The error of a passage that hygiene refuses."""
+    why = "; ".join(outcome.hygiene_reasons)
+    return ItemError(index=place, code="hygiene-rejected", message=why)
 
 
 def _passages_of(source: Source) -> int:
@@ -250,7 +264,7 @@ class _Reader:
                         document.version.kept.append(known)
                         document.kept += 1
                     elif document.is_same_file:
-                        continue
+                        document.file.tally.left_out["passage that was forgotten"] += 1
                     else:
                         document.kept += item.content_hash in chosen
                         first = chosen.setdefault(item.content_hash, item)
@@ -333,8 +347,11 @@ class _Reader:
             matter = front_matter(text.text)
         if matter.left_out:
             file.tally.left_out["front matter field"] += matter.left_out
-        if text.control_characters:
-            file.tally.run.warn(f"{text.control_characters} control characters were left out")
+        controls = text.control_characters + matter.control_characters
+        if controls:
+            file.tally.left_out["control character"] += controls
+            file.tally.run.warn(f"{controls} control characters were left out")
+        file.tally.left_out.update(text.left_out)
         cut = cut_document(
             text.text[matter.body :],
             self._options.passage_chars,
@@ -348,15 +365,23 @@ class _Reader:
         version = self._version(file, text, cut, name)
         dated = _dated(matter.date_us, text, version.file_us)
         requests = [
-            self._request(passage, version, *dated, tags=matter.tags) for passage in cut.passages
+            self._request(passage, version, *dated, tags=matter.tags, author=text.author)
+            for passage in cut.passages
         ]
         part = prepare_part(self._session, requests, whole=range(len(requests)))
         items = [item for _, item in part.items if item.outcome is None]
         for item in items:
             item.document = version.source_id
-        for failed in part.results:
-            if isinstance(failed, ItemError):
-                file.tally.refuse_part(failed)
+        refused = [one for one in part.results if isinstance(one, ItemError)]
+        refused += [_refusal(at, item.outcome) for at, item in part.items if item.outcome]
+        if refused and not items:
+            raise ValidationError(
+                "document", "", "",
+                message=f"none of its {len(refused)} passages can be stored: {refused[0].message}",
+            )  # fmt: skip
+        for one in refused:
+            file.tally.refuse_part(one)
+        version.metadata["passages"] = len(items)
         if rules:
             count_secrets(self._session, rules, "masked")
         if file.path is None:
@@ -401,7 +426,6 @@ class _Reader:
             "title": cut.title,
             "format": text.format,
             "size": text.size,
-            "passages": len(cut.passages),
         }
         if self._options.scope is not None:
             metadata["scope"] = self._options.scope
@@ -421,6 +445,7 @@ class _Reader:
         time_from: str,
         *,
         tags: Sequence[str],
+        author: str | None,
     ) -> dict[str, Any]:
         """The arguments of `commit` of a passage; a heading that begins with a day says its time,
         unless it lies behind that of the file: what is planned there was written before."""
@@ -437,6 +462,8 @@ class _Reader:
             "artifact_ref": path if path and len(path) <= LABEL_CHARS_MAX else None,
             "metadata": {"passage": passage.number, "time_from": time_from},
         }
+        if author is not None:
+            request.setdefault("author", author)
         if tags:
             request["tags"] = [*tags, *(one for one in shared.get("tags") or () if one not in tags)]
         if passage.links:
@@ -465,6 +492,8 @@ def _dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, s
     """When a document was written, and what says so."""
     if date_us is not None:
         return date_us, "front_matter"
+    if text.date_us is not None:
+        return text.date_us, "header"
     named = date_in(text.label)
     if named is not None:
         return named, "file_name"

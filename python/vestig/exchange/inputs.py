@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
 from vestig.errors import ValidationError
+from vestig.lazy_pattern import lazy_pattern
 
 # Of one file, unpacked; of all members of an archive together.
 BYTES_MAX: Final = 4 * 1024**3
@@ -52,6 +53,7 @@ _MACOS_FOLDER: Final = "__MACOSX"
 _MACOS_PREFIX: Final = "._"
 _IS_ENCRYPTED: Final = 0x1
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
+_ESCAPED: Final = lazy_pattern(r"\\(?:u)(dc[89a-f][0-9a-f])")
 _STANDARD_INPUT: Final = "standard input"
 
 
@@ -84,13 +86,13 @@ class PathInput(Input):
     """A file of the file system."""
 
     def __init__(self, path: Path) -> None:
-        self.name = str(path)
+        self.name = escaped(str(path))
         self._path = path
         if path.is_dir():
             raise ValidationError("path", self.name, "a file, this is a folder")
         status = path.stat()
         self.size = status.st_size
-        self.path = os.path.abspath(path)
+        self.path = escaped(os.path.abspath(path))
         self.file_us = status.st_mtime_ns // 1000
         self._stream: BinaryIO | None = None
 
@@ -278,6 +280,24 @@ def is_companion(name: str) -> bool:
     last = last.removesuffix(".gz")
     hidden = _MACOS_FOLDER in folders or last.startswith(_MACOS_PREFIX)
     return hidden or last.lower() in _COMPANIONS
+
+
+def escaped(name: str) -> str:
+    """A path as text: bytes that are no UTF-8 are written `\\udcXX`.
+
+    Example:
+        >>> escaped("m\\udce9moire.md")
+        'm\\\\udce9moire.md'
+    """
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def path_exists(name: str) -> bool:
+    """Return whether the file is there that `escaped` names so."""
+    if os.path.exists(name):
+        return True
+    given = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
+    return given != name and os.path.exists(given)
 
 
 def is_archive(source: Input) -> bool:
