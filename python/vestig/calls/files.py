@@ -44,9 +44,10 @@ class ImportFormat(Word):
 # Endings of documents: of text, and of what is converted to text.
 TEXT_ENDINGS: Final = frozenset((".md", ".markdown", ".txt", ".rst"))
 CONVERTED_ENDINGS: Final = frozenset(
-    (".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".html", ".htm", ".epub", ".eml")
+    (".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".html", ".htm", ".epub")
 )
-DOCUMENT_ENDINGS: Final = TEXT_ENDINGS | CONVERTED_ENDINGS
+MAIL_ENDINGS: Final = frozenset((".eml", ".mbox"))
+DOCUMENT_ENDINGS: Final = TEXT_ENDINGS | CONVERTED_ENDINGS | MAIL_ENDINGS
 
 
 # By what each is recognised, in the order in which they are tried.

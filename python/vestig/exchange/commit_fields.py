@@ -283,7 +283,9 @@ class Tally:
         """A document whose file is as it was."""
         self.lines += 1
         self.skipped += 1
-        self.source_id, self.passages, self.kept = source_id, passages, passages
+        self.source_id = source_id
+        self.passages += passages
+        self.kept += passages
 
     def document(
         self,
@@ -301,7 +303,11 @@ class Tally:
         self.imported += bool(source_id or added or ended)
         self.skipped += not (source_id or added or ended)
         self.source_id = source_id or (None if known is None else known.id)
-        self.passages, self.added, self.kept, self.ended = passages, added, kept, ended
+        # a file of mails holds several documents
+        self.passages += passages
+        self.added += added
+        self.kept += kept
+        self.ended += ended
 
     def counts(self) -> dict[str, Any]:
         """The fields of a report."""

@@ -70,7 +70,10 @@ class Converter:
                 text, or it takes more time or memory than it may.
         """
         if find_spec(_PACKAGE) is None:
-            raise _refused(f"{ending} needs the converter", "pip install 'vestig[docs]'")
+            raise _refused(
+                f"{ending} needs the converter",
+                "install Vestig with its extra docs, from its sources: pip install '.[docs]'",
+            )
         process = self._process or self._started()
         timeout_s = self._settings.timeout_s
         is_late = threading.Event()

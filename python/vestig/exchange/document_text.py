@@ -8,12 +8,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from vestig.arguments import SCOPE_CHARS_MAX, parse_time
-from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS
+from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, MAIL_ENDINGS
 from vestig.config.documents import parse
 from vestig.errors import ValidationError
 from vestig.exchange.converter import Converter
 from vestig.exchange.file_records import RecordFile
+from vestig.exchange.html_text import decoded_html, shown_html
 from vestig.exchange.inputs import Input
+from vestig.exchange.mail import mail_text
 from vestig.exchange.passages import Markup
 from vestig.language.text_forms import CONTROL_CHARACTERS
 from vestig.lazy_pattern import lazy_pattern
@@ -21,6 +23,7 @@ from vestig.lazy_pattern import lazy_pattern
 FILE_BYTES_MAX: Final = 50 * 1024 * 1024
 TEXT_CHARS_MAX: Final = 20_000_000
 _DATE: Final = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d)-(\d\d)|(\d\d)(\d\d))(?!\d)")
+_HTML: Final = (".html", ".htm")
 _BOM: Final = "\ufeff"
 
 
@@ -61,11 +64,18 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
         ValidationError: too large, binary, no UTF-8, or what `Converter.markdown` raises.
     """
     ending = os.path.splitext(source.name.lower().removesuffix(".gz"))[1]
+    if ending in MAIL_ENDINGS:
+        return mail_document(RecordFile(source, is_text=False).whole(FILE_BYTES_MAX), source)
     is_text = ending not in CONVERTED_ENDINGS
     file = RecordFile(source, is_text=is_text)
     data = file.whole(FILE_BYTES_MAX)
+    left_out = dict[str, int]()
+    if ending in _HTML:
+        shown = shown_html(decoded_html(data))
+        data = shown.html.encode("utf-8", "replace")
+        left_out = {"hidden element": shown.hidden} if shown.hidden else {}
     text = decoded(data) if is_text else converter.markdown(data, ending)
-    return document_of(
+    found = document_of(
         text,
         label=file.name[: -len(ending)] if ending in DOCUMENT_ENDINGS else file.name,
         format=ending.removeprefix(".") or Markup.MARKDOWN.value,
@@ -73,6 +83,26 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
         size=source.size,
         path=source.path,
         file_us=source.file_us,
+    )
+    return msgspec.structs.replace(found, left_out=left_out)
+
+
+def mail_document(data: bytes, source: Input, path: str | None = None) -> DocumentText:
+    """A mail as a document; `path`: that of one in a file of several."""
+    mail = mail_text(data)
+    found = document_of(
+        mail.text,
+        label=os.path.splitext(os.path.basename(source.name))[0],
+        title=mail.title,
+        format="eml",
+        markup=Markup.TEXT,
+        size=len(data),
+        path=path or source.path,
+        file_us=source.file_us,
+    )
+    author = None if mail.author is None else _name(mail.author)[0]
+    return msgspec.structs.replace(
+        found, author=author, date_us=mail.date_us, left_out=mail.left_out
     )
 
 

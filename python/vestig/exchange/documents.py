@@ -92,6 +92,10 @@ class _Document(msgspec.Struct, kw_only=True, eq=False):
         return len(self.products) < _passages_of(previous) == self.passages
 
 
+class _BlankDocumentError(Exception):
+    """A file without any text, which is passed over."""
+
+
 class _Share(NamedTuple):
     """Passages of a document in one transaction; `is_last`: all others are written before."""
 
@@ -337,6 +341,9 @@ class _Reader:
                 continue
             try:
                 yield self._document(file, previous)
+            except _BlankDocumentError:
+                file.tally.lines += 1
+                file.tally.left_out["blank file"] += 1
             except (VestigError, OSError) as error:
                 file.tally.fail(error)
 
@@ -360,6 +367,8 @@ class _Reader:
             markup=text.markup,
         )
         if not cut.passages and previous is None:
+            if file.file_us is not None:
+                raise _BlankDocumentError
             raise ValidationError("document", "", "", message="the document holds no text")
         name = DocumentName(self._options.scope, file.path)
         version = self._version(file, text, cut, name)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from vestig.calls.files import TEXT_ENDINGS, ImportFormat, ImportRequest
+from vestig.calls.files import CONVERTED_ENDINGS, TEXT_ENDINGS, ImportFormat, ImportRequest
 from vestig.calls.upkeep import SecretsRequest
 from vestig.changes import ChangeSet, NewEdge, NewEntity
 from vestig.commit.enrich import enrich_inline
@@ -23,17 +25,18 @@ from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions, Run, Tally, named
 from vestig.exchange.converter import Converter
-from vestig.exchange.document_text import document_text
+from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
 from vestig.exchange.documents import (
     DocumentFile,
     DocumentOptions,
     import_documents,
     missing_documents,
 )
-from vestig.exchange.file_records import unknown
+from vestig.exchange.file_records import RecordFile, unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.formats.table import is_document
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive, is_companion
+from vestig.exchange.mail import mails_of
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
@@ -212,7 +215,8 @@ class _Files:
 
     def _add(self, source: Input) -> None:
         try:
-            if is_document(source, self._options.format) or not is_archive(source):
+            ending = os.path.splitext(source.name.lower())[1]
+            if ending in CONVERTED_ENDINGS or not is_archive(source):
                 self._inputs.append(source)
                 return
             archive = Archive(source)
@@ -222,6 +226,25 @@ class _Files:
             if self._alone:
                 raise
             self._refused.append((source, error))
+
+    def _add_mails(self, source: Input, tally: Tally) -> None:
+        """Notes each mail of a file of mails as a document below its path."""
+        try:
+            data = RecordFile(source, is_text=False).whole(FILE_BYTES_MAX)
+            mails = list(mails_of(data))
+            if not mails and data.strip():
+                raise ValidationError("document", "no line that begins a mail", "an mbox file", "")
+        except (VestigError, OSError) as error:
+            tally.fail(error)
+            return
+        seen: Counter[str] = Counter()
+        for mail in mails:
+            # known by what it holds, for others come and go before it
+            name = hashlib.sha256(mail).hexdigest()[:16]
+            seen[name] += 1
+            path = None if source.path is None else f"{source.path}/{name}-{seen[name]}"
+            read = partial(mail_document, mail, source, path)
+            self.documents.append(DocumentFile(tally, path, len(mail), source.file_us, read))
 
     def _tally(self, source: Input) -> Tally:
         lone = self._alone and not self._archives
@@ -236,6 +259,9 @@ class _Files:
         if is_document(source, self._options.format):
             tally = self._tally(source)
             tally.format = ImportFormat.DOCUMENT
+            if source.name.lower().removesuffix(".gz").endswith(".mbox"):
+                self._add_mails(source, tally)
+                return
             read = partial(document_text, source, self._converter)
             self.documents.append(
                 DocumentFile(tally, source.path, source.size, source.file_us, read)

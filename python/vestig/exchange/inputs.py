@@ -36,6 +36,7 @@ _ZIP_MAGICS: Final = (b"PK\x03\x04", _DIRECTORY_END)
 # Files that lie beside the conversations of an export and hold none.
 _COMPANIONS: Final = frozenset(
     (
+        "chat.html",
         "export_manifest.json",
         "login_history.json",
         "message_feedback.json",
@@ -158,6 +159,7 @@ class Archive:
 
     def __init__(self, source: Input) -> None:
         self._source = source
+        self.path, self.file_us = source.path, source.file_us
         self._stream = source.open()
         self.members: list[Input] = []
         _check_directory(self._stream, source)
@@ -231,6 +233,9 @@ class MemberInput(Input):
         # of the member's name only the end is shown, and nothing is opened by it
         self.name = f"{archive.name}/{info.filename.replace(chr(92), '/')}"
         self.size = info.file_size
+        if archive.path is not None:
+            self.path = escaped(f"{archive.path}/{info.filename.replace(chr(92), '/')}")
+            self.file_us = archive.file_us
         self._read: _Member | None = None
 
     def open(self) -> BinaryIO:
@@ -293,11 +298,18 @@ def escaped(name: str) -> str:
 
 
 def path_exists(name: str) -> bool:
-    """Return whether the file is there that `escaped` names so."""
-    if os.path.exists(name):
-        return True
+    """Return whether the file is there that `escaped` names so, or the archive or file of mails in
+    which it lay."""
     given = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
-    return given != name and os.path.exists(given)
+    for path in (name, given):
+        if os.path.exists(path):
+            return True
+        above = os.path.dirname(path)
+        while len(above) > 1 and not os.path.exists(above):
+            above = os.path.dirname(above)
+        if os.path.isfile(above):
+            return True
+    return False
 
 
 def is_archive(source: Input) -> bool:

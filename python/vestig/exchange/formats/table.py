@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol
 
 from vestig.arguments import parse_time
-from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, ImportFormat
+from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, MAIL_ENDINGS, ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable, unknown
 from vestig.exchange.formats import (
@@ -149,11 +149,10 @@ def is_document(source: Input, asked: ImportFormat) -> bool:
     with a record of another format."""
     if asked is not ImportFormat.AUTO:
         return asked is ImportFormat.DOCUMENT
-    # a member of an archive has no path
     ending = os.path.splitext(source.name.lower().removesuffix(".gz"))[1]
     if source.path is None or ending not in DOCUMENT_ENDINGS:
         return False
-    if ending in CONVERTED_ENDINGS:
+    if ending in CONVERTED_ENDINGS | MAIL_ENDINGS:
         return True
     try:
         file = RecordFile(source)
