@@ -135,4 +135,4 @@ def test_without_the_package_the_error_names_the_extra(
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
     monkeypatch.setattr(converter, "find_spec", lambda _: None)
     report = store_of().import_(tmp_path / "a.pdf")
-    assert "pip install 'vestig[docs]'" in report.errors[0].message
+    assert "extra docs" in report.errors[0].message
