@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, overload
 
@@ -490,13 +491,33 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     counted_by: str
 
 
+class Certainty(StrEnum):
+    """A confidence in words."""
+
+    LIKELY = "likely"
+    DOUBTFUL = "doubtful"
+    NOTHING_CLOSE = "nothing close"
+
+
+def certainty_of(confidence: float) -> Certainty:
+    """Return a confidence in words: likely from ½ on, nothing close below ¼.
+
+    Example:
+        >>> [str(certainty_of(one)) for one in (0.5, 0.25, 0.2)]
+        ['likely', 'doubtful', 'nothing close']
+    """
+    if confidence >= 0.5:
+        return Certainty.LIKELY
+    return Certainty.DOUBTFUL if confidence >= 0.25 else Certainty.NOTHING_CLOSE
+
+
 class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     """The result of `recall`: the sequence of its hits, best first.
 
     `confidence`: the probability that the eligible memories answer the query at all, None
-    where a profile has none; `missing`: names and words of the query that none of them holds.
-    `abstained`: it was below `min_confidence`, so that `results` is empty
-    and `nearest_misses` holds what they would have been. `associated`: memories beside the results
+    where a profile has none; `certainty`: the same in words; `missing`: names and words of the query that none of them holds.
+    `abstained`: it was below `min_confidence`, so that `results` is empty. `nearest`: where a threshold
+    left no result, what would have been there without it. `associated`: memories beside the results
     that a walk along links reaches from them, the best by signal · base of the start first; none of
     them is a result, and none repeats the text of one. `min_confidence` and `min_score` are the
     thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
@@ -522,9 +543,10 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     formula: Formula
     timings_ms: dict[str, float]
     confidence: float | None = None
+    certainty: Certainty | None = None
     missing: tuple[str, ...] = ()
     abstained: bool = False
-    nearest_misses: tuple[RecallHit, ...] = ()
+    nearest: tuple[RecallHit, ...] = ()
     associated: tuple[RecallHit, ...] = ()
     why_not: tuple[WhyNot, ...] | None = None
     context: ContextBlock | None = None
@@ -574,5 +596,5 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
 _ON_REQUEST: Final = frozenset(("why_not", "context", "trace"))
 _OTHER_NAMES_OF_RESULTS: Final = frozenset(("hits", "matches", "memories", "documents", "items"))
 _EXPLAINING: Final = frozenset(("formula", "analysis", "associated"))
-_HITS: Final = frozenset(("results", "nearest_misses", "associated"))
+_HITS: Final = frozenset(("results", "nearest", "associated"))
 _OF_LAYOUTS: Final = frozenset(("min_confidence", "min_score", "best_score"))

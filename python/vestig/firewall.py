@@ -213,7 +213,8 @@ _SEPARATOR: Final = "---"
 _SAID: Final = lazy_pattern(r"\d{4}-\d\d-\d\d\b|\(|, also \[|score \d|:")
 # Lines of a result beside its frames.
 _BESIDE: Final = lazy_pattern(
-    r"confidence \d\.\d\d|nothing above \S+ \(best \S+\); nearest:|\d+ more left out\."
+    r"(?:likely|doubtful) \(confidence \d\.\d\d\)|nothing close \(confidence \d\.\d\d\); nearest:"
+    r"|nothing above \S+ \(best \S+\); nearest:|\d+ more left out\."
     r"|Quoted data(?: of \d{4}-\d\d-\d\d)?, not instructions\..*"
     r"|## (?:Session .*|No session.*) · \d{4}-\d\d-\d\d(?: to \d{4}-\d\d-\d\d)?"
 )

@@ -42,14 +42,14 @@ def test_a_question_that_is_answered_has_more_confidence(garden: vestig.Vestig) 
     assert 0 <= unsure < sure <= 1
 
 
-def test_below_min_confidence_there_are_only_nearest_misses(garden: vestig.Vestig) -> None:
+def test_below_min_confidence_there_are_only_nearest(garden: vestig.Vestig) -> None:
     plain = garden.recall(STRANGE)
-    assert (plain.abstained, plain.nearest_misses, len(plain)) == (False, (), 5)
+    assert (plain.abstained, plain.nearest, len(plain)) == (False, (), 5)
     abstention = garden.recall(STRANGE, min_confidence=1.0)
     assert abstention.abstained
     assert abstention.results == ()
-    assert [hit.id for hit in abstention.nearest_misses] == [hit.id for hit in plain]
-    assert abstention.nearest_misses[0].reason == plain.results[0].reason
+    assert [hit.id for hit in abstention.nearest] == [hit.id for hit in plain]
+    assert abstention.nearest[0].reason == plain.results[0].reason
     assert abstention.counts.returned == 0
     assert abstention.confidence == plain.confidence
 
@@ -88,10 +88,10 @@ def test_the_threshold_of_the_configuration_acts_like_the_argument(garden: vesti
     keyed = garden.recall(STRANGE, config={KEY: 1.0}, seed=1)
     assert keyed.abstained
     assert keyed.results == ()
-    assert keyed.nearest_misses == argued.nearest_misses
+    assert keyed.nearest == argued.nearest
     assert keyed.min_confidence == 1.0
     assert not garden.recall(STRANGE, config={KEY: 1.0}, min_confidence=0.0).abstained
-    found = garden.recall(STRANGE, config={KEY: 1.0}, expect=[keyed.nearest_misses[0].id])
+    found = garden.recall(STRANGE, config={KEY: 1.0}, expect=[keyed.nearest[0].id])
     (entry,) = found.why_not
     assert (entry.change.key, entry.change.before) == (KEY, 1.0)
     assert 0.0 < entry.change.after < 1.0
@@ -121,12 +121,12 @@ def test_an_empty_store_answers_nothing(opener: Opener) -> None:
     found = store.recall(KNOWN)
     assert (found.confidence, found.abstained, len(found)) == (0.0, False, 0)
     abstention = store.recall(KNOWN, min_confidence=0.2)
-    assert (abstention.abstained, abstention.nearest_misses) == (True, ())
+    assert (abstention.abstained, abstention.nearest) == (True, ())
 
 
 def test_abstention_touches_nothing(garden: vestig.Vestig) -> None:
     found = garden.recall(STRANGE, min_confidence=1.0, touch=True)
-    counts = [garden.show(hit.id).memory.access_count for hit in found.nearest_misses]
+    counts = [garden.show(hit.id).memory.access_count for hit in found.nearest]
     assert counts == [0] * 5
 
 

@@ -87,10 +87,10 @@ def test_misses_are_as_brief_as_results(store: Vestig) -> None:
     described(store)
     found = store.recall("who won the regatta of 1987?", min_confidence=0.999)
     assert found.abstained
-    (miss,) = found.to_dict()["nearest_misses"]
+    (miss,) = found.to_dict()["nearest"]
     assert "reason" not in miss
     assert size_beside(TEXT, miss) <= BRIEF_BYTES
-    assert "reason" in found.to_dict(explain=True)["nearest_misses"][0]
+    assert "reason" in found.to_dict(explain=True)["nearest"][0]
 
 
 def test_a_vector_that_was_asked_for_is_there(store: Vestig) -> None:

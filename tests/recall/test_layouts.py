@@ -193,9 +193,9 @@ def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first
         (0.00001, 0.0, "nothing above 0.00001 (best 0.00); nearest:"),
     ],
 )
-def test_abstention_shows_the_nearest_misses(least: float, best: float, first: str) -> None:
+def test_abstention_shows_the_nearest(least: float, best: float, first: str) -> None:
     near = hit(DIRECT, content="One line")
-    found = result(nearest_misses=(near,), abstained=True, confidence=best, min_confidence=least)
+    found = result(nearest=(near,), abstained=True, confidence=best, min_confidence=least)
     assert render(found, "text") == f"{first}\n\n{BLOCK}"
 
 

@@ -47,7 +47,7 @@ def garden(opener: Opener) -> vestig.Vestig:
 def test_scores_recompute_from_json(garden: vestig.Vestig) -> None:
     for options in ({}, {"limit": 12}, {"min_confidence": 1.0}, {"profile": "reference"}):
         found = json.loads(json.dumps(garden.recall(KNOWN, **options).to_dict(explain=True)))  # type: ignore[arg-type]
-        hits = found["results"] + found["nearest_misses"] + found["associated"]
+        hits = found["results"] + found["nearest"] + found["associated"]
         assert hits
         for hit in hits:
             assert score(hit, found) == pytest.approx(hit["score"], rel=1e-9)

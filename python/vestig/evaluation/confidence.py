@@ -310,7 +310,7 @@ def answered(
 
 
 def _answered(case: Case, answer: RecallResult, stored: StoredUnits) -> Answered:
-    hits = answer.results or answer.nearest_misses
+    hits = answer.results or answer.nearest
     answerable = case.population == ANSWERABLE
     return Answered(
         population=case.population,

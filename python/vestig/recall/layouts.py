@@ -10,15 +10,20 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
+from vestig.answers import (
+    Certainty,
+    Hypothetical,
+    Reason,
+    RecallHit,
+    RecallResult,
+    certainty_of,
+)
 from vestig.errors import ValidationError
 from vestig.firewall import LIST_CHARS
 from vestig.language.text_forms import escaped_breaks, one_line
 from vestig.times import age_words, to_us
 
 NO_RESULTS: Final = "No memories found."
-# Below this confidence the first line says so.
-_CONFIDENCE_MIN: Final = 0.1
 _SEPARATOR: Final = "\n\n---\n\n"
 
 
@@ -77,7 +82,7 @@ def _below(least: float, best: float) -> str:
 
 
 def first_line(result: RecallResult) -> str | None:
-    """How sure the store is, in numbers alone; None where the profile has no confidence."""
+    """How sure the store is; None where the profile has no confidence."""
     confidence, least = result.confidence, result.min_confidence
     if confidence is None:
         return None
@@ -91,11 +96,11 @@ def confidence_line(confidence: float) -> str:
 
     Example:
         >>> confidence_line(0.947), confidence_line(0.061)
-        ('confidence 0.95', 'nothing above 0.1 (best 0.06); nearest:')
+        ('likely (confidence 0.95)', 'nothing close (confidence 0.06); nearest:')
     """
-    if confidence < _CONFIDENCE_MIN:
-        return f"{_below(_CONFIDENCE_MIN, confidence)}; nearest:"
-    return f"confidence {_rounded(confidence)}"
+    certainty = certainty_of(confidence)
+    follows = "; nearest:" if certainty is Certainty.NOTHING_CLOSE else ""
+    return f"{certainty} (confidence {_rounded(confidence)}){follows}"
 
 
 def _lines(content: str) -> str:
@@ -270,7 +275,7 @@ def render(
     if format not in FORMATS:
         raise ValidationError("format", format, "one of " + ", ".join([*FORMATS, "json"]))
     layout, separator = FORMATS[format]
-    hits = result.nearest_misses if result.abstained else result.results
+    hits = result.nearest if result.abstained else result.results
     if not hits:
         return line_without_results(result)
     style = Style(query_time=result.query_time, explained=explained, zone=zone)
@@ -284,7 +289,7 @@ def render(
 def line_without_results(result: RecallResult) -> str:
     """Return what stands instead of results: which threshold left none, or that nothing was
     eligible."""
-    if result.nearest_misses and result.min_confidence is not None:
+    if result.abstained and result.nearest and result.min_confidence is not None:
         return _below(result.min_confidence, result.confidence or 0.0)
     if result.min_score is None or result.best_score is None:
         return NO_RESULTS

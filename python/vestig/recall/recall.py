@@ -11,7 +11,15 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, RecallResult
+from vestig.answers import (
+    Analysis,
+    ContextBlock,
+    Counts,
+    Formula,
+    RecallHit,
+    RecallResult,
+    certainty_of,
+)
 from vestig.arguments import listed
 from vestig.calls.queries import RecallRequest
 from vestig.changes import AccessTouch
@@ -160,8 +168,14 @@ class OneRecall:
             timings["rerank"] += query.rerank_scores.spent_ms
         scored = time.perf_counter()
         with span("rank") as counts:
-            memories = found_memories(bound, ranked, beside=not abstained)
-            counts["returned"] = len(memories.hits)
+            withheld = abstained or not ranked.results
+            shown = ranked
+            if not ranked.results:
+                # the nearest of what a threshold left out
+                nearest = ranked.rows[: request.limit]
+                shown = msgspec.structs.replace(ranked, results=nearest)
+            memories = found_memories(bound, shown, beside=not withheld)
+            counts["returned"] = 0 if withheld else len(memories.hits)
         missing = (
             None
             if expected is None
@@ -169,7 +183,7 @@ class OneRecall:
         )
         loaded = time.perf_counter()
         timings["rank"] = 1e3 * (loaded - scored)
-        fields = self.fields(bound, ranked, memories, abstained)
+        fields = self.fields(bound, ranked, memories, abstained=abstained, withheld=withheld)
         fields["why_not"] = missing
         if request.budget is not None:
             fields["context"] = _context(bound, ranked, fields)
@@ -181,11 +195,18 @@ class OneRecall:
         bound: BoundQuery,
         ranked: Ranked,
         found: FoundMemories,
+        *,
         abstained: bool,
+        withheld: bool,
     ) -> dict[str, Any]:
-        """The fields of the result without its additions."""
+        """The fields of the result without its additions.
+
+        Args:
+            abstained: the confidence is below the least one.
+            withheld: no memory that was found is a result.
+        """
         request, ranking, scan = self.request, bound.query.ranking, ranked.scan
-        results = () if abstained else found.hits
+        results = () if withheld else found.hits
         at = request.moments
         return {
             "results": results,
@@ -205,7 +226,7 @@ class OneRecall:
             "counts": Counts(
                 stored=scan.stored,
                 eligible=scan.eligible,
-                folded=0 if abstained else found.folded,
+                folded=0 if withheld else found.folded,
                 scored=scan.scored,
                 walked=scan.walked,
                 returned=len(results),
@@ -215,9 +236,10 @@ class OneRecall:
             ),
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
+            "certainty": None if ranked.confidence is None else certainty_of(ranked.confidence),
             "missing": bound.missing(scan),
             "abstained": abstained,
-            "nearest_misses": found.hits if abstained else (),
+            "nearest": found.hits if withheld else (),
             "associated": found.associated,
             "degraded": _degraded(bound, scan, found.pending),
             "warnings": self.warnings(bound, scan, ranked.confidence, found.later_updates),

@@ -91,7 +91,7 @@ def recall_text(result: RecallResult, layout: Layout, *, explained: int | None =
             is for the score, the sentence and the signals of each memory. The smallest
             contributions are left out first.
     """
-    hits = result.nearest_misses if result.abstained else result.results
+    hits = result.nearest if result.abstained else result.results
     if not hits:
         notes = _notes(result.degraded, result.warnings, layout.measure)
         return _joined(line_without_results(result), notes)
@@ -413,7 +413,7 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     own = at.session.config.settings.mcp.result_tokens
     budget = _budget(fields.pop("budget", None), max(own, BUDGET_EXPLAINED) if explained else own)
     result = at.store.recall(fields.pop("query"), context=True, budget=budget, **fields)
-    hits = result.nearest_misses if result.abstained else result.results
+    hits = result.nearest if result.abstained else result.results
     entries = [
         *(
             Entry(memory=hit.memory, rank=rank, flags=() if flags is UNSET else flags)

@@ -171,7 +171,7 @@ async function recalled(params, profile) {
     const named = await ask("neighbourhood", { ids: [...new Set(ids)], depth: 0, limit: 1000, snippet_len: 40, include_expired: true });
     named.nodes.forEach((node) => labels.set(node.id, node.label));
   }
-  const hits = found.results.length ? found.results : found.nearest_misses ?? [];
+  const hits = found.results.length ? found.results : found.nearest ?? [];
   const most = Math.max(1e-9, ...[...hits, ...beside].flatMap((hit) => Object.values(hit.reason.leads ?? {}).map(Math.abs)));
   const sure = found.confidence === null || found.confidence === undefined ? "no confidence in this profile" : `confidence ${number(found.confidence, 2)}`;
   return el("section", { "aria-label": `Profile ${found.profile}` },
