@@ -292,10 +292,10 @@ def test_faulty_documents_are_entries_and_the_others_come_in(
     written(tmp_path / "c.md", " \n\n")
     written(tmp_path / "d.md", "Larch floats for a hundred years.")
     report = store.import_(tmp_path)
-    assert (report.failed, report.imported, report.lines) == (3, 1, 4)
+    assert (report.failed, report.imported, report.lines) == (2, 1, 4)
     assert "byte 9 in line 1, which is no UTF-8" in report.errors[0].message
     assert "binary" in report.errors[1].message
-    assert "holds no text" in report.errors[2].message
+    assert report.left_out == {"blank file": 1}
     assert texts(store) == ["d\nLarch floats for a hundred years."]
     assert store.import_(tmp_path / "a.md").failed == 1
 
