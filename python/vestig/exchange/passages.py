@@ -352,8 +352,8 @@ class CutDocument(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """What stands below a heading that names a day, and the day where that dates it; no heading:
-    below none that does."""
+    """Blocks below a heading that names a day, and the day where that dates them; no heading: below
+    none that does."""
 
     level: int = 0
     heading: str = ""

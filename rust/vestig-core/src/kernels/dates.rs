@@ -15,7 +15,7 @@ const VERY_LONG_SHARE: f64 = 0.25;
 const HAPPENED_SHARE: f64 = 0.8;
 /// The value of the time at which it was written.
 const WRITTEN_SHARE: f64 = 0.5;
-/// What lies outside of a window comes at least so many powers of e behind what lies inside.
+/// Powers of e by which a match outside of a window comes at least behind one inside.
 const OUTSIDE: f64 = 2.0;
 /// e to a lower power is 0.
 const NOTHING: f64 = -746.0;
@@ -35,7 +35,7 @@ pub struct OwnTimes<I> {
 
 /// The best match of the times of a memory with windows of a query, in [0, 1].
 ///
-/// What the text states counts whole, when it happened 0.8, when it was written 0.5. Each of them is
+/// A time that the text states counts whole, when it happened 0.8, when it was written 0.5. Each is
 /// 1 inside of a window or where two windows overlap; 0.5 where the query's is open or longer than
 /// four days, or where that of the memory is longer than that and than the query's; 0.25 where it is
 /// longer than 31 days and than the query's. Outside of a window it is e^(−2 − gap / length of the
