@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.config.environment import project_folder
 from vestig.errors import ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.sessions import Journal, fault, project_scope
+from vestig.surfaces.hooks.project import project_scope
+from vestig.surfaces.hooks.sessions import Journal, fault
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult

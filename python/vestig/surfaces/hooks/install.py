@@ -19,7 +19,8 @@ from vestig.config.environment import editor_folder, project_folder, user_folder
 from vestig.errors import ConflictError, ValidationError
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
-from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, project_scope
+from vestig.surfaces.hooks.project import project_scope
+from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal
 
 _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
