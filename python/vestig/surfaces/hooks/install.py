@@ -351,7 +351,9 @@ def _state(editor: str, options: Mapping[str, Any]) -> tuple[str, Path]:
 
 
 def _plugin(options: Mapping[str, Any]) -> Plugin:
-    return Plugin(user_folder("data") / "claude-plugin", options)
+    # beside the folder of the default store, which begins in an empty one
+    data = user_folder("data")
+    return Plugin(data.with_name(f"{data.name}-claude-plugin"), options)
 
 
 def _hooks_file(editor: str) -> HooksFile:

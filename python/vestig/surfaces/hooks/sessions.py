@@ -22,7 +22,7 @@ from typing import Any, Final
 from vestig.config.environment import state_directory
 from vestig.errors import VestigError
 from vestig.private_folder import make_private_folder
-from vestig.store.sqlite.files import HOOK_LOG, LEDGER_FILE
+from vestig.store.sqlite.files import HOOK_LOCK, HOOK_LOG, LEDGER_FILE
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.telemetry import TraceFile
 
@@ -104,9 +104,6 @@ class Journal:
                 ids.clear()
             ids.update(dict.fromkeys(entry.get("shown", ())))
         return list(ids)
-
-
-_LOCK_FILE: Final = "hooks.lock"
 
 
 def read_transcripts(asked: Mapping[str, Any]) -> None:
@@ -191,7 +188,7 @@ def _turn() -> Iterator[None]:
     """Waits until no other reader of this user runs."""
     folder = state_directory()
     make_private_folder(folder)
-    fd = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(folder / HOOK_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
