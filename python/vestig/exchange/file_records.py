@@ -336,7 +336,7 @@ class RecordFile:
             return
         if start.startswith(_UTF16_BOMS):
             raise ValidationError("path", "text in UTF-16", "UTF-8 text", "save it as UTF-8")
-        if b"\x00" in start or start.startswith(_PDF_MAGIC):
+        if (b"\x00" in start and not _has_object(start)) or start.startswith(_PDF_MAGIC):
             raise unknown(self.name, "it is a binary file", "")
 
     @property
@@ -496,6 +496,12 @@ class _ExportLines:
                         f"line {number}", f"{ELEMENT_BYTES_MAX} bytes and more", "a shorter line"
                     )
                 yield line.removeprefix(_BOM) if number == 1 else line
+
+
+def _has_object(start: bytes) -> bool:
+    """Return whether a line looks like an object: zeros that a crash left cost their line alone."""
+    lines = (line.strip(b"\x00 \r\t") for line in start.split(b"\n"))
+    return any(line.startswith(b'{"') and b"\x00" not in line for line in lines)
 
 
 def unknown(name: str, seen: str, hint: str) -> ValidationError:

@@ -228,10 +228,9 @@ def test_the_first_memory_comes_after_the_plugin(home: Path, one_folder: bool) -
         f"XDG_{kind}_HOME": str(home / name)
         for kind, name in zip(("DATA", "STATE", "CONFIG"), names, strict=True)
     }
-    if one_folder:
-        config = home / "ALL" / "vestig" / "config.yaml"
-        config.parent.mkdir(parents=True)
-        config.write_text("hooks: {budget: 300}\n")
+    config = Path(places["XDG_CONFIG_HOME"]) / "vestig" / "config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("embedding: {provider: hashing, dimension: 64}\n")
 
     def run(*words: str, text: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(

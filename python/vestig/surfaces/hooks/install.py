@@ -16,11 +16,11 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.environment import editor_folder, project_folder, user_folder
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import ConflictError, ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
 from vestig.surfaces.hooks.project import project_scope
-from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal
+from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault
 
 _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
@@ -306,8 +306,9 @@ def read_history(
     *,
     dry_run: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
-) -> str:
-    """Reads all transcripts that an editor has, each in the scope of its project.
+) -> tuple[str, ...]:
+    """Reads all transcripts that an editor has, each in the scope of its project: what was done,
+    and a line for each one that could not be read.
 
     Raises:
         ValidationError: an editor whose transcripts cannot be read.
@@ -316,25 +317,30 @@ def read_history(
         raise ValidationError(
             "history", editor, "claude or codex: there is no reader of its transcripts"
         )
-    paths = sorted(editor_folder(editor).glob(_LOGS[editor]))
+    paths = sorted(path for path in editor_folder(editor).glob(_LOGS[editor]) if path.is_file())
     total = sum(path.stat().st_size for path in paths)
     if dry_run:
-        return f"read {len(paths)} transcripts, {total} bytes"
+        return (f"read {len(paths)} transcripts, {total} bytes",)
     config = configuration(options)
     turns = done = 0
+    failed = []
     if paths:
         with open_store(config) as store:
             for path in paths:
-                size = path.stat().st_size
-                scope = project_scope(project_folder({}, working=_folder_of(path)))
-                turns += store.import_(path, scope=scope).imported
-                Journal(config.settings.store.path).add(
-                    TRANSCRIPT, transcript=str(path), scope=scope, bytes=size
-                )
-                done += size
+                facts: dict[str, Any] = {"transcript": str(path), "bytes": path.stat().st_size}
+                done += facts["bytes"]
+                try:
+                    scope = project_scope(project_folder({}, working=_folder_of(path)))
+                    facts["scope"] = scope
+                    turns += store.import_(path, scope=scope).imported
+                except (VestigError, OSError) as error:
+                    failed.append(f"not read: {path}: {error}")
+                    facts["error"] = fault(error)
+                Journal(config.settings.store.path).add(TRANSCRIPT, **facts)
                 if progress is not None:
                     progress(done, total)
-    return f"read {len(paths)} transcripts: {turns} turns are new"
+    read = len(paths) - len(failed)
+    return (f"read {read} of {len(paths)} transcripts: {turns} turns are new", *failed)
 
 
 def _stands(editor: str, options: Mapping[str, Any]) -> Installation:

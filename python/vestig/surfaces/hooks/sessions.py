@@ -11,25 +11,32 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.config.environment import state_directory
-from vestig.errors import VestigError
+from vestig.errors import ValidationError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.store.sqlite.files import HOOK_LOCK, HOOK_LOG, LEDGER_FILE
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.telemetry import TraceFile
 
+if TYPE_CHECKING:
+    from vestig.api.store import Vestig
+
 # The event of a transcript that was read.
 TRANSCRIPT: Final = "transcript"
 # Of the current file and of the one before: some thousands of prompts.
 _BYTES_MAX: Final = 256 * 1024
+# Of a reader of transcripts, its waiting for another one included.
+_SECONDS_MAX: Final = 120.0
 
 
 def fault(error: Exception) -> str:
@@ -115,6 +122,9 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
     """
     options, scope = asked["options"], asked["scope"]
     store = options.get("store")
+    watch = threading.Timer(_SECONDS_MAX, _give_up, (store, asked["transcript"]))
+    watch.daemon = True
+    watch.start()
     try:
         with _turn():
             config = configuration(options)
@@ -127,19 +137,56 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
                 return
             with open_store(config) as opened:
                 for path in paths:
-                    size = path.stat().st_size
-                    report = opened.import_(path, scope=scope)
-                    # anew: the first turn may have made the store
-                    Journal(store).add(
-                        TRANSCRIPT,
-                        transcript=str(path),
-                        scope=scope,
-                        bytes=size,
-                        turns=report.imported,
-                        error="; ".join(one.message for one in report.errors[:1]),
-                    )
+                    _read_transcript(opened, store, path, scope)
     except Exception as error:  # nobody waits for this process
         Journal(store).add(TRANSCRIPT, transcript=asked["transcript"], error=fault(error))
+    finally:
+        watch.cancel()
+
+
+def _read_transcript(opened: Vestig, store: str | None, path: Path, scope: str) -> None:
+    """Reads one transcript; what fails is a line of the log, and keeps no other one out. One that
+    is unreadable counts as read until it grows."""
+    size = None
+    try:
+        size = size_of_file(path)
+        report = opened.import_(path, scope=scope)
+    except Exception as error:  # nobody waits for this process
+        Journal(store).add(
+            TRANSCRIPT, transcript=str(path), scope=scope, bytes=size, error=fault(error)
+        )
+        return
+    # anew: the first turn may have made the store
+    Journal(store).add(
+        TRANSCRIPT,
+        transcript=str(path),
+        scope=scope,
+        bytes=size,
+        turns=report.imported,
+        error="; ".join(one.message for one in report.errors[:1]),
+    )
+
+
+def size_of_file(path: Path) -> int:
+    """Return the bytes of a transcript.
+
+    Raises:
+        ValidationError: a folder, a pipe or a device, of which none is opened.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ValidationError("transcript", str(path), "a file: this is a folder, pipe or device")
+    return found.st_size
+
+
+def _give_up(store: str | None, transcript: str) -> None:
+    """Ends the process: a reader that hangs would keep all later ones waiting. What it stored
+    stays, and the next reading goes on behind it."""
+    try:
+        error = f"not read within {_SECONDS_MAX:g} s"
+        Journal(store).add(TRANSCRIPT, transcript=transcript, error=error)
+    finally:
+        os._exit(1)
 
 
 def grown_transcripts(journal: Journal, current: Path, scope: str) -> list[Path]:
@@ -174,6 +221,8 @@ def _unread(known: Iterable[Path], read: Mapping[str, int], since: float) -> Ite
             found = path.stat()
         except OSError:
             continue  # the editor removes old ones
+        if not stat.S_ISREG(found.st_mode):
+            continue  # no transcript
         if found.st_size != read.get(str(path), 0) and found.st_mtime >= since:
             yield path
 

@@ -43,7 +43,7 @@ def _install(call: Call) -> Any:
     made = install.install(editor, options, dry_run=dry_run)
     if "history" in asked:
         read = install.read_history(editor, options, dry_run=dry_run, progress=call.progress)
-        made = replace(made, done=(*made.done, read))
+        made = replace(made, done=(*made.done, *read))
     return [made]
 
 
