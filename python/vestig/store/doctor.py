@@ -23,6 +23,7 @@ from vestig.ids import id_text, split_ids
 from vestig.language.claim_text import claim_text
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.results import Finding
+from vestig.store.hook_log import recent_failures
 from vestig.store.integrity.chain import decode_witness, witness_bytes, witness_files
 from vestig.store.integrity.verify import Finding as LedgerFinding
 from vestig.store.integrity.verify import verify
@@ -279,7 +280,7 @@ def checks(
             found.append(_witness(seen, ledger.unwritten_witnesses, view))
     found.append(_durability(ledger))
     if folder is not None:
-        found += [_disk(folder), _permissions(folder)]
+        found += [_disk(folder), _permissions(folder), _hooks(folder)]
     return found
 
 
@@ -540,6 +541,18 @@ def _durability(ledger: Ledger) -> Finding:
         " power"
     )
     return Finding(check="durability", level=FINDING, detail=detail)
+
+
+def _hooks(folder: Path) -> Finding:
+    failed = recent_failures(folder, state_directory())
+    if not failed:
+        return Finding(check="hooks", level=OK, detail="no call of an editor's hooks failed")
+    last = failed[-1]
+    detail = (
+        f"{len(failed)} calls of an editor's hooks failed within seven days, the last at"
+        f" {last.get('time')} ({last['event']}): {last['error']}"
+    )
+    return Finding(check="hooks", level=FINDING, detail=detail)
 
 
 def _disk(folder: Path) -> Finding:

@@ -344,6 +344,6 @@ def test_what_codex_wrote_is_left_out() -> None:
 @pytest.mark.parametrize("before", [b"\x00" * 64, b"\x00" * 64 + b"\n", b'{"type":"user","se\n'])
 def test_what_a_crash_left_costs_its_place_alone(before: bytes) -> None:
     spoken_too = row("u", "user", "The crane lifts nine tons.")
-    store, report = store_of(before + as_lines(spoken_too))
+    store, report = store_of(io.BytesIO(before + as_lines(spoken_too).read()))
     assert said(store, SESSION) == [("user", "The crane lifts nine tons.")]
     assert report.left_out.get("zeros in the place of text", 0) + report.failed == 1

@@ -284,3 +284,16 @@ def test_replies_that_say_nothing_are_not_kept(editor: Editor) -> None:
     editor.read("SessionEnd", "one")
     assert PORT in editor.memories()
     assert not {"Noted.", "ok", "continue", "Done.", "thx"} & set(editor.memories())
+
+
+def test_failures_are_told_once_and_by_the_doctor(editor: Editor) -> None:
+    remember(editor, PORT)
+    assert editor.hook("UserPromptSubmit", "one", limit=-60, prompt=QUESTION).stdout == ""
+    said = json.loads(editor.hook("SessionStart", "two").stdout)
+    block = said["hookSpecificOutput"]["additionalContext"]
+    assert "1 calls of its hooks failed" in block
+    assert editor.hook("SessionStart", "three").stdout == ""
+    with vestig.open(config=editor.config) as store:
+        found = {one.check: one for one in store.admin.doctor().findings}
+    assert found["hooks"].level == "finding"
+    assert "no answer within" in found["hooks"].detail

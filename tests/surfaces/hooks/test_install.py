@@ -248,5 +248,20 @@ def test_the_first_memory_comes_after_the_plugin(home: Path, one_folder: bool) -
     added = run("add", "The blue crane lifts nine tons.")
     assert (added.returncode, added.stderr) == (0, "")
     assert "nine tons" in run("list").stdout
-    assert run("destroy", "--yes").returncode == 0
+    assert run("destroy", str(home / places["XDG_DATA_HOME"] / "vestig"), "--yes").returncode == 0
     assert run("add", "The red crane lifts ten tons.").returncode == 0
+    checked = run("install", "claude", "--check")
+    assert "failed: hook" not in checked.stdout or "no answer within" in checked.stdout
+    assert "Vestig checks its installation" not in run("list").stdout
+
+
+def test_a_check_says_what_fails(home: Path) -> None:
+    folder = home / "store"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("of others")
+    assert call(home, "codex", "--store", str(folder)).returncode == 0
+    checked = call(home, "codex", "--check", "--store", str(folder))
+    assert checked.returncode == 1
+    assert "failed: store: ConflictError" in checked.stdout
+    removed = call(home, "codex", "--remove", "--store", str(folder))
+    assert "The memories stay" in removed.stdout

@@ -20,6 +20,7 @@ from vestig.errors import ConflictError, ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
 from vestig.surfaces.hooks.project import project_scope
+from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
 from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault
 
 _NAME: Final = "vestig"
@@ -228,7 +229,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
     `state`: current, outdated or absent, after what was done; `place`: what holds the hooks;
     `done`: what was done, or with `dry_run` what would be; `notes`: what is left to do by hand.
-    `checked`: it was asked whether it is current.
+    `checked`: it was asked whether it is current; `faults`: what failed in trying it.
     """
 
     editor: str
@@ -237,6 +238,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     done: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     checked: bool = False
+    faults: tuple[str, ...] = ()
 
 
 def installations(options: Mapping[str, Any]) -> list[Installation]:
@@ -245,8 +247,16 @@ def installations(options: Mapping[str, Any]) -> list[Installation]:
 
 
 def check(editor: str, options: Mapping[str, Any]) -> Installation:
-    """How one editor stands; nothing is changed."""
-    return msgspec.structs.replace(_stands(editor, options), checked=True)
+    """How one editor stands. Where its hooks are current, a memory is stored in a scope of its own,
+    recalled through them and forgotten; what fails is in `faults`."""
+    found = _stands(editor, options)
+    faults: tuple[str, ...] = ()
+    if found.state == "current":
+        events = _EVENTS if editor == "claude" else _hooks_file(editor).events
+        faults = faults_of_installation(options, events, with_server=editor == "claude")
+    return msgspec.structs.replace(
+        found, checked=True, faults=faults, notes=failures_of_hooks(options)
+    )
 
 
 def install(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) -> Installation:
@@ -294,6 +304,9 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
                 plugin.remove()
         elif not dry_run:
             _hooks_file(editor).remove()
+    if state != "absent":
+        journal = Journal(configuration(options).settings.store.path)
+        notes = [*notes, f"The memories stay, and so does the log of the hooks, {journal.path}."]
     after = state if dry_run else "absent"
     return Installation(
         editor=editor, state=after, place=str(place), done=tuple(done), notes=tuple(notes)

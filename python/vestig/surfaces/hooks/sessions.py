@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.config.environment import state_directory
 from vestig.errors import ValidationError, VestigError
 from vestig.private_folder import make_private_folder
+from vestig.store.hook_log import log_entries, recent_failures
 from vestig.store.sqlite.files import HOOK_LOCK, HOOK_LOG, LEDGER_FILE
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.telemetry import TraceFile
@@ -62,8 +63,10 @@ class Journal:
 
     def __init__(self, store: str | None) -> None:
         folder = None if store is None else Path(store)
+        self._state = state_directory()
+        self._store = store
         if folder is None or not (folder / LEDGER_FILE).exists():
-            folder = state_directory()
+            folder = self._state
         self.path = folder / HOOK_LOG
 
     def add(self, event: str, **facts: Any) -> None:
@@ -72,6 +75,8 @@ class Journal:
         Raises:
             OSError: it cannot be written.
         """
+        if self.path.parent == self._state:
+            facts["store"] = self._store
         entry = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event}
         entry |= {name: value for name, value in facts.items() if value not in (None, [], "")}
         log = TraceFile(self.path, max_bytes=_BYTES_MAX, keep=1)
@@ -82,23 +87,19 @@ class Journal:
 
     def entries(self, text: str = "") -> list[dict[str, Any]]:
         """The lines that hold a text, oldest first; what is no line of the log is passed over."""
-        found = []
-        sign = json.dumps(text)[1:-1].encode()
-        for path in (self.path.with_name(f"{HOOK_LOG}.1"), self.path):
-            try:
-                lines = path.read_bytes().splitlines()
-            except FileNotFoundError:
-                continue
-            for line in lines:
-                if sign not in line:
-                    continue
-                try:
-                    entry = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(entry, dict) and isinstance(entry.get("event"), str):
-                    found.append(entry)
-        return found
+        return log_entries(self.path.parent, text)
+
+    def failures(self) -> list[dict[str, Any]]:
+        """The failures of the last seven days, those from before there was a ledger included."""
+        folder = self._state if self._store is None else Path(self._store)
+        return recent_failures(folder, self._state)
+
+    def untold(self) -> int:
+        """How many failures no session was told of yet; since a line of the log says `told`."""
+        failed = self.failures()
+        told = [one["time"] for one in self.entries() if one.get("told")]
+        new = [one for one in failed if not told or str(one.get("time")) > max(told)]
+        return len(new)
 
     def shown(self, session: str) -> list[str]:
         """The ids of the memories that a session was shown since its context was last compacted:
