@@ -532,7 +532,7 @@ def record_of(line: Line, digest: str) -> Record | Unreadable:
     if is_too_deep(line.data):
         return Unreadable(line.number, TOO_DEEP)
     try:
-        value = read_json(line.data.decode("utf-8"))
+        value = read_json(line.data.strip(b"\x00").decode("utf-8"))
     except UnicodeDecodeError as error:
         return Unreadable(
             line.number, f"expected UTF-8 text, byte {error.start} of the line is none"

@@ -18,12 +18,12 @@ import apsw
 import msgspec
 
 from vestig import _core
+from vestig.config.environment import state_directory
 from vestig.errors import ConfigError, ProviderError, StoreDamagedError
 from vestig.ids import id_text, split_ids
 from vestig.language.claim_text import claim_text
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.results import Finding
-from vestig.store.hook_log import recent_failures
 from vestig.store.integrity.chain import decode_witness, witness_bytes, witness_files
 from vestig.store.integrity.verify import Finding as LedgerFinding
 from vestig.store.integrity.verify import verify
@@ -42,6 +42,7 @@ from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.tables.graph import NODE_PREFIXES
 from vestig.store.tables.schema import ALL
 from vestig.store.tables.table import Erase
+from vestig.store.upkeep.hook_log import recent_failures
 from vestig.store.upkeep.reembed import unfinished_vectors, without_codes
 from vestig.times import duration_text, format_us
 

@@ -78,10 +78,10 @@ def test_a_remote_is_named_by_its_host_and_whole_path(name: str, url: str) -> No
     [
         "/srv/git/rocket.git",
         "../rocket",
-        "file:///srv/north/rocket",
+        "file:///srv/git/north/rocket",
         "file://server/north/rocket",
         "C:\\x",
-        "c:/work/rocket",
+        "c:/code/rocket",
         "ext::ssh host %S acme",
         "codecommit::eu-west-1://web",
         "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/web",

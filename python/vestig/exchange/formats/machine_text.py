@@ -1,5 +1,5 @@
-"""What an editor itself writes into the texts of a user: elements, lines and beginnings of a closed
-list for each editor, `data/machine_tags.json`.
+"""The texts that an editor itself writes into those of a user: elements, lines and beginnings of a
+closed list for each editor, `data/machine_tags.json`.
 
 A text is an editor's where it consists of such elements alone. Between own words, only an element
 that editors attach to prompts is taken off, where it stands on lines of its own at the beginning or

@@ -87,7 +87,7 @@ def _requests(text: str) -> str:
 
 
 def _output(command: str | list[str], text: str, folder: str) -> str:
-    """What a command writes, both streams where it answers nothing."""
+    """Return what a command writes: its answer, else its errors."""
     try:
         done = subprocess.run(
             command,

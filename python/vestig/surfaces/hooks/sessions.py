@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.config.environment import state_directory
 from vestig.errors import ValidationError, VestigError
 from vestig.private_folder import make_private_folder
-from vestig.store.hook_log import log_entries, recent_failures
 from vestig.store.sqlite.files import HOOK_LOCK, HOOK_LOG, LEDGER_FILE
+from vestig.store.upkeep.hook_log import log_entries, recent_failures
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.telemetry import TraceFile
 
