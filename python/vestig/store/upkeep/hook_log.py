@@ -35,7 +35,7 @@ def log_entries(folder: Path, text: str = "") -> list[dict[str, Any]]:
 
 def recent_failures(folder: Path, state: Path) -> list[dict[str, Any]]:
     """Return the failures of the last seven days before the newest line, oldest first. A transcript
-    of which some line could not be read is none.
+    of which some line could not be read is none, nor is a call before the first memory.
 
     Args:
         folder: of the store.
@@ -45,7 +45,8 @@ def recent_failures(folder: Path, state: Path) -> list[dict[str, Any]]:
     if state.resolve() != folder.resolve():
         known = (None, str(folder))
         entries = [*(one for one in log_entries(state) if one.get("store") in known), *entries]
-    failed = [one for one in entries if one.get("error") and "turns" not in one]
+    harmless = {"turns", "without_store"}
+    failed = [one for one in entries if one.get("error") and not harmless & one.keys()]
     if not failed:
         return []
     newest = max(map(_time, entries))

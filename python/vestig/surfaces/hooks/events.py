@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.config.environment import project_folder
-from vestig.errors import ValidationError, VestigError
+from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
@@ -102,7 +102,7 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     try:
         return hook.answer(name)
     except Exception as error:  # an editor must not be held up
-        hook.fail(fault(error))
+        hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
     finally:
         watch.cancel()
     return None
@@ -191,7 +191,7 @@ class _Hook:
         try:
             block = self._pinned(event, config, journal)
         except Exception as error:  # that it failed is told all the same
-            self.fail(fault(error))
+            self.fail(fault(error), without_store=isinstance(error, NotFoundError))
         failed = journal.untold()
         if failed:
             journal.add(event.name, session=event.session, told=failed)
@@ -220,10 +220,15 @@ class _Hook:
             raise ValidationError("transcript_path", None, "the path of the session's transcript")
         self._read_transcripts(event)
 
-    def fail(self, error: str) -> None:
-        """Writes what went wrong; where no log can be written, to standard error."""
+    def fail(self, error: str, *, without_store: bool = False) -> None:
+        """Writes what went wrong; where no log can be written, to standard error.
+
+        Args:
+            without_store: nothing was stored yet, which is no failure to tell of.
+        """
+        facts = {"session": self._session, "error": error, "without_store": without_store or None}
         try:
-            self._journal().add(self._name, session=self._session, error=error)
+            self._journal().add(self._name, **facts)
         except (OSError, VestigError, ValueError) as unwritten:
             sys.stderr.write(f"vestig hook: {error}; no log: {type(unwritten).__name__}\n")
 

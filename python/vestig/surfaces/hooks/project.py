@@ -80,11 +80,14 @@ def project_scope(folder: Path) -> str:
 
 
 def _shared_folder(git: Path) -> Path:
-    """The real path of what all work trees of a repository share: the folder around its `.git`.
+    """The real path of what all work trees of a repository share: the folder around its `.git`."""
+    found = _common_folder(git)
+    return found.parent if found.name == ".git" else found
 
-    `.git` of a work tree and of a submodule is a file that names a folder, and that folder may name
-    the one that all work trees share.
-    """
+
+def _common_folder(git: Path) -> Path:
+    """The folder of a repository; `.git` of a work tree and of a submodule is a file that names a
+    folder, and that folder may name the one that all work trees share."""
     found = git
     try:
         if git.is_file():
@@ -92,11 +95,10 @@ def _shared_folder(git: Path) -> Path:
         common = found / "commondir"
         if common.is_file():
             found = found / _line(common)
-        found = found.resolve()
+        return found.resolve()
     except (OSError, ValueError):
         # git itself tells of a repository that it cannot read
-        return git.parent
-    return found.parent if found.name == ".git" else found
+        return git.resolve()
 
 
 def _line(file: Path) -> str:
@@ -118,7 +120,9 @@ def _of_remote(git: Path) -> str | None:
 def _addresses(git: Path) -> tuple[Mapping[str, str], Iterable[tuple[str, str]]]:
     """The addresses of the remotes by name, and (beginning, what stands in its place) of those
     that the user's configuration rewrites. Only git knows all of its files."""
-    command = ["git", f"--git-dir={git}", "config", "--null", "--get-regexp", _ASKED]
+    # named as well: a repository that is not whole has a configuration all the same
+    own = f"include.path={_common_folder(git) / 'config'}"
+    command = ["git", "-c", own, f"--git-dir={git}", "config", "--null", "--get-regexp", _ASKED]
     try:
         done = subprocess.run(
             command,
