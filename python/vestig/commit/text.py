@@ -134,9 +134,25 @@ def refusal_reason(
     given_max = _WHITE_SPACE_FACTOR * settings.max_chars
     if given_chars > given_max:
         return f"Content too long: {given_chars} chars with white space (maximum: {given_max})"
-    if text.lower() in _FILLERS or not any(_says_something(char) for char in text):
+    if _is_filler(text):
         return f"Content rejected: appears to be non-substantive ('{text[:_SHOWN_CHARS]}')"
     return None
+
+
+def says_nothing(text: str, settings: HygieneSettings) -> bool:
+    """Return whether a normalised text is too short or too empty to be a memory by itself.
+
+    Example:
+        >>> says_nothing("ok, thanks", HygieneSettings()), says_nothing("", HygieneSettings())
+        (True, False)
+        >>> says_nothing("The crane lifts nine tons.", HygieneSettings())
+        False
+    """
+    return bool(text) and (is_too_short(text, settings.min_chars) or _is_filler(text))
+
+
+def _is_filler(text: str) -> bool:
+    return text.lower() in _FILLERS or not any(_says_something(char) for char in text)
 
 
 def _says_something(char: str) -> bool:

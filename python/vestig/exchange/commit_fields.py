@@ -31,7 +31,8 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `scope` is that of records that name none. `system`: turns of that role come in. `normalise` is
     the store's normalisation: a text is split when it is longer than `max_chars` after it.
-    `shared`: arguments of `commit` that each memory gets beside its own.
+    `is_noise`: which turns of session logs are left out. `shared`: arguments of `commit` that each
+    memory gets beside its own.
     """
 
     format: ImportFormat = ImportFormat.AUTO
@@ -39,6 +40,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     system: bool = False
     max_chars: int = 4000
     normalise: Callable[[str], str] = normal_form
+    is_noise: Callable[[str], bool] = lambda _: False
     shared: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
@@ -86,7 +88,10 @@ class ImportFile:
         asked = self._options.format
         self._row = detected(self._file) if asked is ImportFormat.AUTO else ROWS[asked]
         self._reading = Reading(
-            self._file.name, scope=self._options.scope, system=self._options.system
+            self._file.name,
+            scope=self._options.scope,
+            system=self._options.system,
+            is_noise=self._options.is_noise,
         )
         self._hint = "" if asked is ImportFormat.AUTO else fitting(self._file, asked)
         self._control_characters = self._cut_titles = 0

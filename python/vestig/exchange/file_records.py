@@ -369,7 +369,8 @@ class RecordFile:
             return
         if start.startswith(_UTF16_BOMS):
             raise ValidationError("path", "text in UTF-16", "UTF-8 text", "save it as UTF-8")
-        if (b"\x00" in start and not _is_json(start)) or start.startswith(_PDF_MAGIC):
+        told = _is_json(start) or _has_object(start)
+        if (b"\x00" in start and not told) or start.startswith(_PDF_MAGIC):
             raise unknown(self.name, "it is a binary file", "")
 
     @property
@@ -538,6 +539,12 @@ class _ExportLines:
                 yield line.removeprefix(_BOM) if number == 1 else line
 
 
+def _has_object(start: bytes) -> bool:
+    """Return whether a line looks like an object: zeros that a crash left cost their line alone."""
+    lines = (line.strip(b"\x00 \r\t") for line in start.split(b"\n"))
+    return any(line.startswith(b'{"') and b"\x00" not in line for line in lines)
+
+
 def unknown(name: str, seen: str, hint: str) -> ValidationError:
     """The refusal of a file that no format knows.
 
@@ -566,7 +573,7 @@ def record_of(line: Line, digest: str) -> Record | Unreadable:
     if is_too_deep(line.data):
         return Unreadable(line.number, TOO_DEEP)
     try:
-        value = read_json(line.data.decode("utf-8"))
+        value = read_json(line.data.strip(b"\x00").decode("utf-8"))
     except UnicodeDecodeError as error:
         return Unreadable(
             line.number, f"expected UTF-8 text, byte {error.start} of the line is none"

@@ -19,7 +19,7 @@ from vestig.commit.enrich import enrich_inline
 from vestig.commit.names import new_entity
 from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.stored_secrets import secrets
-from vestig.commit.text import normalise
+from vestig.commit.text import normalise, says_nothing
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError, VestigError
@@ -62,6 +62,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
         system=asked.include_system,
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),
+        is_noise=lambda text: says_nothing(normalise(text, settings.hygiene), settings.hygiene),
         shared=_shared(asked),
     )
     with session.operation("import", without_store="make"):

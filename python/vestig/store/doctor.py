@@ -18,6 +18,7 @@ import apsw
 import msgspec
 
 from vestig import _core
+from vestig.config.environment import state_directory
 from vestig.errors import ConfigError, ProviderError, StoreDamagedError
 from vestig.ids import id_text, split_ids
 from vestig.language.claim_text import claim_text
@@ -41,6 +42,7 @@ from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.tables.graph import NODE_PREFIXES
 from vestig.store.tables.schema import ALL
 from vestig.store.tables.table import Erase
+from vestig.store.upkeep.hook_log import recent_failures
 from vestig.store.upkeep.reembed import unfinished_vectors, without_codes
 from vestig.times import duration_text, format_us
 
@@ -279,7 +281,7 @@ def checks(
             found.append(_witness(seen, ledger.unwritten_witnesses, view))
     found.append(_durability(ledger))
     if folder is not None:
-        found += [_disk(folder), _permissions(folder)]
+        found += [_disk(folder), _permissions(folder), _hooks(folder)]
     return found
 
 
@@ -540,6 +542,18 @@ def _durability(ledger: Ledger) -> Finding:
         " power"
     )
     return Finding(check="durability", level=FINDING, detail=detail)
+
+
+def _hooks(folder: Path) -> Finding:
+    failed = recent_failures(folder, state_directory())
+    if not failed:
+        return Finding(check="hooks", level=OK, detail="no call of an editor's hooks failed")
+    last = failed[-1]
+    detail = (
+        f"{len(failed)} calls of an editor's hooks failed within seven days, the last at"
+        f" {last.get('time')} ({last['event']}): {last['error']}"
+    )
+    return Finding(check="hooks", level=FINDING, detail=detail)
 
 
 def _disk(folder: Path) -> Finding:

@@ -72,8 +72,7 @@ TURNS = [
     ("user", "Then add a rope."),
 ]
 LEFT_OUT = {
-    "command": 2,
-    "injected context": 1,
+    "injected context": 3,
     "line of a side chain": 1,
     "line of type file-history-snapshot": 1,
     "line of type queue-operation": 1,
@@ -109,12 +108,12 @@ CODEX: list[Any] = [
     item("response_item", {"type": "function_call", "name": "shell", "arguments": "{}"}),
     item("response_item", {"type": "function_call_output", "call_id": "c", "output": "7"}),
     spoken("assistant", "Number seven.", "And number nine.", id="msg_9"),
-    spoken("user", "Thanks"),
+    spoken("user", "Thanks, that helps a lot."),
 ]
 CODEX_TURNS = [
     ("user", "Which planks are rotten?"),
     ("assistant", "Number seven.\n\nAnd number nine."),
-    ("user", "Thanks"),
+    ("user", "Thanks, that helps a lot."),
 ]
 
 
@@ -259,7 +258,7 @@ BROKEN_ITEMS: dict[str, Any] = {
     "content is missing": item("response_item", {"type": "message", "role": "user"}),
     "id is a list": spoken("user", "hello", id=["a"]),
     "time is a list": {**spoken("user", "hello"), "timestamp": ["a"]},
-    "time is no time": {**spoken("user", "hello"), "timestamp": "soon"},
+    "time is no time": {**spoken("user", "hello to all of you"), "timestamp": "soon"},
     "too deep": {**spoken("user", "hello"), "x": json.loads("[" * 80 + "]" * 80)},
 }
 
@@ -270,3 +269,81 @@ def test_a_broken_line_of_codex_costs_itself(name: str) -> None:
     assert (report.imported, report.failed, report.lines) == (1, 1, 2), report.errors
     assert report.errors[0].message.startswith("line 2: ")
     assert said(store, THREAD) == [("user", "Which planks are rotten?")]
+
+
+MACHINE = {
+    "output of a command": row("m", "user", "<bash-stdout>412 lines</bash-stdout>"),
+    "a command and its output": row(
+        "m", "user", "<bash-input>wc -l x.log</bash-input>\n<bash-stdout>412</bash-stdout>"
+    ),
+    "an interruption": row("m", "user", [text("[Request interrupted by user]")]),
+    "an end of a task": row("m", "user", "<task-notification>\n<id>1</id>\n</task-notification>"),
+    "a mate": row("m", "user", '<teammate-message teammate_id="a">hello there</teammate-message>'),
+    "an error of the service": row(
+        "m", "assistant", "API Error: 529 of it", isApiErrorMessage=True
+    ),
+    "an answer of no model": row(
+        "m", "assistant", "No response requested.", message={"model": "<synthetic>"}
+    ),
+    "an origin": row("m", "user", "The task is over now.", origin={"kind": "task-notification"}),
+    "for display": row("m", "user", "Shown alone, not said.", isVisibleInTranscriptOnly=True),
+    "noise": row("m", "user", "ok"),
+}
+
+
+@pytest.mark.parametrize("name", MACHINE)
+def test_what_the_editor_wrote_is_left_out_and_counted(name: str) -> None:
+    spoken_too = row("u", "user", "The crane lifts nine tons.")
+    store, report = store_of(as_lines(spoken_too, MACHINE[name]))
+    assert said(store, SESSION) == [("user", "The crane lifts nine tons.")]
+    assert sum(report.left_out.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("What does <bash-stdout> mean in a log?", None),
+        ("I see this:\n<system-reminder>Keep quiet.</system-reminder>", None),
+        ("Why <bash-stdout>412</bash-stdout> and no more lines?", None),
+        ("<bash-stdout>412</bash-stdout> is what I see, why is that?", None),
+        ("```\n<system-reminder>Keep quiet.</system-reminder>\n```\nWhat is this?", None),
+        ("[Request interrupted by user] is what it says, why?", None),
+        ("An element without an end: <system-reminder> and more", None),
+        (
+            "Where is the port set?\n\n<system-reminder>Keep quiet.</system-reminder>",
+            "Where is the port set?",
+        ),
+        (
+            "<ide_opened_file>The user opened x.py</ide_opened_file>\nWhere is the port set?",
+            "Where is the port set?",
+        ),
+    ],
+)
+def test_what_a_person_quotes_stays_whole(given: str, kept: str | None) -> None:
+    store, _ = store_of(as_lines(row("u", "user", given)))
+    assert said(store, SESSION) == [("user", kept or given)]
+
+
+def test_what_codex_wrote_is_left_out() -> None:
+    lines = [
+        CODEX[0],
+        spoken("user", "<turn_aborted>\nThe user interrupted.\n</turn_aborted>"),
+        spoken("user", "<user_shell_command>\n<command>ls</command>\n</user_shell_command>"),
+        spoken("user", "<skill>\n<name>x</name>\nbody\n</skill>"),
+        spoken("user", "What does <turn_aborted> mean in the log?"),
+        spoken("user", "# AGENTS.md\nPlease write one."),
+    ]
+    store, report = store_of(as_lines(*lines))
+    assert [one for _, one in said(store, THREAD)] == [
+        "What does <turn_aborted> mean in the log?",
+        "# AGENTS.md\nPlease write one.",
+    ]
+    assert report.left_out["injected context"] == 3
+
+
+@pytest.mark.parametrize("before", [b"\x00" * 64, b"\x00" * 64 + b"\n", b'{"type":"user","se\n'])
+def test_what_a_crash_left_costs_its_place_alone(before: bytes) -> None:
+    spoken_too = row("u", "user", "The crane lifts nine tons.")
+    store, report = store_of(io.BytesIO(before + as_lines(spoken_too).read()))
+    assert said(store, SESSION) == [("user", "The crane lifts nine tons.")]
+    assert report.left_out.get("zeros in the place of text", 0) + report.failed == 1

@@ -13,7 +13,7 @@ from typing import Any
 
 import vestig
 
-SCOPE = "project:acme/rocket"
+SCOPE = "project:host.example/acme/rocket"
 # what a busy machine needs to start is no part of these tests
 _CALL = (
     "import sys\n"

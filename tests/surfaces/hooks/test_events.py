@@ -181,7 +181,9 @@ def test_a_store_that_cannot_be_read_holds_no_editor_up(
 ) -> None:
     broken(editor)
     ended = editor.hook(event, "one", prompt=QUESTION)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    told = event == "SessionStart" and broken is damaged
+    assert ("calls of its hooks failed" in ended.stdout) == bool(ended.stdout) == told
     logs = [editor.store / "hooks.log", editor.state / "vestig" / "hooks.log"]
     lines = [
         json.loads(line) for log in logs if log.exists() for line in log.read_text().splitlines()
@@ -243,3 +245,56 @@ def test_a_transcript_that_cannot_be_read_is_named_in_the_log(editor: Editor) ->
     editor.read("SessionEnd", "one")
     editor.read("SessionEnd", "gone")
     assert [bool(one["error"]) for one in editor.readings()] == [True, True]
+
+
+ODD: dict[str, bytes | None] = {
+    "cut in its first line": b'{"type":"user","uuid":"u9","sessi',
+    "zeros": b"\x00" * 4096,
+    "plain text": b"Just words.\n",
+    "UTF-16": '{"type":"user"}'.encode("utf-16"),
+    "head of gzip": b"\x1f\x8b\x08\x00 and no more",
+    "deep": b"[" * 100_000,
+    "pipe": None,
+    "folder": b"",
+}
+
+
+def test_an_odd_transcript_keeps_no_other_one_out(editor: Editor) -> None:
+    editor.said("before", "The red crane lifts nine tons.")
+    editor.read("SessionEnd", "before")
+    editor.said("a-good", PORT)
+    for number, (name, data) in enumerate(ODD.items()):
+        path = editor.transcript(f"m-{number}")
+        if data is None:
+            os.mkfifo(path)
+        elif name == "folder":
+            path.mkdir()
+        else:
+            path.write_bytes(data)
+    editor.said("z-good", ANSWER)
+    before = len(editor.readings())
+    editor.shown("SessionStart", "new")
+    editor.wait_for(lambda: len(editor.readings()) >= before + len(ODD))
+    assert {PORT, ANSWER} <= set(editor.memories())
+    failed = [one for one in editor.readings() if one.get("error")]
+    assert len(failed) == len(ODD) - 2
+    assert all("m-" in one["transcript"] for one in failed)
+
+
+def test_replies_that_say_nothing_are_not_kept(editor: Editor) -> None:
+    editor.said("one", PORT, "Noted.", "ok", "You're welcome.", "continue", "Done.", "thx")
+    editor.read("SessionEnd", "one")
+    assert PORT in editor.memories()
+    assert not {"Noted.", "ok", "continue", "Done.", "thx"} & set(editor.memories())
+
+
+def test_failures_are_told_once_and_by_the_doctor(editor: Editor) -> None:
+    remember(editor, PORT)
+    assert editor.hook("UserPromptSubmit", "one", limit=-60, prompt=QUESTION).stdout == ""
+    said = json.loads(editor.hook("SessionStart", "two").stdout)
+    block = said["hookSpecificOutput"]["additionalContext"]
+    assert "1 calls of its hooks failed" in block
+    assert editor.hook("SessionStart", "three").stdout == ""
+    told = editor.run("", "doctor").stdout
+    assert "calls of an editor's hooks failed" in told
+    assert "no answer within" in told

@@ -176,7 +176,7 @@ def test_wrong_arguments_are_refused(home: Path, words: tuple[str, ...]) -> None
 def test_without_claude_its_commands_are_printed(home: Path) -> None:
     made = call(home, "claude", "--store", str(home / "memories"))
     assert made.returncode == 0
-    plugin = home / "DATA" / "vestig" / "claude-plugin"
+    plugin = home / "DATA" / "vestig-claude-plugin"
     assert f"claude plugin marketplace add '{plugin}'" in made.stdout
     assert "claude plugin install vestig@vestig" in made.stdout
     hooks = json.loads((plugin / "vestig" / "hooks" / "hooks.json").read_text())["hooks"]
@@ -217,3 +217,51 @@ def test_history_reads_each_session_in_the_scope_of_its_project(home: Path) -> N
     assert scopes["The submarine is painted red."].startswith("project:submarine-")
     again = call(home, "claude", "--history", "--config", str(config))
     assert "0 turns are new" in again.stdout
+
+
+@pytest.mark.parametrize("one_folder", [False, True])
+def test_the_first_memory_comes_after_the_plugin(home: Path, one_folder: bool) -> None:
+    """`one_folder`: for data, state and configuration, as on some platforms."""
+    home.mkdir()
+    names = ("ALL",) * 3 if one_folder else ("DATA", "STATE", "CONFIG")
+    places = {
+        f"XDG_{kind}_HOME": str(home / name)
+        for kind, name in zip(("DATA", "STATE", "CONFIG"), names, strict=True)
+    }
+    config = Path(places["XDG_CONFIG_HOME"]) / "vestig" / "config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("embedding: {provider: hashing, dimension: 64}\n")
+
+    def run(*words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", CALL.replace('"install", *', ""), *words],
+            capture_output=True,
+            text=True,
+            input=text,
+            env=os.environ | places | {"HOME": str(home), "PATH": str(home)},
+            check=False,
+        )
+
+    assert run("install", "claude").returncode == 0
+    assert run("hook", "UserPromptSubmit", text="no event").returncode == 0
+    assert run("add", "Elsewhere is another store.", "--store", str(home / "other")).returncode == 0
+    added = run("add", "The blue crane lifts nine tons.")
+    assert (added.returncode, added.stderr) == (0, "")
+    assert "nine tons" in run("list").stdout
+    assert run("destroy", str(home / places["XDG_DATA_HOME"] / "vestig"), "--yes").returncode == 0
+    assert run("add", "The red crane lifts ten tons.").returncode == 0
+    checked = run("install", "claude", "--check")
+    assert "failed: hook" not in checked.stdout or "no answer within" in checked.stdout
+    assert "Vestig checks its installation" not in run("list").stdout
+
+
+def test_a_check_says_what_fails(home: Path) -> None:
+    folder = home / "store"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("of others")
+    assert call(home, "codex", "--store", str(folder)).returncode == 0
+    checked = call(home, "codex", "--check", "--store", str(folder))
+    assert checked.returncode == 1
+    assert "failed: store: ConflictError" in checked.stdout
+    removed = call(home, "codex", "--remove", "--store", str(folder))
+    assert "The memories stay" in removed.stdout

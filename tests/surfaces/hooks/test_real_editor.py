@@ -176,7 +176,7 @@ def claude(tmp_path: Path) -> Iterator[Claude]:
 
 
 def test_the_plugin_is_valid(claude: Claude) -> None:
-    folder = claude.folder / "data" / "vestig" / "claude-plugin"
+    folder = claude.folder / "data" / "vestig-claude-plugin"
     for words in (("--profile", "directory", str(folder / "vestig")), (str(folder),)):
         checked = claude.claude("plugin", "validate", "--strict", *words)
         assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -201,7 +201,7 @@ def test_a_second_install_changes_nothing_and_remove_takes_all(claude: Claude) -
     assert claude.run("", "install", "claude", "--remove").returncode == 0
     listed = claude.claude("plugin", "list", "--json")
     assert "vestig" not in listed.stdout
-    assert not (claude.folder / "data" / "vestig" / "claude-plugin").exists()
+    assert not (claude.folder / "data" / "vestig-claude-plugin").exists()
 
 
 def test_hooks_of_others_survive(claude: Claude) -> None:

@@ -20,11 +20,13 @@ from vestig.exchange.formats.drafts import (
     joined,
     log_turns,
 )
+from vestig.exchange.formats.machine_text import said_by_user
 
 _SPEAKERS: Final = ("user", "assistant")
 _TITLE_KINDS: Final = ("ai-title", "summary", "custom-title")
-# Beginnings of texts that the program itself puts in the place of a prompt.
-_COMMANDS: Final = ("<command-", "<local-command-")
+_EDITOR: Final = "claude_code"
+# The model of answers that the program makes up, such as errors of a service.
+_NO_MODEL: Final = "<synthetic>"
 _HAS_TITLE: Final = (b'"ai-title"', b'"summary"', b'"custom-title"')
 
 
@@ -39,6 +41,9 @@ class _Row(msgspec.Struct, rename="camel"):
     is_meta: bool = False
     is_sidechain: bool = False
     is_compact_summary: bool = False
+    is_api_error_message: bool = False
+    is_visible_in_transcript_only: bool = False
+    origin: Any = None
     message: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -52,6 +57,7 @@ class _Title(msgspec.Struct, rename="camel"):
 class _Message(msgspec.Struct):
     role: str | None = None
     id: str | None = None
+    model: str | None = None
     content: Any = None
 
 
@@ -74,7 +80,7 @@ def recognises(record: dict[str, Any]) -> bool:
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The texts of user and assistant, with the newest title of the session."""
-    return drafts(turns(file, reading), newest_title(file))
+    return drafts(turns(file, reading), reading, newest_title(file))
 
 
 def turns(
@@ -111,14 +117,16 @@ def _said(line: bytes, reading: Reading) -> Said | None:
         reading.leave_out(kind)
         return None
     message = _MESSAGES.decode(row.message)
+    if message.model == _NO_MODEL:
+        reading.leave_out("message of no model")
+        return None
     texts = block_texts(message.content, reading)
     if texts is None or row.session_id is None:
         raise msgspec.DecodeError("a turn without session or content")
+    if row.type == "user":
+        texts = said_by_user(texts, _EDITOR, reading)
     text = joined(texts)
     if not text:
-        return None
-    if row.type == "user" and text.lstrip().startswith(_COMMANDS):
-        reading.leave_out("command")
         return None
     return Said(
         session=row.session_id,
@@ -136,4 +144,11 @@ def _kind_left_out(row: _Row) -> str | None:
         return "line of a side chain"
     if row.is_compact_summary:
         return "summary of a compaction"
+    if row.is_api_error_message:
+        return "error of a service"
+    if row.is_visible_in_transcript_only:
+        return "line for display alone"
+    kind = row.origin.get("kind") if isinstance(row.origin, dict) else None
+    if isinstance(kind, str) and kind != "human":
+        return f"message of origin {kind}"
     return "injected context" if row.is_meta else None

@@ -20,6 +20,7 @@ from vestig.exchange.formats.drafts import (
     joined,
     log_turns,
 )
+from vestig.exchange.formats.machine_text import said_by_user
 
 _SPEAKERS: Final = ("user", "assistant")
 _KINDS: Final = (
@@ -29,8 +30,7 @@ _KINDS: Final = (
     "turn_context",
     "compacted",
 )
-# Beginnings of texts that the program itself puts in the place of a prompt.
-_INJECTED: Final = ("<environment_context>", "<user_instructions>", "# AGENTS.md")
+_EDITOR: Final = "codex"
 
 
 class _Item(msgspec.Struct):
@@ -61,7 +61,7 @@ def recognises(record: dict[str, Any]) -> bool:
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The texts of user and assistant."""
-    return drafts(turns(file, reading))
+    return drafts(turns(file, reading), reading)
 
 
 def turns(
@@ -109,11 +109,10 @@ def _said(line: bytes, reading: Reading, session: str, folder: str | None) -> Sa
     texts = block_texts(msgspec.json.decode(item.content), reading)
     if texts is None:
         raise msgspec.DecodeError("a message without content")
+    if item.role == "user":
+        texts = said_by_user(texts, _EDITOR, reading)
     text = joined(texts)
     if not text:
-        return None
-    if item.role == "user" and text.lstrip().startswith(_INJECTED):
-        reading.leave_out("injected context")
         return None
     return Said(
         session=session,

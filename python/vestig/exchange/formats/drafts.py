@@ -60,12 +60,21 @@ class Reading:
         name: the file's, without folders.
         scope: that of records that name none, or of all where it was given by name.
         system: whether turns of the role system come in.
+        is_noise: tells what a commit refuses as saying nothing.
     """
 
-    def __init__(self, name: str = "", *, scope: str | None = None, system: bool = False) -> None:
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        scope: str | None = None,
+        system: bool = False,
+        is_noise: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self.name = name
         self.scope = scope
         self.system = system
+        self.is_noise = is_noise
         self.left_out: Counter[str] = Counter()
         self.other_keys: dict[str, None] = {}
         self.said: dict[str, None] = {}
@@ -245,11 +254,17 @@ def log_turns(
         yield _turn(waiting, turns, after)
 
 
-def drafts(turns: Iterable[LogTurn | Unreadable], title: str | None = None) -> Iterator[Found]:
-    """Memories that an import makes of the turns of a log; `title` is that of its session."""
+def drafts(
+    turns: Iterable[LogTurn | Unreadable], reading: Reading, title: str | None = None
+) -> Iterator[Found]:
+    """Memories that an import makes of the turns of a log; `title` is that of its session. What a
+    commit would refuse as saying nothing, such as "ok", is counted."""
     for turn in turns:
         if isinstance(turn, Unreadable):
             yield turn
+            continue
+        if reading.is_noise(turn.text):
+            reading.leave_out("turn that says nothing")
             continue
         yield Draft(
             line=turn.line,
@@ -271,11 +286,15 @@ def drafts(turns: Iterable[LogTurn | Unreadable], title: str | None = None) -> I
 def _of_line(
     line: Line, number: int, said_in: LineReader, reading: Reading
 ) -> Said | Unreadable | None:
-    if not line.data.strip():
+    # zeros that a crash left before what was written next
+    data = line.data.strip(b"\x00")
+    if len(data) < len(line.data):
+        reading.leave_out("zeros in the place of text")
+    if not data.strip():
         return None
     try:
-        line.data.decode("utf-8")
-        said = said_in(line.data, reading)
+        data.decode("utf-8")
+        said = said_in(data, reading)
     except UnicodeDecodeError as error:
         fact = f"expected UTF-8 text, byte {error.start} of the line is none"
     except (msgspec.DecodeError, RecursionError):

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from vestig.config.environment import user_folder
 from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.store.integrity.chain import Witness, read_witness, witness_files
@@ -170,7 +171,7 @@ def find_absent(ledger: Path, *, init: bool, state_dir: Path | None) -> AbsentSt
         return AbsentStore(
             ledger=ledger, lost=f"expected the ledger that {left} belongs to, it is missing"
         )
-    return AbsentStore(ledger=ledger, foreign=_holds_anything(folder))
+    return AbsentStore(ledger=ledger, foreign=_is_foreign(folder, state_dir))
 
 
 def _is_there(ledger: Path, *, init: bool) -> bool:
@@ -199,9 +200,13 @@ def _lost(folder: Path, state_dir: Path | None) -> tuple[str, bool] | None:
     return f"{before}, found no folder: it was moved or removed", True
 
 
-def _holds_anything(folder: Path) -> bool:
+def _is_foreign(folder: Path, state_dir: Path | None) -> bool:
+    """Return whether a folder holds things of others. What Vestig put there is none, nor are the
+    user's folders of state and configuration, which some platforms put at the place of the data."""
+    if folder in {own.resolve() for own in (state_dir, user_folder("config")) if own is not None}:
+        return False
     try:
         with os.scandir(folder) as entries:
-            return any(not files.is_unfinished(entry.name) for entry in entries)
+            return any(not files.may_precede_store(entry.name) for entry in entries)
     except FileNotFoundError:
         return False

@@ -31,6 +31,8 @@ PROJECTION_FOLDER: Final = "projection"
 RESERVE_FILE: Final = "reserve"
 # The log of editors' hooks, and the one before it as `.1`; it holds nothing of the ledger.
 HOOK_LOG: Final = "hooks.log"
+# Held by the reader of an editor's transcripts.
+HOOK_LOCK: Final = "hooks.lock"
 FULL_ERRNOS: Final = (errno.ENOSPC, errno.EDQUOT)
 SET_ASIDE_PREFIX: Final = "set-aside-"
 # The ledger's own files and those of SQLite beside it; copies before a migration.
@@ -169,6 +171,17 @@ def is_unfinished(name: str) -> bool:
     """Return whether a file of this name is a ledger in the making, of a process that may have
     died."""
     return name.startswith(f"{LEDGER_FILE}.new-")
+
+
+def may_precede_store(name: str) -> bool:
+    """Return whether Vestig itself may have put a file of this name into a folder before there is
+    a store in it.
+
+    Example:
+        >>> may_precede_store("hooks.log"), may_precede_store("notes.txt")
+        (True, False)
+    """
+    return is_unfinished(name) or name in (HOOK_LOG, f"{HOOK_LOG}.1", HOOK_LOCK)
 
 
 def is_own(name: str) -> bool:
@@ -333,9 +346,15 @@ def leftovers(folder: Path) -> str | None:
         inside = path.parent != folder
         if inside and name.startswith(("seg-", "manifest")):
             return f"{path.parent.name}/{name}"
-        if not inside and name.startswith((WITNESS_FILE, f"{LEDGER_FILE}-wal", "ledger.bak-")):
+        if not inside and _is_of_a_ledger(name):
             return name
     return None
+
+
+def _is_of_a_ledger(name: str) -> bool:
+    if name == WITNESS_FILE:
+        return True
+    return name.startswith((f"{WITNESS_FILE}.new-", f"{LEDGER_FILE}-wal", "ledger.bak-"))
 
 
 def network_kind(folder: Path) -> str | None:

@@ -10,14 +10,17 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.config.environment import project_folder
-from vestig.errors import ValidationError, VestigError
+from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.sessions import Journal, fault, project_scope
+from vestig.surfaces.hooks.project import project_scope
+from vestig.surfaces.hooks.sessions import Journal, fault
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from vestig.calls.filter import FilterFields
     from vestig.config import Config
 
-# From the first line of this module to the end of the process; what comes before takes a tenth.
+# From the start of the process to its end.
 _TIME_LIMIT_S: Final = 1.2
 _INPUT_BYTES_MAX: Final = 16 * 1024 * 1024
 _PROMPT_CHARS: Final = 2_000
@@ -33,6 +36,10 @@ _PROMPT_CHARS_MIN: Final = 8
 _RECALLED_MAX: Final = 5
 _PINNED_MAX: Final = 10
 _PINNED_BUDGET: Final = 300
+_FAILED: Final = (
+    "Vestig: {count} calls of its hooks failed since this was last told, so that memories may be"
+    " missing here or were not kept. Tell the user; `vestig install EDITOR --check` says why."
+)
 
 
 class Event:
@@ -89,16 +96,27 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
         options: of the command line: store, config, namespace, profile.
     """
     hook = _Hook(options)
-    watch = threading.Timer(_TIME_LIMIT_S, hook.end_late)
+    watch = threading.Timer(max(0.0, _TIME_LIMIT_S - _process_age_s()), hook.end_late)
     watch.daemon = True
     watch.start()
     try:
         return hook.answer(name)
     except Exception as error:  # an editor must not be held up
-        hook.fail(fault(error))
+        hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
     finally:
         watch.cancel()
     return None
+
+
+def _process_age_s() -> float:
+    """Return for how long this process runs; 0 where the system does not tell."""
+    try:
+        told = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace")
+        # the name of the program, in brackets, may hold anything
+        ticks = int(told.rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0.0
 
 
 def print_answer(answer: dict[str, Any] | None) -> None:
@@ -155,7 +173,8 @@ class _Hook:
                 context=True,
                 budget=hooks.budget,
             )
-        return self._show(event, journal, found)
+        block = self._shown(event, journal, found)
+        return event.answer(block) if block else None
 
     def start(self, event: Event) -> dict[str, Any] | None:
         """Quotes the pinned memories, and reads the transcripts of this project that grew."""
@@ -168,10 +187,23 @@ class _Hook:
         )  # fmt: skip
         if event.transcript is not None:
             self._read_transcripts(event, grown=True)
+        block = ""
+        try:
+            block = self._pinned(event, config, journal)
+        except Exception as error:  # that it failed is told all the same
+            self.fail(fault(error), without_store=isinstance(error, NotFoundError))
+        failed = journal.untold()
+        if failed:
+            journal.add(event.name, session=event.session, told=failed)
+            block = "\n\n".join((*filter(None, (block,)), _FAILED.format(count=failed)))
+        return event.answer(block) if block else None
+
+    def _pinned(self, event: Event, config: Config, journal: Journal) -> str:
+        """The block of the pinned memories; "" for none."""
         with self._opened(config) as store:
             pinned = store.list({**_where(event), "pinned": True}, limit=_PINNED_MAX)
             if not len(pinned):
-                return None
+                return ""
             found = store.recall(
                 event.scope,
                 where={"ids": [one.id for one in pinned]},
@@ -180,7 +212,7 @@ class _Hook:
                 context=True,
                 budget=_PINNED_BUDGET,
             )
-        return self._show(event, journal, found)
+        return self._shown(event, journal, found)
 
     def read(self, event: Event) -> None:
         """Reads the transcript of this session, in a process that the editor does not wait for."""
@@ -188,10 +220,15 @@ class _Hook:
             raise ValidationError("transcript_path", None, "the path of the session's transcript")
         self._read_transcripts(event)
 
-    def fail(self, error: str) -> None:
-        """Writes what went wrong; where no log can be written, to standard error."""
+    def fail(self, error: str, *, without_store: bool = False) -> None:
+        """Writes what went wrong; where no log can be written, to standard error.
+
+        Args:
+            without_store: nothing was stored yet, which is no failure to tell of.
+        """
+        facts = {"session": self._session, "error": error, "without_store": without_store or None}
         try:
-            self._journal().add(self._name, session=self._session, error=error)
+            self._journal().add(self._name, **facts)
         except (OSError, VestigError, ValueError) as unwritten:
             sys.stderr.write(f"vestig hook: {error}; no log: {type(unwritten).__name__}\n")
 
@@ -211,13 +248,14 @@ class _Hook:
     def _opened(self, config: Config) -> Vestig:
         return open_store(config, read_only=True)
 
-    def _show(self, event: Event, journal: Journal, found: RecallResult) -> dict[str, Any] | None:
+    def _shown(self, event: Event, journal: Journal, found: RecallResult) -> str:
+        """The block of what was found, which is noted as shown; "" for none."""
         block = found.context
         if not found.results or block is None or not block.text:
-            return None
+            return ""
         ids = [*block.ids, *block.neighbours, *block.associated, *block.folded]
         journal.add(event.name, session=event.session, shown=ids)
-        return event.answer(block.text)
+        return block.text
 
     def _read_transcripts(self, event: Event, *, grown: bool = False) -> None:
         import subprocess

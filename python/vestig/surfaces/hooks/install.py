@@ -16,10 +16,12 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.environment import editor_folder, project_folder, user_folder
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import ConflictError, ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
-from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, project_scope
+from vestig.surfaces.hooks.project import project_scope
+from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
+from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault
 
 _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
@@ -227,7 +229,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
     `state`: current, outdated or absent, after what was done; `place`: what holds the hooks;
     `done`: what was done, or with `dry_run` what would be; `notes`: what is left to do by hand.
-    `checked`: it was asked whether it is current.
+    `checked`: it was asked whether it is current; `faults`: what failed in trying it.
     """
 
     editor: str
@@ -236,6 +238,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     done: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     checked: bool = False
+    faults: tuple[str, ...] = ()
 
 
 def installations(options: Mapping[str, Any]) -> list[Installation]:
@@ -244,8 +247,16 @@ def installations(options: Mapping[str, Any]) -> list[Installation]:
 
 
 def check(editor: str, options: Mapping[str, Any]) -> Installation:
-    """How one editor stands; nothing is changed."""
-    return msgspec.structs.replace(_stands(editor, options), checked=True)
+    """How one editor stands. Where its hooks are current, a memory is stored in a scope of its own,
+    recalled through them and forgotten; what fails is in `faults`."""
+    found = _stands(editor, options)
+    faults: tuple[str, ...] = ()
+    if found.state == "current":
+        events = _EVENTS if editor == "claude" else _hooks_file(editor).events
+        faults = faults_of_installation(options, events, with_server=editor == "claude")
+    return msgspec.structs.replace(
+        found, checked=True, faults=faults, notes=failures_of_hooks(options)
+    )
 
 
 def install(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) -> Installation:
@@ -293,6 +304,9 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
                 plugin.remove()
         elif not dry_run:
             _hooks_file(editor).remove()
+    if state != "absent":
+        journal = Journal(configuration(options).settings.store.path)
+        notes = [*notes, f"The memories stay, and so does the log of the hooks, {journal.path}."]
     after = state if dry_run else "absent"
     return Installation(
         editor=editor, state=after, place=str(place), done=tuple(done), notes=tuple(notes)
@@ -305,8 +319,9 @@ def read_history(
     *,
     dry_run: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
-) -> str:
-    """Reads all transcripts that an editor has, each in the scope of its project.
+) -> tuple[str, ...]:
+    """Reads all transcripts that an editor has, each in the scope of its project: what was done,
+    and a line for each one that could not be read.
 
     Raises:
         ValidationError: an editor whose transcripts cannot be read.
@@ -315,25 +330,30 @@ def read_history(
         raise ValidationError(
             "history", editor, "claude or codex: there is no reader of its transcripts"
         )
-    paths = sorted(editor_folder(editor).glob(_LOGS[editor]))
+    paths = sorted(path for path in editor_folder(editor).glob(_LOGS[editor]) if path.is_file())
     total = sum(path.stat().st_size for path in paths)
     if dry_run:
-        return f"read {len(paths)} transcripts, {total} bytes"
+        return (f"read {len(paths)} transcripts, {total} bytes",)
     config = configuration(options)
     turns = done = 0
+    failed = []
     if paths:
         with open_store(config) as store:
             for path in paths:
-                size = path.stat().st_size
-                scope = project_scope(project_folder({}, working=_folder_of(path)))
-                turns += store.import_(path, scope=scope).imported
-                Journal(config.settings.store.path).add(
-                    TRANSCRIPT, transcript=str(path), scope=scope, bytes=size
-                )
-                done += size
+                facts: dict[str, Any] = {"transcript": str(path), "bytes": path.stat().st_size}
+                done += facts["bytes"]
+                try:
+                    scope = project_scope(project_folder({}, working=_folder_of(path)))
+                    facts["scope"] = scope
+                    turns += store.import_(path, scope=scope).imported
+                except (VestigError, OSError) as error:
+                    failed.append(f"not read: {path}: {error}")
+                    facts["error"] = fault(error)
+                Journal(config.settings.store.path).add(TRANSCRIPT, **facts)
                 if progress is not None:
                     progress(done, total)
-    return f"read {len(paths)} transcripts: {turns} turns are new"
+    read = len(paths) - len(failed)
+    return (f"read {read} of {len(paths)} transcripts: {turns} turns are new", *failed)
 
 
 def _stands(editor: str, options: Mapping[str, Any]) -> Installation:
@@ -350,7 +370,9 @@ def _state(editor: str, options: Mapping[str, Any]) -> tuple[str, Path]:
 
 
 def _plugin(options: Mapping[str, Any]) -> Plugin:
-    return Plugin(user_folder("data") / "claude-plugin", options)
+    # beside the folder of the default store, which begins in an empty one
+    data = user_folder("data")
+    return Plugin(data.with_name(f"{data.name}-claude-plugin"), options)
 
 
 def _hooks_file(editor: str) -> HooksFile:

@@ -1,7 +1,6 @@
 """The records that hooks keep of an editor's sessions: their log, which holds ids, paths, counts
 and errors and no text of a memory or prompt; their transcripts, read into the store in a process of
-its own; the scope of their project, one name for the work in a folder, the same in every clone of
-it.
+its own.
 
 What is recorded already is skipped by the id of its line, so that a transcript is read as often as
 it grows, and what a fork of a session copied is no second memory.
@@ -9,31 +8,36 @@ it grows, and what a fork of a session copied is no second memory.
 
 from __future__ import annotations
 
-import configparser
 import fcntl
-import hashlib
 import json
 import os
+import stat
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.config.environment import state_directory
-from vestig.errors import VestigError
-from vestig.lazy_pattern import lazy_pattern
+from vestig.errors import ValidationError, VestigError
 from vestig.private_folder import make_private_folder
-from vestig.store.sqlite.files import HOOK_LOG, LEDGER_FILE
+from vestig.store.sqlite.files import HOOK_LOCK, HOOK_LOG, LEDGER_FILE
+from vestig.store.upkeep.hook_log import log_entries, recent_failures
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.telemetry import TraceFile
+
+if TYPE_CHECKING:
+    from vestig.api.store import Vestig
 
 # The event of a transcript that was read.
 TRANSCRIPT: Final = "transcript"
 # Of the current file and of the one before: some thousands of prompts.
 _BYTES_MAX: Final = 256 * 1024
+# Of a reader of transcripts, its waiting for another one included.
+_SECONDS_MAX: Final = 120.0
 
 
 def fault(error: Exception) -> str:
@@ -59,8 +63,10 @@ class Journal:
 
     def __init__(self, store: str | None) -> None:
         folder = None if store is None else Path(store)
+        self._state = state_directory()
+        self._store = store
         if folder is None or not (folder / LEDGER_FILE).exists():
-            folder = state_directory()
+            folder = self._state
         self.path = folder / HOOK_LOG
 
     def add(self, event: str, **facts: Any) -> None:
@@ -69,6 +75,8 @@ class Journal:
         Raises:
             OSError: it cannot be written.
         """
+        if self.path.parent == self._state:
+            facts["store"] = self._store
         entry = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event}
         entry |= {name: value for name, value in facts.items() if value not in (None, [], "")}
         log = TraceFile(self.path, max_bytes=_BYTES_MAX, keep=1)
@@ -79,23 +87,19 @@ class Journal:
 
     def entries(self, text: str = "") -> list[dict[str, Any]]:
         """The lines that hold a text, oldest first; what is no line of the log is passed over."""
-        found = []
-        sign = json.dumps(text)[1:-1].encode()
-        for path in (self.path.with_name(f"{HOOK_LOG}.1"), self.path):
-            try:
-                lines = path.read_bytes().splitlines()
-            except FileNotFoundError:
-                continue
-            for line in lines:
-                if sign not in line:
-                    continue
-                try:
-                    entry = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(entry, dict) and isinstance(entry.get("event"), str):
-                    found.append(entry)
-        return found
+        return log_entries(self.path.parent, text)
+
+    def failures(self) -> list[dict[str, Any]]:
+        """The failures of the last seven days, those from before there was a ledger included."""
+        folder = self._state if self._store is None else Path(self._store)
+        return recent_failures(folder, self._state)
+
+    def untold(self) -> int:
+        """How many failures no session was told of yet; since a line of the log says `told`."""
+        failed = self.failures()
+        told = [one["time"] for one in self.entries() if one.get("told")]
+        new = [one for one in failed if not told or str(one.get("time")) > max(told)]
+        return len(new)
 
     def shown(self, session: str) -> list[str]:
         """The ids of the memories that a session was shown since its context was last compacted:
@@ -110,9 +114,6 @@ class Journal:
         return list(ids)
 
 
-_LOCK_FILE: Final = "hooks.lock"
-
-
 def read_transcripts(asked: Mapping[str, Any]) -> None:
     """Reads what a hook asked for, one reader at a time.
 
@@ -122,6 +123,9 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
     """
     options, scope = asked["options"], asked["scope"]
     store = options.get("store")
+    watch = threading.Timer(_SECONDS_MAX, _give_up, (store, asked["transcript"]))
+    watch.daemon = True
+    watch.start()
     try:
         with _turn():
             config = configuration(options)
@@ -134,19 +138,56 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
                 return
             with open_store(config) as opened:
                 for path in paths:
-                    size = path.stat().st_size
-                    report = opened.import_(path, scope=scope)
-                    # anew: the first turn may have made the store
-                    Journal(store).add(
-                        TRANSCRIPT,
-                        transcript=str(path),
-                        scope=scope,
-                        bytes=size,
-                        turns=report.imported,
-                        error="; ".join(one.message for one in report.errors[:1]),
-                    )
+                    _read_transcript(opened, store, path, scope)
     except Exception as error:  # nobody waits for this process
         Journal(store).add(TRANSCRIPT, transcript=asked["transcript"], error=fault(error))
+    finally:
+        watch.cancel()
+
+
+def _read_transcript(opened: Vestig, store: str | None, path: Path, scope: str) -> None:
+    """Reads one transcript; what fails is a line of the log, and keeps no other one out. One that
+    is unreadable counts as read until it grows."""
+    size = None
+    try:
+        size = size_of_file(path)
+        report = opened.import_(path, scope=scope)
+    except Exception as error:  # nobody waits for this process
+        Journal(store).add(
+            TRANSCRIPT, transcript=str(path), scope=scope, bytes=size, error=fault(error)
+        )
+        return
+    # anew: the first turn may have made the store
+    Journal(store).add(
+        TRANSCRIPT,
+        transcript=str(path),
+        scope=scope,
+        bytes=size,
+        turns=report.imported,
+        error="; ".join(one.message for one in report.errors[:1]),
+    )
+
+
+def size_of_file(path: Path) -> int:
+    """Return the bytes of a transcript.
+
+    Raises:
+        ValidationError: a folder, a pipe or a device, of which none is opened.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ValidationError("transcript", str(path), "a file: this is a folder, pipe or device")
+    return found.st_size
+
+
+def _give_up(store: str | None, transcript: str) -> None:
+    """Ends the process: a reader that hangs would keep all later ones waiting. What it stored
+    stays, and the next reading goes on behind it."""
+    try:
+        error = f"not read within {_SECONDS_MAX:g} s"
+        Journal(store).add(TRANSCRIPT, transcript=transcript, error=error)
+    finally:
+        os._exit(1)
 
 
 def grown_transcripts(journal: Journal, current: Path, scope: str) -> list[Path]:
@@ -181,6 +222,8 @@ def _unread(known: Iterable[Path], read: Mapping[str, int], since: float) -> Ite
             found = path.stat()
         except OSError:
             continue  # the editor removes old ones
+        if not stat.S_ISREG(found.st_mode):
+            continue  # no transcript
         if found.st_size != read.get(str(path), 0) and found.st_mtime >= since:
             yield path
 
@@ -195,98 +238,12 @@ def _turn() -> Iterator[None]:
     """Waits until no other reader of this user runs."""
     folder = state_directory()
     make_private_folder(folder)
-    fd = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(folder / HOOK_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
         os.close(fd)
-
-
-_PREFIX: Final = "project:"
-# Hexadecimal digits of the path that tell folders of one name apart.
-_PATH_DIGITS: Final = 6
-_DEFAULT_REMOTE: Final = "origin"
-_REMOTE: Final = lazy_pattern(r'remote "(.+)"')
-# `scheme://[user@]host[:port]/path`, or `[user@]host:path`, where a host of one letter is a drive.
-_URL: Final = lazy_pattern(r"(?:(?!file:)[a-z][a-z0-9+.-]*://[^/]+/|(?!\w:)[^/\\\s]+:(?!//))(.+)")
-
-
-def project_scope(folder: Path) -> str:
-    """Return the scope of the project that a folder belongs to: `project:` with owner and name of
-    its git remote, else with the name of the folder and six digits of its path.
-
-    Every folder of a working tree belongs to its project, and so does every clone and work tree of
-    one remote. A remote without a host, such as a folder beside it, names no project.
-
-    Example:
-        >>> project_scope(Path("/nowhere/notes"))
-        'project:notes-37ed30'
-    """
-    root = folder.resolve()
-    for place in (root, *root.parents):
-        if (place / ".git").exists():
-            named = _of_remote(_git_config(place / ".git"))
-            if named is not None:
-                return _PREFIX + named
-            root = place
-            break
-    digits = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
-    # a name may hold bytes that are no text
-    name = root.name.encode("utf-8", "replace").decode() or "root"
-    return f"{_PREFIX}{name}-{digits[:_PATH_DIGITS]}"
-
-
-def _git_config(git: Path) -> Path:
-    """The configuration of a repository; `.git` of a work tree and of a submodule is a file that
-    names a folder, and that folder may name the one that all work trees share."""
-    found = git
-    if git.is_file():
-        found = git.parent / _line(git).removeprefix("gitdir:").strip()
-    common = found / "commondir"
-    return (found / _line(common) if common.is_file() else found) / "config"
-
-
-def _line(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace").strip()
-
-
-def _of_remote(config: Path) -> str | None:
-    """`owner/name` of `origin`, else of the only remote."""
-    read = configparser.ConfigParser(
-        strict=False, interpolation=None, allow_no_value=True, default_section=""
-    )
-    try:
-        read.read(config, encoding="utf-8")
-    except (configparser.Error, UnicodeDecodeError):
-        # git itself tells of a configuration that it cannot read
-        return None
-    urls = {}
-    for section in read.sections():
-        match = _REMOTE.fullmatch(section)
-        url = read[section].get("url")
-        if match is not None and url:
-            urls[match.group(1)] = url
-    if _DEFAULT_REMOTE in urls:
-        return _owner_and_name(urls[_DEFAULT_REMOTE])
-    return _owner_and_name(*urls.values()) if len(urls) == 1 else None
-
-
-def _owner_and_name(url: str) -> str | None:
-    """The last two parts of the path of an address.
-
-    Example:
-        >>> _owner_and_name("git@github.com:acme/rocket.git")
-        'acme/rocket'
-        >>> _owner_and_name("/srv/git/rocket.git") is None
-        True
-    """
-    match = _URL.fullmatch(url.strip().strip('"'))
-    if match is None:
-        return None
-    parts = [part for part in match.group(1).split("/") if part]
-    parts[-1:] = [part.removesuffix(".git") for part in parts[-1:]]
-    return "/".join(parts[-2:]) if len(parts) > 1 and all(parts) else None
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from vestig.calls.argument import AUTO
 from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
-from vestig.surfaces.hooks.sessions import project_scope
+from vestig.surfaces.hooks.project import project_scope
 
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call

@@ -43,7 +43,7 @@ def _install(call: Call) -> Any:
     made = install.install(editor, options, dry_run=dry_run)
     if "history" in asked:
         read = install.read_history(editor, options, dry_run=dry_run, progress=call.progress)
-        made = replace(made, done=(*made.done, read))
+        made = replace(made, done=(*made.done, *read))
     return [made]
 
 
@@ -52,6 +52,7 @@ def _installed(found: Any, asked: Mapping[str, Any]) -> str:
     for one in found:
         lines.append(f"{one.editor:<8} {one.state:<9} {one.place}")
         lines += [f"  {'would ' if asked.get('dry_run') else ''}{step}" for step in one.done]
+        lines += [f"  failed: {fault}" for fault in one.faults]
         lines += [f"  {note}" for note in one.notes]
     if not asked:
         lines += ["", "vestig install EDITOR adds the hooks, --remove takes them out."]
@@ -59,7 +60,7 @@ def _installed(found: Any, asked: Mapping[str, Any]) -> str:
 
 
 def _exit(found: Any) -> int:
-    return 1 if any(one.checked and one.state != "current" for one in found) else 0
+    return 1 if any(one.checked and (one.state != "current" or one.faults) for one in found) else 0
 
 
 _INSTALL: Final = Operation(
@@ -73,7 +74,11 @@ _INSTALL: Final = Operation(
         ),
         Flag("Take the hooks out again.", "--remove", name="remove"),
         Flag("Say what would be done.", "--dry-run", name="dry_run"),
-        Flag("Say how it stands; exit 1 unless it is current.", "--check", name="check"),
+        Flag(
+            "Try it with a memory that is forgotten again; exit 1 unless all is well.",
+            "--check",
+            name="check",
+        ),
         Flag("Read the transcripts that are there already.", "--history", name="history"),
     ),
     run=_install,
