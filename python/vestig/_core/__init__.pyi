@@ -143,15 +143,18 @@ class PackedWeights:
     """Version of the file's layout."""
 
     @staticmethod
-    def map(path: str | PathLike[str], onnx_sha256: bytes) -> PackedWeights:
+    def map(path: str | PathLike[str], sha256: bytes) -> PackedWeights:
         """Maps a packed file. WeightsUnusable: of another layout or model, or damaged; what is
         damaged behind the head is found by the call that reads it. OSError: cannot be opened, or
         is a link."""
 
     @staticmethod
-    def pack(onnx: str | PathLike[str], onnx_sha256: bytes) -> PackedWeights:
-        """Packs an ONNX file in memory. OSError: it cannot be read; ValueError: another SHA-256,
-        or not this model."""
+    def pack(
+        layers: str | PathLike[str], embeddings: str | PathLike[str], sha256: bytes
+    ) -> PackedWeights:
+        """Packs the layers of one ONNX file and the embeddings of another in memory. OSError: one
+        cannot be read; ValueError: layers of another SHA-256, embeddings of another than the
+        layers name, or not this model."""
 
     def write(self, path: str | PathLike[str]) -> bool:
         """Replaces the packed file, durably, mode 0600. False: another process is just writing

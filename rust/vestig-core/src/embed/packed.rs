@@ -1,9 +1,10 @@
 //! The weights of the built-in embedder in the order in which the forward pass reads them: packed
-//! from the ONNX file, kept in a file of the user's cache folder, mapped by every process
-//! (docs/format.md, "Packed weights").
+//! from the files of its layers and of its embeddings, kept in a file of the user's cache folder,
+//! mapped by every process (docs/format.md, "Packed weights").
 //!
-//! **Invariant** The bytes are a function of the ONNX file and of [`LAYOUT`] alone. The head is
-//! checked when the file is mapped, an array when it is first read.
+//! **Invariant** The bytes are a function of the file of layers, which names the SHA-256 of the
+//! embeddings, and of [`LAYOUT`] alone. The head is checked when the file is mapped, an array when
+//! it is first read.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,7 +21,7 @@ use crate::snapshot::writer::{open_file, replace_file};
 /// Version of the layout: another one has other arrays, or the same in another order.
 pub const LAYOUT: u32 = 1;
 const MAGIC: [u8; 8] = *b"VESTIGWT";
-/// Magic, layout, number of checksums, length of the file, SHA-256 of the ONNX file.
+/// Magic, layout, number of checksums, length of the file, SHA-256 of the file of layers.
 const HEAD_FIXED: usize = 8 + 4 + 4 + 8 + 32;
 const ALIGNMENT: usize = 64;
 /// Word pieces whose rows have one checksum, and the last of them is filled with zeros.
@@ -47,16 +48,7 @@ const POSITION_SCALES: usize = POSITION_CODES + 1;
 const FIRST_WORDS: usize = POSITION_SCALES + 1;
 const ARRAYS: usize = FIRST_WORDS + BLOCKS;
 
-/// Names in the ONNX file: those that its exporter gave to the matrices of each layer, and what
-/// their biases are called.
-const EXPORTED: [[u32; 6]; LAYERS] = [
-    [49, 57, 65, 105, 109, 118],
-    [122, 130, 138, 176, 180, 189],
-    [193, 201, 209, 247, 251, 260],
-    [264, 272, 280, 318, 322, 331],
-    [335, 343, 351, 389, 393, 402],
-    [406, 414, 422, 460, 464, 473],
-];
+/// Names of the matrices and norms of a layer, in their order.
 const DENSE: [&str; 6] = [
     "attention.self.query",
     "attention.self.key",
@@ -66,6 +58,8 @@ const DENSE: [&str; 6] = [
     "output.dense",
 ];
 const NORMS: [&str; 2] = ["attention.output.LayerNorm", "output.LayerNorm"];
+/// Initialiser of the layers: the SHA-256 of the ONNX file whose embeddings belong to them.
+const EMBEDDINGS_SHA256: &str = "embeddings_sha256";
 const POSITIONS: usize = 512;
 
 fn unusable(what: impl Into<String>) -> CoreError {
@@ -107,14 +101,14 @@ pub struct PackedWeights {
 }
 
 impl PackedWeights {
-    /// Maps a packed file of the ONNX file with this SHA-256.
+    /// Maps a packed file of the layers with this SHA-256.
     ///
     /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
-    /// layout, of another ONNX file or damaged in its head.
-    pub fn map(path: &Path, onnx_sha256: &[u8; 32]) -> Result<Self> {
+    /// layout, of other layers or damaged in its head.
+    pub fn map(path: &Path, sha256: &[u8; 32]) -> Result<Self> {
         let region = Region::map_unlocked(open_file(path)?)?;
         let (places, length) = places();
-        check_head(region.bytes(), length, onnx_sha256)?;
+        check_head(region.bytes(), length, sha256)?;
         let sound = (0..ARRAYS).map(|_| AtomicBool::new(false)).collect();
         Ok(Self {
             region,
@@ -123,20 +117,26 @@ impl PackedWeights {
         })
     }
 
-    /// Packs the weights of an ONNX file in memory.
+    /// Packs weights in memory: the layers of one ONNX file and the embeddings of another.
     ///
-    /// `Io` where it cannot be read; `Invalid` where it has another SHA-256, or its initialisers are
-    /// not those of the model.
-    pub fn pack(onnx: &Path, onnx_sha256: &[u8; 32]) -> Result<Self> {
-        let onnx = read_pinned(onnx, onnx_sha256, "weights")?;
+    /// `Io` where one cannot be read; `Invalid` where the layers have another SHA-256, the
+    /// embeddings not the one that the layers name, or initialisers are not those of the model.
+    pub fn pack(layers: &Path, embeddings: &Path, sha256: &[u8; 32]) -> Result<Self> {
+        let layers = read_pinned(layers, sha256, "layers")?;
+        let layers = Initialisers::read(&layers)?;
+        let named: &[u8; 32] = layers
+            .int8(EMBEDDINGS_SHA256, &[32])?
+            .first_chunk()
+            .ok_or_else(|| CoreError::Invalid("the layers name no embeddings".into()))?;
+        let embeddings = read_pinned(embeddings, named, "embeddings")?;
         let (places, length) = places();
         let mut image = Image {
             held: Held::zeroed(length),
             places: &places,
             next: 0,
         };
-        fill(&mut image, &Initialisers::read(&onnx)?)?;
-        let held = sealed(image.held, &places, onnx_sha256);
+        fill(&mut image, &layers, &Initialisers::read(&embeddings)?)?;
+        let held = sealed(image.held, &places, sha256);
         Ok(Self {
             region: Region::Held(held),
             places,
@@ -278,19 +278,18 @@ impl Image<'_> {
 }
 
 /// Every array of the model, in the order of [`lengths`].
-fn fill(image: &mut Image<'_>, onnx: &Initialisers<'_>) -> Result<()> {
-    for (layer, exported) in EXPORTED.iter().enumerate() {
-        for (number, (inputs, columns)) in MATRICES.into_iter().enumerate() {
-            let name = exported[number];
-            let codes = codes(onnx, &format!("val_{name}_q"), inputs, columns)?;
+fn fill(image: &mut Image<'_>, layers: &Initialisers<'_>, onnx: &Initialisers<'_>) -> Result<()> {
+    for layer in 0..LAYERS {
+        let layer = format!("encoder.layer.{layer}");
+        for (dense, (inputs, columns)) in DENSE.iter().zip(MATRICES) {
+            let name = format!("{layer}.{dense}.weight");
+            let codes = codes(layers, &name, inputs, columns)?;
             image.put(bytes_of(&pack(codes, inputs, columns)?))?;
-            image.floats(&scales(onnx, &format!("val_{name}_scale"), &[1, columns])?)?;
-            let dense = DENSE[number];
-            let bias = format!("inner.encoder.layer.{layer}.{dense}.bias");
-            image.floats(&onnx.float32(&bias, &[columns])?)?;
+            image.floats(&scales(layers, &format!("{name}_scale"), &[columns])?)?;
+            image.floats(&layers.float32(&format!("{layer}.{dense}.bias"), &[columns])?)?;
         }
         for norm in NORMS {
-            norm_of(image, onnx, &format!("inner.encoder.layer.{layer}.{norm}"))?;
+            norm_of(image, layers, &format!("{layer}.{norm}"))?;
         }
     }
     let embeddings = "inner.embeddings";
@@ -353,14 +352,14 @@ fn scales(onnx: &Initialisers<'_>, name: &str, shape: &[usize]) -> Result<Vec<f3
 }
 
 /// The image with its head: checksums of all arrays, and one of the head itself.
-fn sealed(mut held: Held, places: &[Range<usize>], onnx_sha256: &[u8; 32]) -> Held {
+fn sealed(mut held: Held, places: &[Range<usize>], sha256: &[u8; 32]) -> Held {
     let length = held.bytes().len() as u64;
     let mut head = Vec::new();
     head.extend_from_slice(&MAGIC);
     head.extend_from_slice(&LAYOUT.to_le_bytes());
     head.extend_from_slice(&(ARRAYS as u32).to_le_bytes());
     head.extend_from_slice(&length.to_le_bytes());
-    head.extend_from_slice(onnx_sha256);
+    head.extend_from_slice(sha256);
     for place in places {
         let bytes = held.bytes().get(place.clone()).unwrap_or_default();
         head.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
@@ -377,7 +376,7 @@ fn checksum_of(image: &[u8], array: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*word))
 }
 
-fn check_head(image: &[u8], length: usize, onnx_sha256: &[u8; 32]) -> Result<()> {
+fn check_head(image: &[u8], length: usize, sha256: &[u8; 32]) -> Result<()> {
     let end = HEAD_FIXED + ARRAYS * size_of::<u32>();
     let Some((head, _)) = image.split_at_checked(end) else {
         return Err(unusable(format!("it has {} bytes", image.len())));
@@ -391,7 +390,7 @@ fn check_head(image: &[u8], length: usize, onnx_sha256: &[u8; 32]) -> Result<()>
     if checksum_of(image, ARRAYS) != Some(crc32fast::hash(head)) {
         return Err(unusable("the checksum of its head is wrong"));
     }
-    if head[24..56] != *onnx_sha256 {
+    if head[24..56] != *sha256 {
         return Err(unusable("it was packed from other weights"));
     }
     if head[16..24] != (length as u64).to_le_bytes() || image.len() != length {
