@@ -124,9 +124,7 @@ def test_packing_of_the_weights(benchmark: Any, tmp_path: Path) -> None:
     """Once for a user; again in each process whose cache folder cannot be written."""
     pinned = bytes.fromhex(builtin.WEIGHTS_SHA256)
     files = builtin._layers_path(), builtin._embeddings_path()
-    benchmark.pedantic(
-        lambda: _core.PackedWeights.pack(*files, pinned), rounds=9, warmup_rounds=1
-    )
+    benchmark.pedantic(lambda: _core.PackedWeights.pack(*files, pinned), rounds=9, warmup_rounds=1)
     read = median_ms(lambda: [Path(file).read_bytes() for file in files], rounds=9, warm=1)
     report(
         "weights packed", benchmark, yardstick=read, bar=None, note="yardstick: reading the files"

