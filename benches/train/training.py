@@ -97,7 +97,7 @@ def _one_seed(
         optimiser.step()
         if step % 10 == 0 or step == settings.steps:
             spent = time.monotonic() - began
-            print(f"seed {seed} step {step} loss {float(loss):.3f} ({spent:.0f} s)", flush=True)
+            print(f"seed {seed} step {step} loss {loss.item():.3f} ({spent:.0f} s)", flush=True)
     return {name: values.detach() for name, values in layers.items()}
 
 
