@@ -1,11 +1,11 @@
-"""Writes the six layers of the built-in embedder as the package holds them, from float weights.
+"""The file of the layers of the built-in embedder: made of float layers, 8 bits a weight.
 
     python benches/train/layers_file.py LAYERS.npz … --out python/vestig/data/minilm_layers.bin
 
 LAYERS.npz hold arrays named as in Hugging Face's BERT, all layers together. Layer by layer the
-file has, of each of the six matrices, 8-bit codes (inputs x outputs), a float32 scale and a float32
-bias for every output, then weight and bias of both norms, all little-endian. A code times its output's scale is the weight: the scale is the largest absolute weight
-of the output / 127. Prints the SHA-256, which `embedders/builtin.py` pins.
+file has, of each of the six matrices, 8-bit codes (inputs x outputs), a float32 factor and a
+float32 bias for every output, then weight and bias of both norms, all little-endian. Prints the
+SHA-256, which `embedders/builtin.py` pins.
 """
 
 from __future__ import annotations
@@ -13,60 +13,82 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-LAYERS = 6
-MATRICES = (
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
-)
-NORMS = ("attention.output.LayerNorm", "output.LayerNorm")
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
-Array = NDArray[Any]
+LAYERS: Final = 6
+MATRICES: Final = {
+    "attention.self.query": (384, 384),
+    "attention.self.key": (384, 384),
+    "attention.self.value": (384, 384),
+    "attention.output.dense": (384, 384),
+    "intermediate.dense": (384, 1536),
+    "output.dense": (1536, 384),
+}
+NORMS: Final = ("attention.output.LayerNorm", "output.LayerNorm")
 
 
-def quantised(weight: Array) -> tuple[Array, Array]:
-    """Codes (inputs x outputs) and scales of a matrix (outputs x inputs).
+def parameters() -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names of the float parameters of the layers in the order of the file, with their shapes as
+    PyTorch has them: of a matrix outputs × inputs."""
+    for layer in range(LAYERS):
+        for name, (inputs, outputs) in MATRICES.items():
+            yield f"encoder.layer.{layer}.{name}.weight", (outputs, inputs)
+            yield f"encoder.layer.{layer}.{name}.bias", (outputs,)
+        for name in NORMS:
+            yield f"encoder.layer.{layer}.{name}.weight", (384,)
+            yield f"encoder.layer.{layer}.{name}.bias", (384,)
+
+
+def quantised(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Values from −127 to 127 of a matrix outputs × inputs, and the factor of each output: its
+    largest weight is 127 of them. An output of zeros has the factor 0.
 
     Example:
-        >>> codes, scales = quantised(np.array([[0.5, -1.27], [0.0, 0.0]], np.float32))
-        >>> codes.tolist(), scales.round(4).tolist()
-        ([[50, 0], [-127, 0]], [0.01, 0.0])
+        >>> quantised(np.array([[1.0, -0.5], [0.0, 0.0]], np.float32))[0].tolist()
+        [[127, -64], [0, 0]]
     """
-    largest = np.abs(weight).max(1)
-    scales = (largest / 127).astype("<f4")
-    safe = np.where(scales > 0, scales, 1)
-    codes = np.clip(np.round(weight / safe[:, None]), -127, 127).astype(np.int8)
-    return np.ascontiguousarray(codes.T), scales
+    scales = (np.abs(matrix).max(1) / 127).astype("<f4")
+    steps = np.where(scales > 0, scales, 1)
+    return np.clip(np.round(matrix / steps[:, None]), -127, 127).astype(np.int8), scales
 
 
-def layers_bytes(weights: Mapping[str, Array]) -> bytes:
-    """The content of the file.
+def restored(layers: Arrays) -> dict[str, NDArray[np.float32]]:
+    """The layers as the core computes with them: matrices in 8 bits, back in float32."""
+    found = {}
+    for name, shape in parameters():
+        values = layers[name].astype(np.float32)
+        if len(shape) == 2:
+            codes, scales = quantised(values)
+            values = codes.astype(np.float32) * scales[:, None]
+        found[name] = values
+    return found
+
+
+def layers_file(layers: Arrays) -> bytes:
+    """The bytes of the file; a function of the layers.
 
     Raises:
-        KeyError: an array is missing.
+        ValueError: a parameter is missing, of another shape, or not finite.
     """
-    parts = list[Array]()
-    for layer in range(LAYERS):
-        prefix = f"encoder.layer.{layer}"
-        for name in MATRICES:
-            codes, scales = quantised(weights[f"{prefix}.{name}.weight"].astype(np.float32))
-            bias = weights[f"{prefix}.{name}.bias"].astype("<f4")
-            parts += [codes, scales, bias]
-        for name in NORMS:
-            parts += [
-                weights[f"{prefix}.{name}.{part}"].astype("<f4") for part in ("weight", "bias")
-            ]
-    return b"".join(part.tobytes() for part in parts)
+    parts = list[NDArray[Any]]()
+    for name, shape in parameters():
+        values = layers.get(name)
+        if values is None or values.shape != shape or not np.isfinite(values).all():
+            got = "nothing" if values is None else f"an array of shape {values.shape}"
+            raise ValueError(f"{name}: expected finite numbers of shape {shape}, got {got}")
+        if len(shape) == 2:
+            codes, scales = quantised(values.astype(np.float32))
+            parts += [codes.T, scales]
+        else:
+            parts.append(values.astype("<f4"))
+    return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
 def main() -> None:
@@ -75,11 +97,11 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    weights = dict[str, Array]()
+    weights = dict[str, NDArray[Any]]()
     for file in given.files:
         with np.load(file) as held:
             weights.update({name: held[name] for name in held.files})
-    content = layers_bytes(weights)
+    content = layers_file(weights)
     given.out.write_bytes(content)
     sys.stdout.write(f"{hashlib.sha256(content).hexdigest()}  {len(content)} bytes\n")
 

@@ -69,7 +69,7 @@ def make_embedder(settings: EmbeddingSettings) -> Embedder:
     Example:
         >>> from vestig.config.schema import EmbeddingSettings
         >>> make_embedder(EmbeddingSettings()).model
-        'all-MiniLM-L6-v2-int8'
+        'vestig-minilm-1'
     """
     return checked(_made(_EMBEDDERS, settings.provider, settings), settings)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import vestig
 from scripted import Opener
+from vestig.embedders.builtin import MODEL
 from vestig.testing import HashingEmbedder
 
 
@@ -60,6 +64,27 @@ def test_a_process_with_the_old_model_is_told(opener: Opener) -> None:
     with pytest.raises(vestig.EmbeddingMismatchError):
         first.commit("Another statement by the old one")
     assert second.count() == len(texts)
+
+
+def test_a_store_of_another_built_in_model_is_told_and_embedded_again(tmp_path: Path) -> None:
+    """Both have 384 dimensions: the name alone tells them apart."""
+    other = HashingEmbedder(384)
+    with vestig.open(tmp_path / "store", embedder=other) as store:
+        kept = store.commit("The lift stops at floor two.").memory_id
+    with pytest.raises(
+        vestig.EmbeddingMismatchError, match=rf"{other.model}.*{MODEL}.*rebuild --embeddings"
+    ):
+        vestig.open(tmp_path / "store")
+    asked = [sys.executable, "-m", "vestig", "memory", "recall", "where does the lift stop?"]
+    here = {**os.environ, "VESTIG_STORE": str(tmp_path / "store")}
+    told = subprocess.run(asked, env=here, capture_output=True, text=True, check=False)
+    assert (told.returncode, "vestig rebuild --embeddings" in told.stderr) == (2, True)
+    again = [sys.executable, "-m", "vestig", "rebuild", "--embeddings"]
+    subprocess.run(again, env=here, capture_output=True, check=True)
+    with vestig.open(tmp_path / "store") as store:
+        (found,) = store.recall("where does the lift stop?").results
+        assert found.id == kept
+        assert store.admin.doctor().exit_code == 0
 
 
 def test_the_gauges_of_the_store_equal_its_counts() -> None:

@@ -1,4 +1,4 @@
-//! The weights of the model all-MiniLM-L6-v2 that the forward pass reads.
+//! The weights of a MiniLM model of six layers that the forward pass reads.
 
 use crate::Result;
 pub use crate::kernels::encoder::{HIDDEN, INTERMEDIATE, Layer, Matrix, Norm, pack};

@@ -1,0 +1,79 @@
+"""The parts of the training that need no PyTorch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from layers_file import layers_file, parameters, quantised, restored
+from worlds import figures, refuse_seen, worlds
+
+
+def read(text: str) -> list[int]:
+    return [101, *(1000 + len(word) for word in text.split()), 102]
+
+
+def folder(place: Path, records: list[str]) -> Path:
+    """A labelled folder whose second record answers and whose first is outdated."""
+    place.mkdir()
+    rows = [{"id": f"r{n}", "text": text} for n, text in enumerate(records)]
+    (place / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = {"id": "q", "text": "which colour", "relevant": ["r1"], "outdated": ["r0"]}
+    (place / "queries.jsonl").write_text(json.dumps(asked) + "\n")
+    return place
+
+
+def test_a_row_of_a_matrix_is_off_by_half_a_step_at_most() -> None:
+    matrix = np.random.default_rng(1).normal(size=(16, 40))
+    matrix[3] = 0
+    codes, scales = quantised(matrix)
+    off = np.abs(codes * scales[:, None].astype(np.float64) - matrix)
+    assert (off <= scales[:, None] * 0.5001).all()
+    assert (np.abs(codes).max(1)[scales > 0] == 127).all()
+    assert (scales[3], codes[3].any()) == (0, False)
+
+
+def test_layers_that_are_missing_or_not_finite_are_refused() -> None:
+    layers = {name: np.ones(shape, np.float32) for name, shape in parameters()}
+    assert layers_file(layers) == layers_file(dict(layers))
+    assert set(restored(layers)) == set(layers)
+    name, shape = next(parameters())
+    layers[name] = np.full(shape, np.nan)
+    with pytest.raises(ValueError, match=f"{name}: expected finite"):
+        layers_file(layers)
+    del layers[name]
+    with pytest.raises(ValueError, match="got nothing"):
+        layers_file(layers)
+
+
+def test_outdated_and_equal_records_are_neither_right_nor_wrong(tmp_path: Path) -> None:
+    made = folder(tmp_path / "one", ["it is red", "it is blue now", "it is blue now", "other"])
+    (world,) = worlds([made], read)
+    (question,) = world.questions
+    assert (question.relevant, question.unjudged) == ((1,), frozenset({0, 2}))
+    assert world.weights[101] == 0
+
+
+def test_a_world_that_was_trained_on_is_not_judged_whatever_it_is_called(tmp_path: Path) -> None:
+    texts = ["it is red", "it is blue now"]
+    learnt = worlds([folder(tmp_path / "one", texts)], read)
+    renamed = worlds([folder(tmp_path / "two", texts)], read)
+    other = worlds([folder(tmp_path / "three", ["a", "quite another answer stands here"])], read)
+    refuse_seen(learnt, other)
+    with pytest.raises(ValueError, match="not trained on, got two"):
+        refuse_seen(learnt, [*other, *renamed])
+
+
+def test_figures_count_the_first_and_the_first_five(tmp_path: Path) -> None:
+    judged = worlds([folder(tmp_path / "one", [f"text {n}" for n in range(8)])], read)
+    scores = np.arange(8, dtype=np.float32)[None]
+    assert figures(judged, [scores])["all"] == (0.0, 0.0, 1)
+    assert figures(judged, [-scores])["all"] == (0.0, 100.0, 1)
+    first = np.where(np.arange(8) == 1, 9, scores)
+    assert figures(judged, [first])["all"] == (100.0, 100.0, 1)
