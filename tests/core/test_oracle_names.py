@@ -339,3 +339,27 @@ def test_texts_of_the_data_sets_are_taken_apart_as_the_definition_says(
             seen.add(text)
             check(text, dice.choice([None, text[:60]]))
     assert seen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Who has the spare key of the van?",
+        "who has the spare key of the van",
+        "and since when does he have it",
+        "I do not know who has it.",
+        "I don’t know, but ask Ingrid.",
+        "Good question!",
+        "Is it there? Yes, behind the clock.",
+        "I'm meeting Kelly on 4 May, can you help me?",
+        "the rate please",
+        "Berlin.",
+        "42",
+        "…",
+        "钥匙在哪里？我不知道。",
+        "What we decided: no feature flags.",
+        "Is it? " * 30,
+    ],
+)
+def test_what_a_text_is_for_who_asks(text: str) -> None:
+    assert _core.text_flags(text) == oracle_text_flags.text_flags(text)

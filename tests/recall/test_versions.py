@@ -115,14 +115,45 @@ def test_a_question_about_the_past_changes_nothing(opener: Opener, query: str) -
     assert not any(hit.reason.newer_than for hit in result)
 
 
-@pytest.mark.parametrize(("since", "moved"), [("11:00:00", False), ("11:00:01", True)])
-def test_versions_are_more_than_an_hour_apart(opener: Opener, since: str, moved: bool) -> None:
-    texts = {
-        "Tom lives in flat 1": "2026-01-05T10:00:00Z",
-        "Tom lives in flat 2": f"2026-01-05T{since}Z",
-    }
+def test_what_is_stated_later_is_newer_at_the_same_moment_too(opener: Opener) -> None:
+    texts = dict.fromkeys(("Tom lives in flat 1", "Tom lives in flat 2"), "2026-01-05T10:00:00Z")
     store, made = store_of(opener, texts)
-    assert ids(store) == (made[::-1] if moved else made)
+    assert ids(store) == made[::-1]
+
+
+def test_a_list_of_the_words_of_many_facts_is_a_version_of_none(opener: Opener) -> None:
+    texts = {
+        "Tom lives in flat 1": MONTHS[0],
+        "flat ferry Tom lives crane harbour toner printer dentist Oslo Maria gate code yard": MONTHS[2],
+    }
+    store, made = store_of(opener, texts, dict.fromkeys(texts, 0.9))
+    assert ids(store) == made
+    assert not any(hit.reason.newer_than for hit in found(store))
+
+
+def test_a_long_text_is_a_version_of_nothing(opener: Opener) -> None:
+    long = "Tom lives in flat 2" + ", as he said" * 25
+    store, made = store_of(opener, {"Tom lives in flat 1": MONTHS[0], long: MONTHS[1]})
+    assert ids(store) == made
+
+
+def test_what_holds_less_of_the_question_takes_no_place(opener: Opener) -> None:
+    texts = {"Tom lives in flat 1 in Oslo": MONTHS[0], "Tom lives in flat 2 now": MONTHS[1]}
+    store, made = store_of(opener, texts)
+    assert ids(store, "where in Oslo does Tom live?") == made
+    assert ids(store, "where does Tom live?") == made[::-1]
+
+
+def test_facts_that_have_nothing_in_common_keep_their_places_beside_versions(
+    opener: Opener,
+) -> None:
+    texts = {
+        "Tom lives in flat 1": MONTHS[0],
+        "Bread is baked at six": MONTHS[1],
+        "Tom lives in flat 2": MONTHS[2],
+    }
+    store, (old, bread, new) = store_of(opener, texts)
+    assert ids(store) == [new, bread, old]
 
 
 def test_what_says_something_else_stays_where_it_is(opener: Opener) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -326,36 +326,7 @@ class BoundQuery:
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
-        asked = self._asked(chosen, by)
-        count = by.rows_for(limit)
-        without = b"".join(asked.ids)
-        scan = self.scan(
-            request=request,
-            ranking=ranking,
-            limit=limit,
-            rows=count,
-            watch=watch,
-            without=without,
-        )
-        rows, evidence = scan.rows, scan
-
-        def rescan(request: Request, watch: bytes, without: bytes = without) -> Scan:
-            return self.scan(
-                request=request, ranking=by, limit=limit, rows=count, watch=watch, without=without
-            )
-
-        if by.newer_first:
-            rows, evidence = with_successors(self, chosen, scan, rescan)
-        if asked.ids:
-            with_asked = partial(_scan_without, rescan, chosen)
-            rows, answered = rows_with_answers(asked, rows, with_asked)
-            evidence = answered or evidence
-        if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
-            filter = self._filter_without(chosen, without)
-            content = self.content_terms(scan)
-            rows = newest_first(self.session, self.view.seq, filter, content, rows)
-        if len(rows) < min(count, len(rows) + len(asked.ids)):
-            rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), with_asked)]
+        scan, rows, evidence = self._ordered(request, ranking, limit, watch)
         confidence = self.confidence(evidence, by)
         line = None
         if confidence is not None:
@@ -389,6 +360,42 @@ class BoundQuery:
             confidence=confidence,
             line=line,
         )
+
+    def _ordered(
+        self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
+    ) -> tuple[Scan, Sequence[ScanRow], Scan]:
+        """The scan without stored questions that are like the query; its rows in the order of
+        results, successors and answers in the places of what they stand for; and the scan that
+        says how sure the store is of them."""
+        chosen = self.request if request is None else request
+        by = self.query.ranking if ranking is None else ranking
+        count = by.rows_for(limit)
+        asked = self._asked(chosen, by)
+        others = b"".join(asked.ids)
+
+        def rescan(wide: Request, watch: bytes, without: bytes = others) -> Scan:
+            return self.scan(
+                request=wide, ranking=by, limit=limit, rows=count, watch=watch, without=without
+            )
+
+        def scan_without(without: bytes, watch: bytes) -> Scan:
+            return rescan(chosen, watch, without)
+
+        scan = self.scan(
+            request=request, ranking=ranking, limit=limit, rows=count, watch=watch, without=others
+        )
+        rows, evidence = scan.rows, scan
+        if by.newer_first:
+            rows, evidence = with_successors(self, chosen, scan, rescan)
+        rows, answered = rows_with_answers(asked, rows, scan_without)
+        if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
+            filter = self._filter_without(chosen, others)
+            rows = newest_first(
+                self.session, self.view.seq, filter, self.content_terms(scan), rows
+            )
+        if asked.ids and len(rows) < count:
+            rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
+        return scan, rows, answered or evidence
 
     def _asked(self, request: Request, by: Ranking) -> Asked:
         """The stored questions that are like the query, where the ranking compares words."""
@@ -541,12 +548,6 @@ class BoundQuery:
     def explainer(self, scan: Scan) -> Explainer:
         """Return what explains the rows of a scan."""
         return explainer_of(self.query, self.entities, scan)
-
-
-def _scan_without(
-    rescan: Callable[[Request, bytes, bytes], Scan], request: Request, without: bytes, watch: bytes
-) -> Scan:
-    return rescan(request, watch, without)
 
 
 def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> Explainer:
