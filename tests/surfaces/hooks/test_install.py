@@ -95,7 +95,7 @@ def test_hooks_come_once_and_go_without_a_trace(home: Path, editor: str, before:
     assert files_of(home) == installed
     assert call(home, editor, "--check").returncode == 0
     assert call(home, editor, "--remove").returncode == 0
-    assert files_of(home) == was
+    assert files_of(path.parent) == {name: was[name] for name in was if name.startswith(str(path))}
     if before != "none":
         assert path.stat().st_mode & 0o777 == 0o640
 
@@ -251,7 +251,7 @@ def test_the_first_memory_comes_after_the_plugin(home: Path, one_folder: bool) -
     assert run("destroy", str(home / places["XDG_DATA_HOME"] / "vestig"), "--yes").returncode == 0
     assert run("add", "The red crane lifts ten tons.").returncode == 0
     checked = run("install", "claude", "--check")
-    assert "failed: hook" not in checked.stdout or "no answer within" in checked.stdout
+    assert (checked.returncode, "failed: " in checked.stdout) == (0, False)
     assert "Vestig checks its installation" not in run("list").stdout
 
 

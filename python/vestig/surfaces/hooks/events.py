@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # From the start of the process to its end.
 _TIME_LIMIT_S: Final = 1.2
+# How the log begins to tell of a hook that gave up.
+LATE: Final = "no answer within"
 _INPUT_BYTES_MAX: Final = 16 * 1024 * 1024
 _PROMPT_CHARS: Final = 2_000
 _PROMPT_CHARS_MIN: Final = 8
@@ -234,7 +236,7 @@ class _Hook:
 
     def end_late(self) -> None:
         """The time is over: nothing is answered."""
-        self.fail(f"no answer within {_TIME_LIMIT_S} s")
+        self.fail(f"{LATE} {_TIME_LIMIT_S} s")
         os._exit(0)
 
     def _configuration(self) -> Config:

@@ -353,7 +353,7 @@ def read_history(
                 if progress is not None:
                     progress(done, total)
     read = len(paths) - len(failed)
-    return (f"read {read} of {len(paths)} transcripts: {turns} turns are new", *failed)
+    return (f"read {read} transcripts: {turns} turns are new", *failed)
 
 
 def _stands(editor: str, options: Mapping[str, Any]) -> Installation:

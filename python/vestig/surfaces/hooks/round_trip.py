@@ -14,6 +14,7 @@ from typing import Any, Final
 from vestig.config.environment import project_folder
 from vestig.errors import VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.hooks.events import LATE
 from vestig.surfaces.hooks.hooks_file import hook_command, program, store_options
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
@@ -55,6 +56,15 @@ def faults_of_installation(
 def _not_recalled(
     options: Mapping[str, Any], event: str, folder: str, text: str, *, with_server: bool
 ) -> Iterator[str]:
+    yield from _not_by_hook(options, event, folder, text)
+    if with_server and find_spec("mcp") is not None:
+        command = [*program(), *store_options(options), "mcp", "--scope", "auto"]
+        answer = _output(command, _requests(text), folder)
+        if text not in _plain(answer):
+            yield f"mcp: expected the memory that was stored, got {answer[-200:] or 'nothing'!r}"
+
+
+def _not_by_hook(options: Mapping[str, Any], event: str, folder: str, text: str) -> Iterator[str]:
     told = {"session_id": "vestig-check", "cwd": folder, "prompt": text, "hook_event_name": event}
     seen = ""
     for _ in range(_TRIES):
@@ -62,12 +72,17 @@ def _not_recalled(
         if text in _plain(seen):
             break
     else:
+        # a busy machine is no fault of the installation; the failures that are listed tell of it
+        if not seen and _was_late(options, event):
+            return
         yield f"hook {event}: expected the memory that was stored, got {seen[-200:] or 'nothing'!r}"
-    if with_server and find_spec("mcp") is not None:
-        command = [*program(), *store_options(options), "mcp", "--scope", "auto"]
-        answer = _output(command, _requests(text), folder)
-        if text not in _plain(answer):
-            yield f"mcp: expected the memory that was stored, got {answer[-200:] or 'nothing'!r}"
+
+
+def _was_late(options: Mapping[str, Any], event: str) -> bool:
+    """Return whether the last call for an event gave up for the time that it took."""
+    failed = Journal(configuration(options).settings.store.path).failures()
+    last = failed[-1] if failed else {}
+    return last.get("event") in (event, "hook") and str(last.get("error")).startswith(LATE)
 
 
 def _requests(text: str) -> str:
