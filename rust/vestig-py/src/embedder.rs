@@ -152,7 +152,10 @@ impl PackedWeights {
             embeddings: embeddings_sha256,
             layers: layers_sha256,
         };
-        run(py, || embed::PackedWeights::pack(&embeddings, &layers, &hashes)).map(Self)
+        run(py, || {
+            embed::PackedWeights::pack(&embeddings, &layers, &hashes)
+        })
+        .map(Self)
     }
 
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {

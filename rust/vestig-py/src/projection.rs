@@ -16,7 +16,8 @@ use vestig_core::query::{
     versions::versions,
 };
 use vestig_core::recall::{
-    Effort, LevelsRequest, asked, Pool, Query as CoreQuery, Selection, idfs, levels, recall, recall_many,
+    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, asked, idfs, levels, recall,
+    recall_many,
 };
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EVENT_TYPES, Id};
@@ -474,7 +475,9 @@ impl Projection {
         })?;
         let bytes = |id: Id| PyBytes::new(py, &id);
         let found = found.into_iter();
-        Ok(found.map(|one| (bytes(one.id), one.answer.map(bytes))).collect())
+        Ok(found
+            .map(|one| (bytes(one.id), one.answer.map(bytes)))
+            .collect())
     }
 
     fn versions(

@@ -171,11 +171,7 @@ fn statement<'a>(
         segment,
         row,
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
-        order: (
-            at(Section::Valid),
-            at(Section::Seq),
-            at(Section::Sequence),
-        ),
+        order: (at(Section::Valid), at(Section::Seq), at(Section::Sequence)),
         terms: rarity.content(segment, row),
         cover: covered.map(|(_, idf)| idf).sum(),
     })

@@ -99,11 +99,7 @@ fn has_words(segment: &Segment, row: usize, whole: &BTreeSet<&str>) -> bool {
 }
 
 /// The turn that answers a question of a session.
-fn answer(
-    parts: &[SegmentColumns<'_>],
-    (part, row): (usize, usize),
-    seated: bool,
-) -> Option<Id> {
+fn answer(parts: &[SegmentColumns<'_>], (part, row): (usize, usize), seated: bool) -> Option<Id> {
     let index = TurnIndex::of_parts(parts, seated);
     let author = |part: usize, row: usize| {
         let segment = parts[part].segment;

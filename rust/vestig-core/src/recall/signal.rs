@@ -35,7 +35,8 @@ signals! {
     Date "date"
         "how near the times of the memory are to the dates of the query";
     Question "question"
-        "for a text that ends with a question mark: 1 - content words / 8, at least 0";
+        "for a text that ends with a question mark: 1 - content words / 8, at least 0, and at least 1/2 \
+         where it states nothing";
     Reply "reply"
         "words of the turn before, where that ends with a question mark";
     Long "long"

@@ -123,7 +123,10 @@ fn of_sentence(sentence: &str) -> Stance {
     let forms = forms();
     let words = plain_words(sentence);
     let tells_first = || {
-        sentence.contains([',', ';']) && words.first().is_some_and(|word| forms.tellers.contains(word.as_str()))
+        sentence.contains([',', ';'])
+            && words
+                .first()
+                .is_some_and(|word| forms.tellers.contains(word.as_str()))
     };
     if sentence.ends_with(['?', '？', '؟']) && !tells_first() {
         return Stance::Asks;
@@ -148,19 +151,20 @@ fn of_sentence(sentence: &str) -> Stance {
 
 fn has_form_of_question(words: &[String], forms: &Forms) -> bool {
     let is = |list: &HashSet<&str>, at: usize| {
-        words.get(at).is_some_and(|word| list.contains(word.as_str()))
+        words
+            .get(at)
+            .is_some_and(|word| list.contains(word.as_str()))
     };
     let asks_from = |at: usize| {
         is(&forms.contracted, at)
             || is(&forms.question_words, at)
                 && (at + 1..=at + VERB_WITHIN).any(|next| is(&forms.verbs, next))
     };
-    let begins = |phrase: &Vec<&str>| {
-        words.len() >= phrase.len() && words[..phrase.len()] == **phrase
-    };
-    (0..QUESTION_WORD_WITHIN).any(|at| {
-        asks_from(at) && (0..at).all(|before| is(&forms.leads, before))
-    }) || (is(&forms.verbs, 0) && is(&forms.subjects, 1))
+    let begins =
+        |phrase: &Vec<&str>| words.len() >= phrase.len() && words[..phrase.len()] == **phrase;
+    (0..QUESTION_WORD_WITHIN)
+        .any(|at| asks_from(at) && (0..at).all(|before| is(&forms.leads, before)))
+        || (is(&forms.verbs, 0) && is(&forms.subjects, 1))
         || is(&forms.endings, words.len().wrapping_sub(1))
         || forms.requests.iter().any(begins)
 }
