@@ -515,11 +515,12 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     """The result of `recall`: the sequence of its hits, best first.
 
     `confidence`: the probability that the eligible memories answer the query at all, None
-    where a profile has none; `certainty`: the same in words; `missing`: names and words of the query that none of them holds.
-    `abstained`: it was below `min_confidence`, so that `results` is empty. `nearest`: where a threshold
-    left no result, what would have been there without it. `associated`: memories beside the results
-    that a walk along links reaches from them, the best by signal · base of the start first; none of
-    them is a result, and none repeats the text of one. `min_confidence` and `min_score` are the
+    where a profile has none; `certainty`: the same in words; `missing`: names and words of the
+    query that none of them holds. `abstained`: it was below `min_confidence`, so that `results` is
+    empty. `nearest`: where a threshold left no result, what would have been there without it.
+    `associated`: memories beside the results that a walk along links reaches from them, the best
+    by signal · base of the start first; none of them is a result, and none repeats the text of
+    one. `min_confidence` and `min_score` are the
     thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
     print these three, the JSON leaves them out. `why_not`, `context` and `trace` are None, and not
     in the JSON, unless they were asked for.

@@ -15,8 +15,9 @@ from vestig.language.words import STOPWORDS
 
 __all__ = ["stance"]
 
-_SENTENCE = re.compile(r".*?(?:[.!?…？。！؟](?=\s|$)|[？。！]|\n|$)", re.DOTALL)
-_ASKING = ("?", "？", "؟")
+_WIDE = "\uff1f\u3002\uff01"
+_SENTENCE = re.compile(rf".*?(?:[.!?…{_WIDE}؟](?=\s|$)|[{_WIDE}]|\n|$)", re.DOTALL)
+_ASKING = ("?", "\uff1f", "؟")
 
 
 @cache
@@ -39,11 +40,13 @@ def _words_of(section: str) -> set[str]:
 
 
 def _lowered(text: str) -> str:
-    return "".join(word.lower().replace("i̇", "i").replace("ı", "i") for word in text)
+    return text.lower().replace("i\u0307", "i").replace("\u0131", "i")
 
 
 def _plain(sentence: str) -> list[str]:
-    words = (_lowered(word).replace("’", "'").replace("ʼ", "'") for word in sentence.split())
+    words = (
+        _lowered(word).translate(dict.fromkeys((0x2019, 0x2BC), "'")) for word in sentence.split()
+    )
     stripped = []
     for word in words:
         letters = [at for at, char in enumerate(word) if char.isalnum()]

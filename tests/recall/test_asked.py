@@ -83,7 +83,8 @@ def test_thirty_questions_leave_the_fact_among_the_first_three(store: vestig.Ves
     fact = "The spare key of the van hangs behind the clock."
     store.commit(fact)
     for number in range(30):
-        ask(store, f"day {number}", f"{ASKED} {'Please! ' * (number % 3)}Number {number}?", "No idea.")
+        again = f"{ASKED} {'Please! ' * (number % 3)}Number {number}?"
+        ask(store, f"day {number}", again, "No idea.")
     assert fact in [hit.content for hit in store.recall(ASKED)][:3]
 
 

@@ -859,7 +859,8 @@ class Projection:
         self, seq: int, query: Query, filter: Filter, sittings: bool
     ) -> list[tuple[bytes, bytes | None]]:
         """Stored questions that are like the query, the latest first, each with the turn that
-        answers it. `sittings`: as of the ranking. Raises SnapshotMoved unless applied_seq == seq."""
+        answers it. `sittings`: as of the ranking. Raises SnapshotMoved unless
+        applied_seq == seq."""
 
     def versions(
         self,

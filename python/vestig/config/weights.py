@@ -150,10 +150,7 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         }
         rest = {"data": self.data, "figures": self.figures}
         named = {name: value for name, value in rest.items() if value}
-        newest = msgspec.structs.asdict(self.newest)
-        document = msgspec.json.encode(
-            {"version": self.version, "weights": weights, "newest": newest, **named}
-        )
+        document = msgspec.json.encode({"version": self.version, "weights": weights, **named})
         return msgspec.json.format(document, indent=1).decode() + "\n"
 
 

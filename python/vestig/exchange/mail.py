@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from email import policy
-from email.message import EmailMessage, Message
+from email.message import Message
 from email.parser import BytesParser
 from email.utils import parseaddr, parsedate_to_datetime
 from typing import Final, NamedTuple, cast
@@ -53,7 +53,7 @@ def mail_text(data: bytes) -> MailText:
     Raises:
         ValidationError: it has no head of a mail, or nests too deep.
     """
-    message = cast("EmailMessage", BytesParser(policy=policy.default).parsebytes(data))
+    message = BytesParser(policy=policy.default).parsebytes(data)
     if not any(name in message for name in ("From", "Date", "Subject", "Message-ID")):
         raise ValidationError(
             "document", "no From, Date, Subject or Message-ID", "a mail with its head", ""

@@ -390,9 +390,7 @@ class BoundQuery:
         rows, answered = rows_with_answers(asked, rows, scan_without)
         if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
             filter = self._filter_without(chosen, others)
-            rows = newest_first(
-                self.session, self.view.seq, filter, self.content_terms(scan), rows
-            )
+            rows = newest_first(self.session, self.view.seq, filter, self.content_terms(scan), rows)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         return scan, rows, answered or evidence

@@ -623,7 +623,9 @@ def _usage(error: click.UsageError, terminal: Terminal) -> int:
         else:
             # a name that is merely a little alike misleads
             near = nearest(error.option_name, known, ALIKE)
-            error.possibilities = [near] if near else []
+            error = click.NoSuchOption(
+                error.option_name, possibilities=[near] if near else None, ctx=error.ctx
+            )
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
     problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))
