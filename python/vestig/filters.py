@@ -139,7 +139,11 @@ def filter_parts(
         chosen: as `checked_filter` gave it.
         include_expired, include_archived: what counts where the filter does not say.
     """
-    columns: dict[str, Any] = {"namespace": namespace, "known_at_us": at.known_at_us}
+    columns: dict[str, Any] = {
+        "namespace": namespace,
+        "known_at_us": at.known_at_us,
+        "asked_at_us": at.query_time_us,
+    }
     if at.past:
         columns["past"] = True
     if at.valid_at_us is not None:

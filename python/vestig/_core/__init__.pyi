@@ -523,6 +523,7 @@ class Filter:
         known_at_us: int,
         past: bool = False,
         valid_at_us: int | None = None,
+        asked_at_us: int | None = None,
         scopes: Sequence[str | None] | None = None,
         kinds: Sequence[int] | None = None,
         tags: Sequence[str] | None = None,

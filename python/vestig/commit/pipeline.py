@@ -374,7 +374,10 @@ def _prepare(
     elif whole:
         reason = unusable_reason(text)
     else:
-        reason = refusal_reason(text, settings.hygiene, turn=turn, given_chars=len(given))
+        keyed = request.key is not None
+        reason = refusal_reason(
+            text, settings.hygiene, turn=turn, keyed=keyed, given_chars=len(given)
+        )
     reference_us = session.now_us() if request.t_ref is None else request.t_ref
     begins_us = reference_us if request.t_valid is None else request.t_valid
     check_validity(begins_us, request.t_invalid)

@@ -102,7 +102,12 @@ def content_hash(normalised: str) -> str:
 
 
 def refusal_reason(
-    text: str, settings: HygieneSettings, *, turn: bool = False, given_chars: int = 0
+    text: str,
+    settings: HygieneSettings,
+    *,
+    turn: bool = False,
+    keyed: bool = False,
+    given_chars: int = 0,
 ) -> str | None:
     """Why a normalised text is refused, or None when it may pass.
 
@@ -112,6 +117,8 @@ def refusal_reason(
         text: a text that went through `normalise`.
         settings: the configuration section `hygiene`.
         turn: whether it is a turn of a conversation: what answers another text may be short.
+        keyed: whether it is the value of a key: what the key asks for may be short, or a word that
+            says nothing by itself.
         given_chars: length of the text as it was given, white space included.
 
     Example:
@@ -124,7 +131,7 @@ def refusal_reason(
     if unusable is not None:
         return unusable
     length = len(text)
-    if not turn and is_too_short(text, settings.min_chars):
+    if not turn and not keyed and is_too_short(text, settings.min_chars):
         return f"Content too short: {length} chars (minimum: {settings.min_chars})"
     if length > settings.max_chars:
         return (
@@ -134,7 +141,7 @@ def refusal_reason(
     given_max = _WHITE_SPACE_FACTOR * settings.max_chars
     if given_chars > given_max:
         return f"Content too long: {given_chars} chars with white space (maximum: {given_max})"
-    if _is_filler(text):
+    if not keyed and _is_filler(text):
         return f"Content rejected: appears to be non-substantive ('{text[:_SHOWN_CHARS]}')"
     return None
 

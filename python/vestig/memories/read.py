@@ -126,7 +126,8 @@ def show(session: Session, asked: ShowRequest) -> MemoryDetail:
 
 
 def get(session: Session, asked: GetRequest) -> Memory:
-    """The active memory that has a key; of an id, the memory whatever its status.
+    """The memory that has a key and holds now: of several versions the one that has begun and not
+    ended, else the one that is announced; of an id, the memory whatever its status.
 
     Raises:
         NotFoundError: there is none.
@@ -135,10 +136,12 @@ def get(session: Session, asked: GetRequest) -> Memory:
     with session.operation("get"), session.ledger.read() as view:
         if name.startswith("mem_"):
             return session.memory(view, space, name)
-        found = keyed_memories.current(view, space, asked.scope, name)
-        if found is not None and item_rows.is_hidden(view, found, session.now_us()):
+        found, now_us = keyed_memories.current(view, space, asked.scope, name), session.now_us()
+        if found is None or to_us(found.t_valid) > now_us:
+            found = keyed_memories.holding(view, space, asked.scope, name, now_us) or found
+        if found is not None and item_rows.is_hidden(view, found, now_us):
             found = None
-        if found is not None and found.status is Status.ACTIVE:
+        if found is not None and found.status is not Status.ARCHIVED:
             return found
         if memory_id_text(name) is not None and view.ids_with_prefix(space, f"mem_{name}"):
             return session.memory(view, space, name)
@@ -166,7 +169,7 @@ def flags_of(memory: Memory, query_time: datetime) -> list[str]:
     """Return what a reader should know of the state of a memory as it was known: withdrawn, not
     valid at the query's time, pinned."""
     flags = []
-    expired = memory.t_expired is not None
+    expired = memory.t_expired is not None and not holds_until_successor(memory, query_time)
     if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
         flags.append("no_longer_valid")
     if memory.t_valid > query_time:
@@ -178,6 +181,13 @@ def flags_of(memory: Memory, query_time: datetime) -> list[str]:
     if memory.pinned:
         flags.append("pinned")
     return flags
+
+
+def holds_until_successor(memory: Memory, at: datetime) -> bool:
+    """Return whether a memory is superseded by one that begins later than this: it holds until
+    then."""
+    end = memory.t_invalid
+    return memory.status is Status.SUPERSEDED and end is not None and end > max(memory.t_valid, at)
 
 
 def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Source]:

@@ -256,15 +256,19 @@ def replace(
     old: Memory, successor: Successor, *, reason: str, t_invalid_us: int | None, now_us: int
 ) -> Replacement:
     """Rows for `successor` replacing `old`. An already superseded memory keeps its first
-    `t_expired`. An open end becomes the moment at which the newer fact began; where that lies
-    before the old one's beginning, this beginning, so that it holds at no time."""
+    `t_expired`. An open end, and one that is to come later than the newer fact, becomes the moment
+    at which that begins; where it lies before the old one's beginning, this beginning, so that it
+    holds at no time."""
     columns: dict[str, Any] = {
         "status": Status.SUPERSEDED.value,
         "superseded_by": successor.id,
     }
     end = t_invalid_us
-    if end is None and old.t_invalid is None and successor.t_valid_us != to_us(old.t_valid):
-        end = max(successor.t_valid_us, to_us(old.t_valid))
+    since_us, known = to_us(old.t_valid), old.t_invalid
+    if end is None and successor.t_valid_us != since_us:
+        begins_us = max(successor.t_valid_us, since_us)
+        if known is None or to_us(known) > max(begins_us, now_us):
+            end = begins_us
     if end is not None:
         columns["t_invalid_us"] = end
     payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)

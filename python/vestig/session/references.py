@@ -483,6 +483,7 @@ def row_listing(parts: FilterParts) -> Listing:
         retention_policies=parts.retention_policies,
         known_at_us=at.known_at_us if at.past else None,
         valid_at_us=at.valid_at_us,
+        announced_at_us=at.query_time_us if parts.statuses is None else None,
     )
 
 

@@ -16,7 +16,7 @@ pub(crate) struct Filter(pub(crate) CoreFilter);
 #[pymethods]
 impl Filter {
     #[new]
-    #[pyo3(signature = (*, namespace, known_at_us, past=false, valid_at_us=None, scopes=None,
+    #[pyo3(signature = (*, namespace, known_at_us, past=false, valid_at_us=None, asked_at_us=None, scopes=None,
         kinds=None, tags=None, tags_all=false, sources=None, actors=None, authors=None, roles=None,
         session_ids=None, exclude_authors=Vec::new(), exclude_session_ids=Vec::new(),
         exclude_tags=Vec::new(), exclude_sources=Vec::new(), origin_types=None, since_us=None, until_us=None, created_since_us=None,
@@ -28,6 +28,7 @@ impl Filter {
         known_at_us: i64,
         past: bool,
         valid_at_us: Option<i64>,
+        asked_at_us: Option<i64>,
         scopes: Option<Vec<Option<String>>>,
         kinds: Option<Vec<usize>>,
         tags: Option<Vec<String>>,
@@ -69,6 +70,7 @@ impl Filter {
             known_at: known_at_us,
             past,
             valid_at: valid_at_us,
+            asked_at: asked_at_us,
             scopes,
             kinds: codes(kinds)?,
             tags,

@@ -109,7 +109,7 @@ def test_a_line_tells_what_a_reader_needs() -> None:
         "[02020202] (archived): Press the red button for five seconds",
         "[03030303] (ended 2026-03-17): fact number 3",
         "[04040404] (replaced): fact number 4",
-        "+ [05050505] (not yet): fact number 5",
+        "+ [05050505] (from 2026-03-18): fact number 5",
         "[06060606] “Manual”: Press the red button for five seconds or longer",
     ]
     assert (shown.ids, shown.neighbours) == ((*ids[1:5], ids[6]), (ids[5],))

@@ -253,7 +253,7 @@ def limits(entry: Entry, zone: str, *, day: bool = True) -> str:
     if "no_longer_valid" in entry.flags and memory.t_invalid is not None:
         notes.append(f"ended {day_of(memory.t_invalid, zone)}" if day else "ended")
     if "not_yet_valid" in entry.flags:
-        notes.append("not yet")
+        notes.append(f"from {day_of(memory.t_valid, zone)}" if day else "not yet")
     if "archived" in entry.flags:
         notes.append("archived")
     if entry.version == "older":

@@ -31,6 +31,10 @@ _HELD: Final = "(m.status <> 'deprecated' OR m.t_invalid_us IS NOT NULL)"
 _BEFORE: Final = (
     f'{_OF_KEY} AND {_HELD} AND m.t_valid_us <= ? ORDER BY m.t_valid_us DESC, m."row" DESC'
 )
+_HOLDING: Final = (
+    f"{_OF_KEY} AND m.status = 'superseded' AND m.t_valid_us <= ? AND m.t_invalid_us > ?"
+    ' ORDER BY m.t_valid_us DESC, m."row" DESC LIMIT 1'
+)
 _AFTER: Final = f'{_OF_KEY} AND {_HELD} AND m.t_valid_us > ? ORDER BY m.t_valid_us, m."row" DESC'
 
 
@@ -38,6 +42,14 @@ def current(view: LedgerView, namespace: str, scope: str | None, key: str) -> Me
     """The unexpired memory with a key."""
     tail = f"{_OF_KEY} AND m.t_expired_us IS NULL LIMIT 1"
     return next(_select(view, tail, (key, namespace, scope)), None)
+
+
+def holding(
+    view: LedgerView, namespace: str, scope: str | None, key: str, now_us: int
+) -> Memory | None:
+    """The superseded memory with a key that holds now, because its successor begins later."""
+    values = (key, namespace, scope, now_us, now_us)
+    return next(_select(view, _HOLDING, values), None)
 
 
 def expired_with_text(

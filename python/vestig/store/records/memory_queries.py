@@ -345,6 +345,10 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
     if valid is not None and Status.ACTIVE in listing.statuses:
         # An expired fact with an end stays true history.
         status += f" OR (m.t_expired_us IS NOT NULL AND {t_invalid} IS NOT NULL)"
+    if listing.announced_at_us is not None:
+        # What is announced has not begun: what it replaces holds until then.
+        status += f" OR (m.{_SUPERSEDED} AND {t_invalid} > ? AND {t_invalid} > m.t_valid_us)"
+        values.append(listing.announced_at_us)
     where.add(f"({status})", *values)
 
 

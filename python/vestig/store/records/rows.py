@@ -106,6 +106,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     # As known at, and as valid at, an earlier moment; None = now.
     known_at_us: int | None = None
     valid_at_us: int | None = None
+    # With what is superseded and holds until later than this; None = without.
+    announced_at_us: int | None = None
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ use crate::segment::{
 };
 use crate::snapshot::{Part, Snapshot};
 
+const STATUS_SUPERSEDED: u8 = 1;
 const STATUS_ARCHIVED: u8 = 3;
 const REINFORCING: [u8; 2] = [event_code("REINFORCE_EXACT"), event_code("REINFORCE_NEAR")];
 const UPDATE: u8 = event_code("UPDATE");
@@ -26,6 +27,8 @@ pub struct Filter {
     pub past: bool,
     /// V, µs: only what was true in the world at this time; None = no restriction.
     pub valid_at: Option<i64>,
+    /// µs: a superseded memory that ends later is current still; None = none is.
+    pub asked_at: Option<i64>,
     /// None inside the list = memories without scope.
     pub scopes: Option<Vec<Option<String>>>,
     /// Codes of Kind.
@@ -182,10 +185,11 @@ fn keep_codes(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     let origins: [bool; 4] = std::array::from_fn(|code| passes(&filter.origin_types, code as u8));
     let statuses: [bool; 4] = std::array::from_fn(|code| filter.status_passes(code as u8));
     let attributes = segment.column::<[u8; 8]>(Section::Attributes);
+    let announced = Announced::new(segment, filter);
     keep(bits, segment.memory_rows(), |row| {
         let a = attributes[row];
         kinds[usize::from(a[0] & 3)]
-            & statuses[usize::from(a[1] & 3)]
+            & (statuses[usize::from(a[1] & 3)] || announced.holds_until_then(row))
             & origins[usize::from(a[2] & 3)]
     });
 }
@@ -261,6 +265,42 @@ fn keep_lists(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     if !filter.exclude_sources.is_empty() {
         let excluded = names(segment, &filter.exclude_sources);
         keep(bits, rows, |row| !among(sources(row), &excluded));
+    }
+}
+
+/// What takes the place of memories at a time that is to come.
+struct Announced<'a> {
+    attributes: &'a [[u8; 8]],
+    valid: &'a [i64],
+    invalid: &'a [i64],
+    ids: &'a [Id],
+    ends: &'a HashMap<Id, Option<i64>>,
+    asked_at: Option<i64>,
+}
+
+impl<'a> Announced<'a> {
+    fn new(segment: &'a Segment, filter: &'a Filter) -> Self {
+        Self {
+            attributes: segment.column(Section::Attributes),
+            valid: segment.column(Section::Valid),
+            invalid: segment.column(Section::Invalid),
+            ids: segment.ids(),
+            ends: &filter.ends,
+            asked_at: filter.asked_at,
+        }
+    }
+
+    /// Returns whether a row is superseded, and holds until its successor begins.
+    fn holds_until_then(&self, row: usize) -> bool {
+        let Some(asked_at) = self.asked_at else {
+            return false;
+        };
+        if self.attributes[row][1] & 3 != STATUS_SUPERSEDED {
+            return false;
+        }
+        let known = self.ends.get(&self.ids[row]);
+        let end = known.map_or(self.invalid[row], |end| end.unwrap_or(NO_TIME));
+        end != NO_TIME && end > self.valid[row] && end > asked_at
     }
 }
 
@@ -351,9 +391,10 @@ fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     let ids = segment.ids();
     let invalid = segment.column::<i64>(Section::Invalid);
     let expired = segment.column::<i64>(Section::Expired);
+    let announced = Announced::new(segment, filter);
     keep(bits, rows, |row| {
         let live = expired[row] > filter.known_at;
-        let current = live || filter.include_expired;
+        let current = live || filter.include_expired || announced.holds_until_then(row);
         let known = created[row] <= filter.known_at;
         let Some(at) = filter.valid_at else {
             return known && current;

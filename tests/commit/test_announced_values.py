@@ -1,0 +1,189 @@
+"""Announced values of keys: each holds from its day on, and what it replaces until then."""
+
+from __future__ import annotations
+
+import io
+from typing import Final
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.errors import NotFoundError
+from vestig.testing import FrozenClock
+from vestig.types import Status
+
+KEY: Final = "crane.operator"
+ADA, BEN, CAI = (f"The crane is operated by {name}" for name in ("Ada", "Ben", "Cai"))
+NOW, BEFORE, DAY, AFTER = "2026-03-01", "2027-05-31T23:59:59Z", "2027-06-01", "2027-06-02"
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock(NOW)
+
+
+@pytest.fixture
+def store(opener: Opener, clock: FrozenClock) -> vestig.Vestig:
+    return opener(clock=clock)
+
+
+def listed(store: vestig.Vestig, **where: object) -> set[str]:
+    """The current values, by the listing of the ledger, the core's filter and a recall alike."""
+    listings = [
+        {one.content for one in store.list(where=where)},
+        {one.content for one in store.list(where={"keys": [KEY], **where})},
+        {one.content for one in store.list(where={"pinned": False, **where})},
+        {one.content for one in store.recall("who operates the crane?", where=where)},
+    ]
+    assert listings == [listings[0]] * len(listings)
+    assert store.count(where=where) == len(listings[0])
+    return listings[0]
+
+
+def context_of(store: vestig.Vestig) -> str:
+    context = store.recall("who operates the crane?", context=True).context
+    assert context is not None
+    return context.text
+
+
+def announce(store: vestig.Vestig) -> tuple[str, str]:
+    old = store.commit(ADA, key=KEY, t_valid="2025-01-01")
+    new = store.commit(BEN, key=KEY, t_valid=DAY)
+    assert new.superseded == (old.memory_id,)
+    return old.memory_id, new.memory_id
+
+
+def test_the_old_value_is_current_until_the_day_of_the_new_one(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    announce(store)
+    for time in (NOW, BEFORE):
+        clock.set(time)
+        assert store.get(KEY).content == ADA
+        assert listed(store) == {ADA, BEN}
+    clock.set(DAY)
+    assert store.get(KEY).content == BEN
+    assert listed(store) == {BEN}
+    assert store.admin.doctor().exit_code == 0
+
+
+def test_a_context_says_from_when_the_new_value_holds(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    announce(store)
+    shown = context_of(store)
+    assert "(from 2027-06-01" in shown
+    assert "replaced" not in shown
+    assert "not yet" not in shown
+    clock.set(AFTER)
+    shown = context_of(store)
+    assert "from 2027-06-01" not in shown
+    assert ADA not in shown
+
+
+def test_what_supersedes_from_a_later_day_on_is_announced_too(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    old = store.commit(ADA, t_valid="2025-01-01")
+    store.commit(BEN, supersedes=[old.memory_id], t_valid=DAY)
+    assert {one.content for one in store.list()} == {ADA, BEN}
+    clock.set(DAY)
+    assert {one.content for one in store.list()} == {BEN}
+
+
+def test_an_end_that_lies_behind_the_successor_moves_to_its_beginning(store: vestig.Vestig) -> None:
+    old = store.commit(ADA, t_valid="2025-01-01", t_invalid="2030-01-01")
+    new = store.commit(BEN, supersedes=[old.memory_id], t_valid="2026-02-01")
+    assert store.show(old.memory_id).memory.t_invalid == store.show(new.memory_id).memory.t_valid
+    assert {one.content for one in store.list()} == {BEN}
+
+
+def test_several_announced_values_take_turns(store: vestig.Vestig, clock: FrozenClock) -> None:
+    announce(store)
+    store.commit(CAI, key=KEY, t_valid="2028-01-01")
+    for time, current in ((NOW, ADA), (DAY, BEN), ("2028-01-01", CAI)):
+        clock.set(time)
+        assert store.get(KEY).content == current
+    assert listed(store) == {CAI}
+
+
+def test_an_announced_value_is_replaced_before_its_day(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    announce(store)
+    store.commit(CAI, key=KEY, t_valid=DAY)
+    assert (store.get(KEY).content, listed(store)) == (ADA, {ADA, CAI})
+    clock.set(DAY)
+    assert (store.get(KEY).content, listed(store)) == (CAI, {CAI})
+
+
+def test_a_value_that_holds_from_now_on_stands_before_the_announced_one(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    announce(store)
+    store.commit(CAI, key=KEY)
+    assert (store.get(KEY).content, listed(store)) == (CAI, {CAI, BEN})
+    clock.set(DAY)
+    assert (store.get(KEY).content, listed(store)) == (BEN, {BEN})
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_an_announced_value_is_taken_back_before_its_day(
+    store: vestig.Vestig, clock: FrozenClock, forgotten: bool
+) -> None:
+    _, new = announce(store)
+    if forgotten:
+        store.forget(new)
+    else:
+        store.deprecate(new, reason="called off")
+    assert (store.get(KEY).content, listed(store)) == (ADA, {ADA})
+    clock.set(DAY)
+    assert listed(store) == set()
+    with pytest.raises(NotFoundError):
+        store.get(KEY)
+
+
+def test_a_read_as_of_a_day_has_what_was_current_then(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    announce(store)
+    clock.set("2027-07-01")
+    assert {one.content for one in store.list(known_at="2026-04-01")} == {ADA, BEN}
+    assert {one.content for one in store.list(as_of="2026-04-01")} == {ADA}
+    assert {one.content for one in store.list(valid_at="2027-06-15")} == {BEN}
+
+
+def test_a_restored_store_has_the_same_values(
+    store: vestig.Vestig, clock: FrozenClock, opener: Opener
+) -> None:
+    announce(store)
+    lines = io.StringIO()
+    store.export(lines)
+    other = opener("other", clock=clock)
+    other.import_(io.StringIO(lines.getvalue()))
+    store.admin.rebuild()
+    for one in (store, other):
+        assert (one.get(KEY).content, listed(one)) == (ADA, {ADA, BEN})
+    clock.set(DAY)
+    for one in (store, other):
+        assert (one.get(KEY).content, listed(one)) == (BEN, {BEN})
+
+
+@pytest.mark.parametrize("value", ["blue", "18:30", "no", "7", "ok", "–"])
+def test_the_value_of_a_key_may_be_as_short_as_it_is(store: vestig.Vestig, value: str) -> None:
+    store.commit("The former value of the setting", key="setting", t_valid="2025-01-01")
+    store.commit(value, key="setting", strict=True)
+    assert store.get("setting").content == value
+
+
+@pytest.mark.parametrize("value", ["", " \n ", "a\0b"])
+def test_the_value_of_a_key_is_a_text(store: vestig.Vestig, value: str) -> None:
+    assert store.commit(value, key="setting").outcome == "REJECTED_HYGIENE"
+
+
+def test_a_replaced_value_without_an_end_does_not_return(store: vestig.Vestig) -> None:
+    first = store.commit(ADA, key=KEY, t_valid=NOW)
+    store.commit(BEN, key=KEY, t_valid=NOW)
+    assert store.show(first.memory_id).memory.status is Status.SUPERSEDED
+    assert (store.get(KEY).content, listed(store)) == (BEN, {BEN})
