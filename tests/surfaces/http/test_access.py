@@ -12,7 +12,7 @@ import pytest
 
 from served import Reply, Site, raw, serving
 from vestig.config import load
-from vestig.errors import ConfigError
+from vestig.errors import ConfigError, ConflictError
 from vestig.surfaces.http.access import Access, Refusal, is_loopback
 from vestig.surfaces.http.service import Admission, RateLimiter
 
@@ -41,7 +41,7 @@ def test_another_token_is_refused_everywhere_but_at_health(
     guarded: Site, given: str | None
 ) -> None:
     headers = {} if given is None else {"Authorization": given}
-    for path in ("count", "list", "metrics", "/openapi.json", "nothing"):
+    for path in ("count", "list", "metrics", "/metrics", "/openapi.json", "nothing"):
         reply = guarded.get(path, headers)
         assert (reply.status, reply.code) == (401, "unauthorized"), path
         assert reply.headers["www-authenticate"] == "Bearer"
@@ -221,7 +221,7 @@ def test_beyond_its_places_a_server_refuses_at_once_and_says_when_to_come_again(
             time.sleep(0.01)
         # health and metrics need no place
         assert site.get("health").status == 200
-        assert site.get("metrics").status == 200
+        assert site.get("metrics").status == site.get("/metrics").status == 200
         go.set()
         for thread in threads:
             thread.join(timeout=20)
@@ -245,6 +245,35 @@ def test_a_place_is_kept_until_the_work_is_done_and_given_back_then() -> None:
         began = time.monotonic()
         while site.get("list").status != 200:
             assert time.monotonic() - began < 10
+
+
+def test_what_takes_long_leaves_a_place_to_short_requests() -> None:
+    with serving(None, max_concurrent=2, max_waiting=2, max_wait_ms=50) as site:
+        go, begun, found = threading.Event(), threading.Event(), list[Reply]()
+
+        def work(**_: object) -> None:
+            begun.set()
+            go.wait(10)
+            raise ConflictError("stopped")
+
+        site.store.add_document = work  # type: ignore[method-assign,assignment]
+
+        def add() -> None:
+            found.append(site.post("document/add", {"text": "The gate is red"}))
+
+        first = threading.Thread(target=add)
+        first.start()
+        try:
+            assert begun.wait(10), found
+            add()
+            assert [(one.status, one.code) for one in found] == [(503, "not-ready")]
+            assert [site.get("count").status for _ in range(5)] == [200] * 5
+        finally:
+            go.set()
+            first.join(timeout=20)
+        assert found[1].status == 409
+        add()
+        assert found[2].status == 409, "the places of both kinds were given back"
 
 
 def test_a_place_that_comes_when_it_was_given_up_is_not_lost() -> None:

@@ -110,6 +110,7 @@ def _add_looks(app: FastAPI, service: Service) -> None:
     healthy = {200: "Healthy, or degraded and in which part."}
     _add(app, f"{PREFIX}/health", "GET", service.health, extra={}, successes=healthy)
     app.add_api_route("/health", service.health, methods=["GET"], include_in_schema=False)
+    app.add_api_route("/metrics", service.metrics, methods=["GET"], include_in_schema=False)
     _add(
         app,
         f"{PREFIX}/metrics",

@@ -26,7 +26,7 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 # Paths that answer without a token and without a place.
 OPEN_PATHS: Final = ("/health", "/api/memory/health")
-METRICS_PATH: Final = "/api/memory/metrics"
+METRICS_PATHS: Final = ("/metrics", "/api/memory/metrics")
 
 # Headers that pages of other origins may read.
 _SHOWN: Final = b"X-Request-Id, Retry-After, Idempotency-Replayed, X-Vestig-Position"
@@ -71,7 +71,7 @@ class Gate:
                 return
             if scope["path"] not in self._open_paths:
                 scope["state"]["grant"] = await self._access.grant(scope["headers"])
-                if self._admission.is_full and scope["path"] != METRICS_PATH:
+                if self._admission.is_full and scope["path"] not in METRICS_PATHS:
                     raise busy()
             # the connection leaves the body of its answer out
             read = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope

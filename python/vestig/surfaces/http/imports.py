@@ -76,7 +76,7 @@ class Imports:
                 events = self._events(run, file, request_id)
                 streamed = True
                 return StreamingResponse(events, media_type=_EVENTS)
-            report, position = await self._service.admitted(lambda: run(None))
+            report, position = await self._service.admitted(lambda: run(None), long=True)
             response = Response(_document(report), media_type="application/json")
             tell_position(response, position)
         except ClientGone:
@@ -157,7 +157,7 @@ class Imports:
 
         async def work() -> None:
             try:
-                report, _ = await self._service.admitted(lambda: run(progress))
+                report, _ = await self._service.admitted(lambda: run(progress), long=True)
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told
                 tell("error", self._service.problem_of(error, request_id)[1])

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar, cast
@@ -432,9 +433,10 @@ class Service:
     def __init__(self, stores: Stores, settings: ServeSettings) -> None:
         self.stores, self.settings = stores, settings
         places = self.settings.max_concurrent
-        self.admission = Admission(
-            places, self.settings.max_waiting, self.settings.max_wait_ms / 1000
-        )
+        waiting, wait_s = self.settings.max_waiting, self.settings.max_wait_ms / 1000
+        self.admission = Admission(places, waiting, wait_s)
+        # what takes long leaves a place to the others, where there are several
+        self._long = Admission(max(1, places - 1), waiting, wait_s)
         requests = self.settings.rate_limit.requests or _RETRIEVALS
         self._limiter = RateLimiter(requests, _RATE_WINDOW_S)
         self.running_keys = RunningKeys()
@@ -469,7 +471,9 @@ class Service:
             self._check_rate(route, request)
             given = await self._given(route, request)
             limit_s = None if route.unlimited else self.settings.request_timeout_s
-            answer = await self.admitted(lambda: self._run(grant, route, given), limit_s)
+            answer = await self.admitted(
+                lambda: self._run(grant, route, given), limit_s, long=route.unlimited
+            )
             self._damage.pop(route.operation.writes, None)
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
@@ -506,7 +510,7 @@ class Service:
             check_right(request, route.operation.needed_right)
             given = await self._given(route, request)
             position = await self.admitted(
-                lambda: self._export(grant_of(request), route, given, file)
+                lambda: self._export(grant_of(request), route, given, file), long=True
             )
             response: Response = StreamingResponse(_lines(file), media_type=LINES)
             tell_position(response, position)
@@ -611,22 +615,35 @@ class Service:
 
     # --- steps -------------------------------------------------------------------------------
 
-    async def admitted(self, run: Callable[[], _T], limit_s: float | None = None) -> _T:
+    async def admitted(
+        self, run: Callable[[], _T], limit_s: float | None = None, *, long: bool = False
+    ) -> _T:
         """Return what `run` gives, in a thread, in one of the places for requests. A place is given
-        back when the thread is done, also after the answer was given up. `limit_s`: None waits for
-        the end.
+        back when the thread is done, also after the answer was given up.
+
+        Args:
+            limit_s: None waits for the end.
+            long: it takes as long as what it is given is large: one place less than there are is
+                for such requests.
 
         Raises:
             Refusal: no place, or not done in time.
         """
-        await self.admission.enter()
+        if long:
+            await self._long.enter()
+        try:
+            await self.admission.enter()
+        except BaseException:
+            if long:
+                self._long.leave()
+            raise
         self.running += 1
         try:
             work = asyncio.get_running_loop().run_in_executor(self._workers, run)
         except BaseException:
-            self._done(None)
+            self._done(long, None)
             raise
-        work.add_done_callback(self._done)
+        work.add_done_callback(partial(self._done, long))
         try:
             async with asyncio.timeout(limit_s):
                 return await asyncio.shield(work)
@@ -639,9 +656,11 @@ class Service:
                 headers={"Retry-After": "1"},
             ) from None
 
-    def _done(self, work: asyncio.Future[Any] | None) -> None:
+    def _done(self, long: bool, work: asyncio.Future[Any] | None) -> None:
         self.running -= 1
         self.admission.leave()
+        if long:
+            self._long.leave()
         if work is not None and not work.cancelled():
             work.exception()  # it was answered, or nobody waits for it any more
 
