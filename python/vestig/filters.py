@@ -139,15 +139,7 @@ def filter_parts(
         chosen: as `checked_filter` gave it.
         include_expired, include_archived: what counts where the filter does not say.
     """
-    columns: dict[str, Any] = {
-        "namespace": namespace,
-        "known_at_us": at.known_at_us,
-        "asked_at_us": at.query_time_us,
-    }
-    if at.past:
-        columns["past"] = True
-    if at.valid_at_us is not None:
-        columns["valid_at_us"] = at.valid_at_us
+    columns = {"namespace": namespace, **_times(at)}
     if chosen is NO_FILTER:
         columns["tags_all"] = False
         columns["include_expired"] = include_expired
@@ -193,6 +185,15 @@ def filter_parts(
         pinned=given.get("pinned"),
         retention_policies=_policies(given.get("retention_policies")),
     )
+
+
+def _times(at: Moments) -> dict[str, Any]:
+    columns: dict[str, Any] = {"known_at_us": at.known_at_us, "asked_at_us": at.query_time_us}
+    if at.past:
+        columns["past"] = True
+    if at.valid_at_us is not None:
+        columns["valid_at_us"] = at.valid_at_us
+    return columns
 
 
 def _policies(words: Sequence[str] | None) -> tuple[RetentionPolicy, ...] | None:

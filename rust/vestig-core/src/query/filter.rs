@@ -268,7 +268,7 @@ fn keep_lists(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     }
 }
 
-/// What takes the place of memories at a time that is to come.
+/// Ends of superseded memories, which may be to come: until then they are current.
 struct Announced<'a> {
     attributes: &'a [[u8; 8]],
     valid: &'a [i64],
