@@ -145,6 +145,8 @@ PURE = frozenset(
         "exchange/formats/claude_code.py",
         "exchange/formats/codex.py",
         "exchange/formats/comma_separated.py",
+        "exchange/formats/table_dates.py",
+        "exchange/formats/table_rows.py",
         "exchange/formats/mcp_memory.py",
         "exchange/formats/mem0.py",
         "exchange/formats/memories.py",

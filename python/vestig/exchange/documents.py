@@ -377,19 +377,7 @@ class _Reader:
             self._request(passage, version, *dated, tags=matter.tags, author=text.author)
             for passage in cut.passages
         ]
-        part = prepare_part(self._session, requests, whole=range(len(requests)))
-        items = [item for _, item in part.items if item.outcome is None]
-        for item in items:
-            item.document = version.source_id
-        refused = [one for one in part.results if isinstance(one, ItemError)]
-        refused += [_refusal(at, item.outcome) for at, item in part.items if item.outcome]
-        if refused and not items:
-            raise ValidationError(
-                "document", "", "",
-                message=f"none of its {len(refused)} passages can be stored: {refused[0].message}",
-            )  # fmt: skip
-        for one in refused:
-            file.tally.refuse_part(one)
+        items = self._items(file, requests, version)
         version.metadata["passages"] = len(items)
         if rules:
             count_secrets(self._session, rules, "masked")
@@ -408,6 +396,29 @@ class _Reader:
             items=items,
             products=products,
         )
+
+    def _items(
+        self, file: DocumentFile, requests: Sequence[dict[str, Any]], version: DocumentVersion
+    ) -> list[Item]:
+        """The passages of a version that can be stored; the others are counted.
+
+        Raises:
+            ValidationError: there are passages, and all are refused.
+        """
+        part = prepare_part(self._session, requests, whole=range(len(requests)))
+        items = [item for _, item in part.items if item.outcome is None]
+        for item in items:
+            item.document = version.source_id
+        refused = [one for one in part.results if isinstance(one, ItemError)]
+        refused += [_refusal(at, item.outcome) for at, item in part.items if item.outcome]
+        if refused and not items:
+            raise ValidationError(
+                "document", "", "",
+                message=f"none of its {len(refused)} passages can be stored: {refused[0].message}",
+            )  # fmt: skip
+        for one in refused:
+            file.tally.refuse_part(one)
+        return items
 
     def _clean(self, text: DocumentText) -> tuple[DocumentText, tuple[str, ...]]:
         """A document without secrets and without what the store printed of its memories.

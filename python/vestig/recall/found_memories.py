@@ -191,7 +191,7 @@ class _RowValues(msgspec.Struct, kw_only=True):
 
     def _is_plain(self, at: int, explainer: Explainer) -> bool:
         """Return whether a reason has nothing to say of the memory itself."""
-        if self.past or explainer.windows:
+        if self.past or explainer.windows or self.rows[at].asks_the_same:
             return False
         stored = self.stored[at]
         return stored.plain and stored.t_valid_us <= self.query_time_us

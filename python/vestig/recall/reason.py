@@ -106,6 +106,15 @@ def _meets(own: TemporalWindow, window: TemporalWindow) -> bool:
     return starts_before and ends_after
 
 
+def _flags(row: ScanRow, replaced: Sequence[str]) -> list[str]:
+    """Flags of a hit among the others."""
+    newer, older = _id(row.newer_than), _id(row.older_than)
+    flags = [f"supersedes: {id}" for id in replaced]
+    flags.extend(f"newer_than: {id}" for id in (newer,) if id)
+    flags.extend(f"older_than: {id}" for id in (older,) if id)
+    return [*flags, "asked_before"] if row.asks_the_same else flags
+
+
 def _path(row: ScanRow) -> tuple[str, ...]:
     """`START`, then each node of the walk; a MENTIONS step goes over an entity."""
     places, inside = [START], False
@@ -273,12 +282,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
                 retrieval_method=method, similarity=similarity, final_score=row.final_score
             )
         flags = [] if memory is None else flags_of(memory, self.query_time)
-        flags.extend(f"supersedes: {id}" for id in replaced)
-        newer, older = _id(row.newer_than), _id(row.older_than)
-        flags.extend(f"newer_than: {id}" for id in (newer,) if id)
-        flags.extend(f"older_than: {id}" for id in (older,) if id)
-        if row.asks_the_same:
-            flags.append("asked_before")
+        flags.extend(_flags(row, replaced))
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
@@ -307,8 +311,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             path_score=row.path_score,
             tracerank_boost=_boost(row),
             own_final_score=own_score,
-            newer_than=newer,
-            older_than=older,
+            newer_than=_id(row.newer_than),
+            older_than=_id(row.older_than),
             in_place_of=_id(row.in_place_of) or UNSET,
             answers=_id(row.answers) or UNSET,
             flags=tuple(flags),

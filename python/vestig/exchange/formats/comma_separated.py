@@ -48,17 +48,17 @@ class Header(NamedTuple):
 
     @property
     def has_texts(self) -> bool:
-        """Whether a column is named `content` or `text`."""
+        """Return whether a column is named `content` or `text`."""
         return any(name in CONTENT_KEYS for name in self.names)
 
     @property
     def are_turns(self) -> bool:
-        """Whether a column says who speaks, where or when."""
+        """Return whether a column says who speaks, where or when."""
         return any(name in _TURN_KEYS for name in self.names)
 
     @property
     def are_rows(self) -> bool:
-        """Whether the text of a row is all of it: no column holds what somebody says."""
+        """Return whether the text of a row is all of it: no column holds what somebody says."""
         if not self.has_texts:
             return True
         if any(name in _SPEAKER_KEYS for name in self.names):

@@ -14,7 +14,7 @@ _MONTHS: Final = 12
 
 
 class DateColumn:
-    """Whether all values of a column are dates, and in which order. A date is in ISO form, or day
+    """Tells whether all values of a column are dates, and in which order. A date is in ISO form, or day
     and month before the year; with dots the day comes first, otherwise a value above 12 tells.
 
     Example:
@@ -57,7 +57,7 @@ class DateColumn:
 
     @property
     def is_iso(self) -> bool:
-        """Whether every value is a date in ISO form."""
+        """Return whether every value is a date in ISO form."""
         return self._is_of_dates and self._signs == {"iso"}
 
     @property
@@ -66,12 +66,12 @@ class DateColumn:
 
     @property
     def holds_dates(self) -> bool:
-        """Whether every value is a date, each of one reading."""
+        """Return whether every value is a date, each of one reading."""
         return self.is_iso or (self._is_of_dates and self._day_first != self._month_first)
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether every value is a date whose day may be its month."""
+        """Return whether every value is a date whose day may be its month."""
         return self._is_of_dates and not self.holds_dates
 
     def iso(self, cell: str) -> str:

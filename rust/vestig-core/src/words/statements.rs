@@ -1,5 +1,4 @@
-//! Whether a text states something: a question states nothing, and neither does a remark ("good
-//! question") or a refusal ("I do not know").
+//! Texts that state nothing: a question, a remark ("good question"), a refusal ("I do not know").
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -16,7 +15,7 @@ const QUESTION_WORD_WITHIN: usize = 3;
 /// Words behind a question word among which its verb stands.
 const VERB_WITHIN: usize = 5;
 
-/// What a text is for who asks.
+/// The part of a text in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stance {
     /// A sentence of it says something.
@@ -169,7 +168,7 @@ fn has_form_of_question(words: &[String], forms: &Forms) -> bool {
         || forms.requests.iter().any(begins)
 }
 
-/// What a text is: it asks where one of its sentences asks and none states something.
+/// The stance of a text: it asks where one of its sentences asks and none states something.
 ///
 /// A sentence asks that ends with a question mark or, without a mark at its end, begins like a
 /// question. One that holds a refusal, or nothing but remarks, says nothing; any other one states
