@@ -195,10 +195,10 @@ def test_a_switch_turns_it_off_and_other_profiles_have_none(opener: Opener) -> N
 def replaced_store(opener: Opener) -> tuple[vestig.Vestig, str, str]:
     """A store in which the nearest memory was replaced by the farthest; and the ids of both."""
     texts = {
-        "Parcels go out with the courier Brix": "2026-01-05",
-        "The parcel shelf stands by the door": "2026-02-05",
-        "A parcel scale was ordered for the desk": "2026-03-05",
-        "Nordpost collects everything on Tuesdays": "2026-04-05",
+        "Parcels go out with the courier Brix": "2025-01-05",
+        "The parcel shelf stands by the door": "2025-02-05",
+        "A parcel scale was ordered for the desk": "2025-03-05",
+        "Nordpost collects everything on Tuesdays": "2025-04-05",
     }
     cosines = dict(zip(texts, (0.9, 0.5, 0.4, 0.05), strict=True))
     store, own = store_of(opener, texts, cosines)
@@ -225,7 +225,7 @@ def test_a_successor_beyond_the_limit_is_found_too(opener: Opener) -> None:
 
 def test_the_last_of_a_chain_stands_for_all(opener: Opener) -> None:
     store, _, new = replaced_store(opener)
-    last = store.commit("Everything is fetched by Fjordfrakt", t_valid="2026-06-05").memory_id
+    last = store.commit("Everything is fetched by Fjordfrakt", t_valid="2025-06-05").memory_id
     store.supersede(new, last)
     assert ids(store, "who takes the parcels?", limit=1) == [last]
 
@@ -243,14 +243,14 @@ def test_a_successor_that_the_filter_leaves_out_stands_nowhere(opener: Opener) -
 
 def test_the_past_is_told_by_what_held_then(opener: Opener) -> None:
     store, old, new = replaced_store(opener)
-    then = found(store, "who takes the parcels?", valid_at="2026-02-01")
+    then = found(store, "who takes the parcels?", valid_at="2025-02-01")
     assert [hit.id for hit in then] == [old]
     assert new not in [hit.id for hit in then]
 
 
 def test_a_text_that_was_stated_again_stands_for_itself(opener: Opener) -> None:
     store, old, new = replaced_store(opener)
-    again = store.commit("Parcels go out with the courier Brix", t_valid="2026-07-05")
+    again = store.commit("Parcels go out with the courier Brix", t_valid="2025-07-05")
     assert again.revives == old
     (first, second, *_) = found(store, "who takes the parcels?", limit=4)
     assert first.id == again.memory_id
