@@ -15,7 +15,8 @@ _MONTHS: Final = 12
 
 class DateColumn:
     """Tells whether all values of a column are dates, and in which order. A date is in ISO form, or
-    has day and month before the year; with dots the day comes first, otherwise a value above 12 tells.
+    has day and month before the year; with dots the day comes first, otherwise a value above 12
+    tells.
 
     Example:
         >>> column = DateColumn("paid")
