@@ -143,9 +143,10 @@ def test_a_lone_surrogate_is_no_text() -> None:
 
 
 def test_analyser_version_names_rules_stemmer_and_unicode() -> None:
-    rules, stemmer, letters, left_out, marks = _core.ANALYSER_VERSION.split("/")
+    rules, stemmer, letters, left_out, stances, marks = _core.ANALYSER_VERSION.split("/")
     assert rules.startswith("en-")
     assert stemmer.startswith("rust-stemmers-")
     assert letters.startswith("unicode-")
     assert left_out.startswith("function-words-")
+    assert stances.startswith("statements-")
     assert marks.startswith("marks-")

@@ -60,7 +60,7 @@ def linked(dice: random.Random, count: int) -> list[Given]:
                 questions=[vector(*[dice.uniform(-1, 1) for _ in range(DIMENSIONS)])]
                 if row.kind != ENTITY
                 else [],
-                features=dice.randrange(1 << 16),
+                features=dice.randrange(1 << 18),
                 source_row=dice.choice([None, 0, 7, 2**40]),
                 title=dice.choice([None, "harbor plan", "name 1", ""]),
                 pieces=pieces(dice, dice.choice([0, 0, 1, 2, 160])),
@@ -255,7 +255,7 @@ def test_an_edge_that_cannot_be_walked_is_refused(edge: Any) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("features", 1 << 16, "features below 65536"),
+        ("features", 1 << 18, "features below 262144"),
         ("pieces", (b"", b""), "1 to 160 word pieces"),
         ("pieces", (bytes(4 * 161), bytes(34 * 161)), "1 to 160 word pieces"),
         ("pieces", (bytes(4), bytes(33)), "got 4 and 33 bytes"),

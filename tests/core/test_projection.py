@@ -292,7 +292,7 @@ def test_fields_of_rows_are_checked_by_name() -> None:
     with pytest.raises(ValueError, match="expected field 2 of a row to be `seq`, got `wseq`"):
         projection.apply([swapped(*row)], 2, HEAD)
     short = namedtuple("short", ProjectionRow._fields[:-1])
-    with pytest.raises(ValueError, match="expected field 34 of a row to be `heading`, got none"):
+    with pytest.raises(ValueError, match="expected field 35 of a row to be `undated`, got none"):
         projection.apply([short(*row[:-1])], 2, HEAD)
     assert (projection.rows, projection.applied_seq) == (1, 1)
 
