@@ -492,11 +492,10 @@ def block(
         measure: how tokens are counted, and how many there may be.
         short_ids: id → the short form that stands for it, for every entry.
         zone: time zone in which days begin.
-        nothing: the text when there are no entries.
+        nothing: the note when there are no entries.
     """
     if not entries:
-        text = nothing if measure.count(nothing) <= measure.budget else ""
-        return _result(text, None, measure)
+        return msgspec.structs.replace(_result("", None, measure), note=nothing)
     # the same pieces are counted several times
     measure = msgspec.structs.replace(measure, count=cache(measure.count))
     style = _Style(zone=zone, short_ids=short_ids)
