@@ -10,7 +10,6 @@ caller wrote.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -29,10 +28,12 @@ __all__ = [
     "Cleaned",
     "Memories",
     "Mode",
+    "Secret",
     "SecretError",
     "Stored",
     "Unframed",
     "counted",
+    "holds_marker",
     "masked_text",
     "may_hold_frames",
     "unframed",
@@ -55,17 +56,32 @@ _DOUBTFUL: Final = frozenset(("random", "password", "key", "token", "secret", "c
 _UNREAD: Final = frozenset(
     ("id", "ids", "old", "new", "supersedes", "query_vector", "config", "profile", "on_commit")
 )
+# What stands in the place of a secret begins so.
+MARKER: Final = "[secret:"
 # Deeper values are refused by the check of the argument.
 _DEPTH_MAX: Final = 64
 
 
+class Secret(NamedTuple):
+    """A secret in an argument as it was given. `place`: the argument and the characters in it, such
+    as `content[34:42]`."""
+
+    rule: str
+    place: str
+
+
 class Cleaned(NamedTuple):
-    """`arguments`: with markers in the place of secrets; `rules`: of each secret that was found,
-    in order; `refused`: the rule of the first one in `content`, where secrets are refused."""
+    """`arguments`: with markers in the place of secrets; `secrets`: those that were found, in
+    order; `refused`: the rule of the first one in `content`, where secrets are refused."""
 
     arguments: dict[str, Any]
-    rules: tuple[str, ...] = ()
+    secrets: tuple[Secret, ...] = ()
     refused: str | None = None
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rule of each secret."""
+        return tuple(one.rule for one in self.secrets)
 
 
 def masked_text(text: str) -> tuple[str, tuple[str, ...]]:
@@ -76,22 +92,44 @@ def masked_text(text: str) -> tuple[str, tuple[str, ...]]:
         >>> masked_text("the password of the router is Kx9!mmQ2")
         ('the password of the router is [secret:password]', ('password',))
     """
+    masked, found = _found(text)
+    return masked, tuple(rule for rule, _, _ in found)
+
+
+def _found(text: str) -> tuple[str, list[tuple[str, int, int]]]:
+    """A text with markers; the rule, the begin and the end of each secret."""
     try:
-        masked, rules = mask_secrets(text)
+        return mask_secrets(text)
     except UnicodeEncodeError:
         # a lone surrogate, with which no text is taken
-        return text, ()
-    return masked, tuple(rules)
+        return text, []
 
 
-def counted(rules: Iterable[str]) -> tuple[MaskedSecret, ...]:
-    """How often each rule found a secret, in the order of their first ones.
+def holds_marker(text: str) -> bool:
+    """Return whether a text holds a marker of a secret, so that another one may have been another
+    text before.
 
     Example:
-        >>> [(one.rule, one.count) for one in counted(("jwt", "url", "jwt"))]
-        [('jwt', 2), ('url', 1)]
+        >>> holds_marker("the key is [secret:key]"), holds_marker("the key")
+        (True, False)
     """
-    return tuple(MaskedSecret(rule=rule, count=count) for rule, count in Counter(rules).items())
+    return MARKER in text
+
+
+def counted(secrets: Iterable[Secret]) -> tuple[MaskedSecret, ...]:
+    """Secrets by rule, in the order of their first ones.
+
+    Example:
+        >>> counted((Secret("jwt", "content[0:9]"), Secret("jwt", "title[4:90]")))
+        (MaskedSecret(rule='jwt', count=2, places=('content[0:9]', 'title[4:90]')),)
+    """
+    places: dict[str, list[str]] = {}
+    for one in secrets:
+        places.setdefault(one.rule, []).append(one.place)
+    return tuple(
+        MaskedSecret(rule=rule, count=len(found), places=tuple(found))
+        for rule, found in places.items()
+    )
 
 
 def without_secrets(arguments: Mapping[str, Any], mode: Mode) -> Cleaned:
@@ -117,12 +155,13 @@ def without_secrets(arguments: Mapping[str, Any], mode: Mode) -> Cleaned:
     if mode == "off":
         return Cleaned(dict(arguments))
     cleaned: dict[str, Any] = {}
-    found: list[str] = []
+    found: list[Secret] = []
     refused: str | None = None
     for name, value in arguments.items():
-        rules: list[str] = []
-        cleaned[name] = value if name in _UNREAD else _masked(value, rules, 0)
-        if not rules:
+        own: list[Secret] = []
+        cleaned[name] = value if name in _UNREAD else _masked(value, own, name, 0)
+        rules = [one.rule for one in own]
+        if not own:
             continue
         if name in _LABELS:
             sure = [rule for rule in rules if rule not in _DOUBTFUL]
@@ -133,7 +172,7 @@ def without_secrets(arguments: Mapping[str, Any], mode: Mode) -> Cleaned:
             raise SecretError(name, rules[0])
         else:
             refused = rules[0] if mode == "reject" else refused
-            found += rules
+            found += own
     return Cleaned(cleaned, tuple(found), refused)
 
 
@@ -150,42 +189,52 @@ class SecretError(ValidationError):
         )
 
 
-def _masked(value: Any, rules: list[str], depth: int) -> Any:
-    """The value itself where it holds no secret, else a copy with markers; adds the rules."""
+def _masked(value: Any, found: list[Secret], place: str, depth: int) -> Any:
+    """The value itself where it holds no secret, else a copy with markers; adds the secrets.
+
+    Args:
+        place: what leads to the value: `metadata.login`.
+    """
     if isinstance(value, str):
-        text, found = masked_text(value)
-        rules += found
+        text, secrets = _found(value)
+        found += (Secret(rule, f"{place}[{start}:{end}]") for rule, start, end in secrets)
         return text
     if depth > _DEPTH_MAX:
         return value
-    before = len(rules)
+    before = len(found)
     if isinstance(value, Mapping):
-        inner: Any = {
-            _masked(name, rules, depth): _named(name, item, rules, depth + 1)
-            for name, item in value.items()
-        }
+        inner: Any = {}
+        for name, item in value.items():
+            shown = _masked(name, found, f"{place}.keys", depth)
+            inner[shown] = _named(name, item, found, f"{place}.{shown}", depth + 1)
     elif isinstance(value, (list, tuple, set, frozenset)):
-        items = [_masked(item, rules, depth + 1) for item in value]
+        items = [_masked(item, found, f"{place}[{at}]", depth + 1) for at, item in enumerate(value)]
         inner = tuple(items) if isinstance(value, tuple) else items
     elif isinstance(value, msgspec.Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
-        masked = {name: _masked(item, rules, depth + 1) for name, item in fields.items()}
-        return value if len(rules) == before else msgspec.structs.replace(value, **masked)
+        masked = {
+            name: _masked(item, found, f"{place}.{name}", depth + 1)
+            for name, item in fields.items()
+        }
+        return value if len(found) == before else msgspec.structs.replace(value, **masked)
     else:
         return value
-    return value if len(rules) == before else inner
+    return value if len(found) == before else inner
 
 
-def _named(name: Any, value: Any, rules: list[str], depth: int) -> Any:
+def _named(name: Any, value: Any, found: list[Secret], place: str, depth: int) -> Any:
     """A value of a mapping, which may be a secret because of its name alone."""
     if not isinstance(name, str) or not isinstance(value, str) or '"' in value or "\n" in value:
-        return _masked(value, rules, depth)
+        return _masked(value, found, place, depth)
     head = f'"{name}": "'
-    text, found = masked_text(f'{head}{value}"')
-    if found and text.startswith(head) and text.endswith('"'):
-        rules += found
+    text, secrets = _found(f'{head}{value}"')
+    if secrets and text.startswith(head) and text.endswith('"'):
+        found += (
+            Secret(rule, f"{place}[{start - len(head)}:{end - len(head)}]")
+            for rule, start, end in secrets
+        )
         return text[len(head) : -1]
-    return _masked(value, rules, depth)
+    return _masked(value, found, place, depth)
 
 
 # --- frames -----------------------------------------------------------------------------------

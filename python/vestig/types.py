@@ -546,11 +546,13 @@ class Claim(_Value, frozen=True, kw_only=True):
 
 
 class MaskedSecret(_Value, frozen=True, kw_only=True):
-    """Secrets that a marker `[secret:RULE]` stands for: the rule by which they were found, and how
-    many there were."""
+    """Secrets that a marker `[secret:RULE]` stands for: the rule by which they were found, how
+    many there were, and which characters of what was given they are: `content[34:42]`,
+    `metadata.login.password[0:5]`."""
 
     rule: str
     count: int
+    places: tuple[str, ...] = ()
 
 
 class CommitOutcome(_Value, frozen=True, kw_only=True):

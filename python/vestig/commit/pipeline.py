@@ -42,9 +42,18 @@ from vestig.commit.text import (
     text_forms,
 )
 from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
+from vestig.config.schema import HygieneSettings
 from vestig.errors import ConflictError, HygieneError, ProviderError, ValidationError, VestigError
-from vestig.firewall import Memories, Stored, Unframed, may_hold_frames, unframed
-from vestig.ids import id_text, is_full_id
+from vestig.firewall import (
+    Memories,
+    Secret,
+    Stored,
+    Unframed,
+    holds_marker,
+    may_hold_frames,
+    unframed,
+)
+from vestig.ids import id_text, is_full_id, new_id
 from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.ports import CommitHook
 from vestig.session.embedding import (
@@ -107,7 +116,7 @@ class _GroupResult(NamedTuple):
 def commit(
     session: Session,
     arguments: Mapping[str, Any],
-    secrets: tuple[str, ...] = (),
+    secrets: tuple[Secret, ...] = (),
     kind: type[CommitRequest] | None = None,
     *,
     key: str | None = None,
@@ -116,7 +125,7 @@ def commit(
     """One memory; a bad argument or a failing embedder is an exception.
 
     Args:
-        secrets: rules of those that were masked in the arguments before.
+        secrets: those that were masked in the arguments before.
         kind: the declaration of the arguments; None = of one text.
         key: that of a stored memory, which a caller may not be able to give; None = the arguments
             have it.
@@ -390,7 +399,8 @@ def _prepare(
         key=request.key,
         policy=request.retention_policy or RetentionPolicy(settings.lifecycle.default_policy),
         entities=with_known_types(request.entities, types_of(settings.entities)),
-        secrets=clean.rules,
+        secrets=clean.secrets,
+        identity=_identity(arguments, request, settings.hygiene),
         echoes=said.echoes,
     )
     if item.key is None and request.claim is not None:
@@ -405,6 +415,19 @@ def _prepare(
     return item
 
 
+def _identity(
+    arguments: Mapping[str, Any], request: CommitRequest, hygiene: HygieneSettings
+) -> str:
+    """The hash by which a text with a marker is compared: that of the text before it was masked,
+    and one that no other has where the marker came with the text. "" without a marker, and for a
+    turn, which is what it is by its place in its session."""
+    placed = request.session_id is not None and request.sequence is not None
+    if placed or not holds_marker(request.content):
+        return ""
+    given = arguments.get("content", request.content)
+    return content_hash(new_id("mem") if given == request.content else normalise(given, hygiene))
+
+
 def _enter(session: Session, item: Item) -> None:
     """The turn of an item has come: finds the entities that its claim names."""
     if item.request.claim is not None:
@@ -415,7 +438,11 @@ def _enter(session: Session, item: Item) -> None:
         session.metrics.add("vestig_echoes_total", len(item.echoes))
     if item.secrets:
         mode = session.config.settings.firewall.secrets
-        count_secrets(session, item.secrets, "rejected" if mode == "reject" else "masked")
+        count_secrets(
+            session,
+            [one.rule for one in item.secrets],
+            "rejected" if mode == "reject" else "masked",
+        )
     if item.outcome is not None:
         count_outcomes(session, [item.outcome])
 

@@ -263,15 +263,15 @@ class _Reader:
             for document, items, _ in group.shares:
                 standing = self._standing(view, document, items)
                 for item in items:
-                    known = standing.get(item.content_hash)
+                    known = standing.get(item.identity)
                     if known is not None:
                         document.version.kept.append(known)
                         document.kept += 1
                     elif document.is_same_file:
                         document.file.tally.left_out["passage that was forgotten"] += 1
                     else:
-                        document.kept += item.content_hash in chosen
-                        first = chosen.setdefault(item.content_hash, item)
+                        document.kept += item.identity in chosen
+                        first = chosen.setdefault(item.identity, item)
                         document.version.items.append(first)
         return list(chosen.values())
 
@@ -281,12 +281,12 @@ class _Reader:
             for document, items, is_last in group.shares:
                 standing = self._standing(view, document, items)
                 for item in items:
-                    known = standing.get(item.content_hash)
-                    is_new = known is None and item.content_hash not in self._seen
+                    known = standing.get(item.identity)
+                    is_new = known is None and item.identity not in self._seen
                     if known is not None:
                         document.version.kept.append(known)
                     is_new = is_new and not document.is_same_file
-                    self._seen.add(item.content_hash)
+                    self._seen.add(item.identity)
                     document.added += is_new
                     document.kept += not is_new
                 if is_last:
@@ -307,8 +307,8 @@ class _Reader:
             for document, items, _ in shares:
                 standing = self._standing(view, document, items)
                 for item in items:
-                    if item.content_hash not in standing:
-                        fresh.setdefault(item.content_hash, item)
+                    if item.identity not in standing:
+                        fresh.setdefault(item.identity, item)
         return _Group(shares, Part([None] * len(fresh), list(enumerate(fresh.values())), 0))
 
     def _standing(
@@ -317,17 +317,17 @@ class _Reader:
         """Content hash → id of the unexpired passages with these texts in the document's scope, and
         of what the version before produced."""
         space = document.version.namespace
-        known = view.known_hashes(space, [item.content_hash for item in items])
+        known = view.known_hashes(space, [item.identity for item in items])
         found: dict[str, str] = {}
         for item in items:
-            if item.content_hash not in known or item.content_hash in found:
+            if item.identity not in known or item.identity in found:
                 continue
             memory = view.first_with_text(*item.text_key)
             if memory is None:
                 continue
             passage = memory.origin_type is OriginType.DOCUMENT and memory.session_id is None
             if passage or memory.id in document.products:
-                found[item.content_hash] = memory.id
+                found[item.identity] = memory.id
         return found
 
     def _documents(self) -> Iterator[_Document]:
@@ -503,7 +503,7 @@ class _Reader:
                 if source.source_type == "file" and name == (self._options.scope, None):
                     made = documents.products(view, source.id)
                     texts = {one.content_hash for one in made if one.t_expired is None}
-                    if texts == {item.content_hash for item in items}:
+                    if texts == {item.identity for item in items}:
                         return source
         return None
 
