@@ -97,13 +97,16 @@ class Item(msgspec.Struct, kw_only=True):
     # how long it is worth keeping: as the caller says, or the configuration
     policy: RetentionPolicy = RetentionPolicy.STANDARD
     warnings: list[str] = msgspec.field(default_factory=list)
-    # those that were found in the arguments
+    # found in the arguments
     secrets: tuple[Secret, ...] = ()
-    # the hash by which the text is compared with others: of a note with a marker of a secret another
-    # than that of the stored text, since two such notes may have been two texts
+    # the hash by which the text is compared with others: of a note with a marker of a secret
+    # another than that of the stored text, since two such notes may have been two texts
     identity: str = ""
     # memories whose own texts were taken out of this one
     echoes: tuple[str, ...] = ()
+    # the characters that they were, and memories that a frame names around other words
+    echo_places: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
     # the version of a document of which it is a passage
     document: str | None = None
     # extract: what rules find in the text; `questions` None = not tried
@@ -420,4 +423,5 @@ def unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
         scope=request.scope,
         masked=counted(item.secrets),
         echoes=item.echoes,
+        echo_places=item.echo_places,
     )
