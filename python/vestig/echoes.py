@@ -1,4 +1,4 @@
-"""What a store printed of its own memories, found again in a text that comes in.
+"""Echoes: what a store printed of its own memories, in a text that comes in.
 
 An *echo* is a frame and a text in it that both equal, character by character after white space,
 what a layout prints of that memory: its id, day, key, speaker, limits and text are those of the
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 from vestig.language.text_forms import escaped_breaks, one_line, single_spaced
@@ -106,21 +107,11 @@ _WHY_SIGNALS: Final = lazy_pattern(
     rf"  \w+ {_SHORT_NUMBER} × {_SHORT_NUMBER}(?:, \w+ {_SHORT_NUMBER} × {_SHORT_NUMBER})*"
 )
 _CONTENT: Final = "Content: "
-_LEGENDS: Final = "|".join(
-    (
-        *map(re.escape, (DATES_LEGEND, NEIGHBOUR_LEGEND, LINKED_LEGEND)),
-        re.escape(ZONE_LEGEND).replace(r"\{zone\}", r"[\w/+-]+"),
-    )
-)
-_BELOW: Final = r"(?:nothing above \d+(?:\.\d+)? \(best \d\.\d+\)"
-_PREFACES: Final = re.escape(PREFACE).replace(r"\{of_day\}", rf"(?: of {_DAY})?")
-# Lines before the frames of a result, and behind them.
-_BEFORE: Final = lazy_pattern(
-    rf"{_BELOW}|nothing close \(confidence \d\.\d\d\)); nearest:"
+_BELOW: Final = r"nothing above \d+(?:\.\d+)? \(best \d\.\d+\)"
+_CERTAINTY: Final = (
+    rf"(?:{_BELOW}|nothing close \(confidence \d\.\d\d\)); nearest:"
     r"|(?:likely|doubtful) \(confidence \d\.\d\d\)|Why \(seq \d+\):"
-    rf"|{_PREFACES}(?: (?:{_LEGENDS}))*"
 )
-_BEHIND: Final = lazy_pattern(re.escape(LEFT_OUT).replace(r"\{count\}", r"\d+"))
 _HEADING: Final = lazy_pattern(rf"(## .*) · ({_DAY})(?: to ({_DAY}))?")
 _SHOW: Final = lazy_pattern(rf" \(show ({_ID})\)$")
 # A text that was cut shows so many characters of a memory at least.
@@ -170,6 +161,29 @@ class _Part(NamedTuple):
     frame: _Frame | None = None
 
 
+def _filled(words: str, name: str, pattern: str) -> str:
+    """A pattern of printed words that have a place for something else."""
+    before, after = words.split(f"{{{name}}}")
+    return re.escape(before) + pattern + re.escape(after)
+
+
+@cache
+def _before() -> re.Pattern[str]:
+    """Lines before the frames of a result."""
+    legends = [
+        *map(re.escape, (DATES_LEGEND, NEIGHBOUR_LEGEND, LINKED_LEGEND)),
+        _filled(ZONE_LEGEND, "zone", r"[\w/+-]+"),
+    ]
+    preface = _filled(PREFACE, "of_day", rf"(?: of {_DAY})?")
+    return re.compile(rf"{_CERTAINTY}|{preface}(?: (?:{'|'.join(legends)}))*")
+
+
+@cache
+def _behind() -> re.Pattern[str]:
+    """A line behind them."""
+    return re.compile(_filled(LEFT_OUT, "count", r"\d+"))
+
+
 def may_hold_frames(text: str) -> bool:
     """Return whether a line of the text begins as a frame does.
 
@@ -213,12 +227,12 @@ def _taken(lines: Sequence[str], parts: Sequence[_Part], zone: str) -> list[bool
         if filled[at].frame is None and goes[at + 1]:
             following = filled[at + 1].frame
             named = following is not None and _is_heading(line, following.memory, zone)
-            goes[at] = named or _BEFORE.fullmatch(line) is not None
+            goes[at] = named or _before().fullmatch(line) is not None
     for at in range(1, last + 1):
         line = lines[filled[at].start].rstrip()
         if filled[at].frame is None and goes[at - 1]:
             between = line == SEPARATOR and at < last and goes[at + 1]
-            goes[at] = goes[at] or between or _BEHIND.fullmatch(line) is not None
+            goes[at] = goes[at] or between or _behind().fullmatch(line) is not None
     for part, gone in zip(filled, goes, strict=True):
         taken[part.start : part.end] = [gone] * (part.end - part.start)
     return taken
@@ -408,7 +422,7 @@ _FOLDED: Final = lazy_pattern(rf"\[({_ID})\]")
 
 
 def _behind_folded(text: str, head: Memory, memories: Memories) -> str | None:
-    """What follows the memories that a line names beside its own; None where one is said to be
+    """The text behind the memories that a line names beside its own; None where one is said to be
     something else."""
     same = meanings(head.times, memories.zone)
     while match := _FOLDED.match(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,39 @@ def test_passages_of_a_document_that_differ_in_a_secret_are_all_kept(
     texts = [one.content for one in store.list(limit=50)]
     assert sum("[secret:password]" in one for one in texts) == 3
     assert added.added == len(texts)
+
+
+def test_an_import_says_what_was_masked_and_cut(tmp_path: Path, store: vestig.Vestig) -> None:
+    crane = store.commit("The crane on the quay lifts nine tonnes")
+    id = str(crane.memory_id)
+    day = store.show(id).memory.t_valid.date().isoformat()
+    echo = f"[{id[4:12]}] {day}: The crane on the quay lifts nine tonnes"
+    (tmp_path / "note.md").write_text(f"# Quay\n\n{_TEXT}.\n\n{echo}\n\nSays Omar.\n", "utf-8")
+    report = store.import_(tmp_path / "note.md")
+    assert (report.left_out["secret"], report.left_out["echo of a memory"]) == (1, 1)
+    said = "\n".join(report.warnings)
+    assert "masked 1 × password: content[" in said
+    assert id in said
+    lines = [json.dumps({"content": f"{_TEXT} on Monday"})]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines), "utf-8")
+    again = store.import_(tmp_path / "in.jsonl")
+    assert again.left_out["secret"] == 1
+    assert any("line 1: masked 1 × password: content[37:45]" in one for one in again.warnings)
+
+
+def test_a_path_that_holds_a_secret_is_refused(tmp_path: Path, store: vestig.Vestig) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / f"{_TOKEN}.md").write_text("# Tides\n\nThe tide table says noon.", "utf-8")
+    (folder / "pier.md").write_text("# Pier\n\nThe lamp at the pier is green.", "utf-8")
+    report = store.import_(folder)
+    (error,) = report.errors
+    assert error.message.endswith(
+        "path: expected text without a secret, got one (github); leave it out"
+    )
+    assert report.passages == 1
+    store.close()
+    assert _TOKEN.encode() not in _bytes_of(tmp_path / "store")
 
 
 def test_a_query_is_masked_with_a_warning(opener: Opener) -> None:

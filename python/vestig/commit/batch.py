@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 
 from vestig.changes import ChangeSet, NewMemory, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
@@ -25,6 +24,7 @@ from vestig.commit.near_duplicates import (
     NearDuplicate,
     SimilarMemories,
     item_form,
+    quoted_first,
     similar_memories,
     similar_memory,
     stored_form,
@@ -69,15 +69,6 @@ class SplitGroup(Exception):
     def __init__(self, place: int) -> None:
         super().__init__(place)
         self.place = place
-
-
-def _cosine(own: bytes | None, stored: tuple[str, bytes] | None) -> float:
-    """Return the cosine of two vectors; 0 where one is missing."""
-    if own is None or stored is None or len(own) != len(stored[1]):
-        return 0.0
-    one, other = np.frombuffer(own, "<f4"), np.frombuffer(stored[1], "<f4")
-    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / norms if norms else 0.0
 
 
 def _outcome(
@@ -562,10 +553,7 @@ class Batch:
             )
         decision.revives = self._revived(view, place)
         known = self._known_of_the_same(item, decision, similar)
-        quoted = self._quoted(view, item)
-        others = [one for one in known if one[0] not in item.quoted]
-        shown = [*quoted, *others][: max(SIMILAR_SHOWN, len(quoted))]
-        decision.similar = self._similar(view, item, shown)
+        decision.similar = self._similar(view, item, quoted_first(view, item, known))
         decision.repeats = None if repeated is None else repeated.id
         memory = add_memory(
             self._rows,
@@ -641,14 +629,6 @@ class Batch:
         scored.sort(key=lambda pair: (-pair[1], pair[0]))
         live = ((id, score) for id, score in scored if id not in gone and self._is_live(id))
         return list(itertools.islice(live, SIMILAR_FOUND))
-
-    def _quoted(self, view: LedgerView, item: Item) -> list[tuple[str, float]]:
-        """(id, cosine) of the memories that the text quotes as the store prints them, with other
-        words."""
-        if not item.quoted:
-            return []
-        vectors = view.vectors(item.request.namespace, item.quoted)
-        return [(id, _cosine(item.vector, vectors.get(id))) for id in item.quoted]
 
     def _similar(
         self, view: LedgerView, item: Item, known: Sequence[tuple[str, float]]

@@ -57,7 +57,7 @@ def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> Se
     with session.operation("secrets", without_store="make"):
         with session.ledger.read() as view:
             rows = item_rows.below(view, space, None)
-        items = [_FoundItem(row, found) for row in rows if (found := _secrets_of_item(row))]
+        items = [_FoundItem(row, own) for row in rows if (own := _secrets_of_item(row))]
         ids = selected_ids(session, space, NO_FILTER)
         found = _found(session, space, ids)
         done, errors, items_fixed = list[str](), list[ItemError](), 0

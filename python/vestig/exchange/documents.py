@@ -33,6 +33,7 @@ from vestig.exchange.document_text import (
 )
 from vestig.exchange.inputs import Input, path_exists
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
+from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
 from vestig.memories.forget import RunJobs, forget
 from vestig.results import AddedDocument, Document, DocumentList, ForgetReport
@@ -348,7 +349,7 @@ class _Reader:
                 file.tally.fail(error)
 
     def _document(self, file: DocumentFile, previous: Source | None) -> _Document:
-        text, rules = self._clean(file.read())
+        text = self._clean(file)
         matter = FrontMatter()
         if text.markup is Markup.MARKDOWN:
             matter = front_matter(text.text)
@@ -379,8 +380,6 @@ class _Reader:
         ]
         items = self._items(file, requests, version)
         version.metadata["passages"] = len(items)
-        if rules:
-            count_secrets(self._session, rules, "masked")
         if file.path is None:
             previous = self._known_by_passages(items)
         products: frozenset[str] = frozenset()
@@ -420,12 +419,20 @@ class _Reader:
             file.tally.refuse_part(one)
         return items
 
-    def _clean(self, text: DocumentText) -> tuple[DocumentText, tuple[str, ...]]:
-        """A document without secrets and without what the store printed of its memories.
+    def _clean(self, file: DocumentFile) -> DocumentText:
+        """A document without secrets and without what the store printed of its memories; what was
+        done is counted and told.
 
         Raises:
-            ValidationError: it holds a secret, and these are refused.
+            ValidationError: it holds a secret, and these are refused; or its path holds one.
         """
+        mode = self._session.config.settings.firewall.secrets
+        if file.path is not None and mode != "off":
+            rules = masked_text(file.path)[1]
+            if rules:
+                count_secrets(self._session, rules[:1], "refused")
+                raise SecretError("path", rules[0])
+        text = file.read()
         given = {"content": text.text, "title": text.label, "topic": text.title}
         clean = cleaned(self._session, given)
         if clean.refused is not None:
@@ -434,9 +441,11 @@ class _Reader:
                 "document", "", "", message=f"Content contains a secret ({clean.refused})"
             )
         said = without_echoes(self._session, self._session.namespace, clean.arguments["content"])
+        file.tally.secrets(counted(clean.secrets))
+        file.tally.echoes(said.echoes, [f"content[{start}:{end}]" for start, end in said.places])
+        count_secrets(self._session, clean.rules, "masked")
         label, title = clean.arguments["title"], clean.arguments["topic"]
-        changed = msgspec.structs.replace(text, text=said.text, label=label, title=title)
-        return changed, clean.rules
+        return msgspec.structs.replace(text, text=said.text, label=label, title=title)
 
     def _version(
         self, file: DocumentFile, text: DocumentText, cut: CutDocument, name: DocumentName

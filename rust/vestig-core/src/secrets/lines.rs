@@ -5,7 +5,7 @@ use super::bytes;
 /// Who speaks is named in so many bytes at most.
 const SPEAKER_BYTES_MAX: usize = 40;
 
-/// What stands on the next line, where this one has no more: behind a blank line too, and behind
+/// The text on the next line, where this one has no more: behind a blank line too, and behind
 /// what opens a block of code.
 pub(super) fn next_line(rest: &str) -> Option<&str> {
     let ended = |rest: &str| {

@@ -10,7 +10,7 @@
 //! | below | a cell of a table under the name of a secret | `tables.rs` |
 //! | random | a token that reads like no word, behind a word for a secret | `tokens.rs`, `random.rs` |
 //!
-//! What a service hands out as a name is none (`public.rs`). Tokens that a line break or a pair of
+//! A name that a service hands out is none (`public.rs`). Tokens that a line break or a pair of
 //! quotes cuts are looked at whole too (`joined.rs`).
 //!
 //! **Invariant.** The work is linear in the length of the text: from each word at most a fixed

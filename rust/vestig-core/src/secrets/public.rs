@@ -1,4 +1,4 @@
-//! What services hand out as names: anybody may see them.
+//! Identifiers that services hand out: anybody may see them.
 
 use super::bytes::{ALNUM, URL_SAFE, is_in};
 use super::lexemes::sections;
