@@ -208,7 +208,7 @@ BAD: list[tuple[Check, str, str]] = [
     (house.pure, "commit/text.py", "from vestig.session.session import Session"),
     (house.pure, "commit/text.py", "def f():\n    from vestig import _core"),
     (house.pure, "recall/reason.py", "import vestig.store.projection.keeper"),
-    (house.pure, "recall/context/dates.py", "from vestig.recall.ranking import ranking_of"),
+    (house.pure, "recall/context/block.py", "from vestig.recall.ranking import ranking_of"),
     (house.pure, "recall/reason.py", "from vestig.recall import ranking"),
     (house.pure, "commit/rows.py", "from . import pipeline"),
     (house.document_codes, "a.py", f'"""As {"R"}-12 says."""'),

@@ -477,10 +477,12 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     `associated`: what links lead to from the results.
     `folded`: id → id of the line that says the same and names both. `left_out`: the rest, best
     first. `tokens` of the text, never more than `budget`, counted by the word pieces of
-    the embedder named in `counted_by`, or by an `estimate`.
+    the embedder named in `counted_by`, or by an `estimate`. Without results `text` is "" and
+    `note` says which threshold left none. A block without a text is false.
     """
 
     text: str
+    note: str = ""
     ids: tuple[str, ...]
     neighbours: tuple[str, ...]
     associated: tuple[str, ...]
@@ -489,6 +491,10 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     tokens: int
     budget: int
     counted_by: str
+
+    def __bool__(self) -> bool:
+        """Return whether there is a text for a prompt."""
+        return bool(self.text)
 
 
 class Certainty(StrEnum):

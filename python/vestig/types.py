@@ -546,11 +546,13 @@ class Claim(_Value, frozen=True, kw_only=True):
 
 
 class MaskedSecret(_Value, frozen=True, kw_only=True):
-    """Secrets that a marker `[secret:RULE]` stands for: the rule by which they were found, and how
-    many there were."""
+    """Secrets that a marker `[secret:RULE]` stands for: the rule by which they were found, how
+    many there were, and which characters of what was given they are: `content[34:42]`,
+    `metadata.login.password[0:5]`."""
 
     rule: str
     count: int
+    places: tuple[str, ...] = ()
 
 
 class CommitOutcome(_Value, frozen=True, kw_only=True):
@@ -561,8 +563,9 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     the text is the value of. `similar`: what is known of the same already, at most three memories,
     the nearest first. `revives`: an expired memory with an equal text. `repeats`: the oldest
     memory with the text of a turn that is a memory of its own. `masked`: secrets that were found in
-    the arguments, and do not stand in what is stored. `echoes`: memories whose own texts came back
-    in frames of results and were taken out. `seq`: the state of the ledger after it.
+    the arguments, and do not stand in what is stored. `echoes`: memories that came back as the
+    store prints them and were taken out; `echo_places`: the characters of the text that they were,
+    such as `content[0:80]`, once its secrets were masked. `seq`: the state of the ledger after it.
     """
 
     outcome: CommitOutcomeKind
@@ -586,6 +589,7 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     superseded: tuple[str, ...] = ()
     masked: tuple[MaskedSecret, ...] = ()
     echoes: tuple[str, ...] = ()
+    echo_places: tuple[str, ...] = ()
     event_id: str | None = None
     seq: int | None = None
     jobs: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import pytest
 
 import vestig
 from scripted import Opener
-from vestig.firewall import may_hold_frames
+from vestig.echoes import may_hold_frames
 from vestig.recall.layouts import render
 from vestig.types import CommitOutcomeKind
 
@@ -77,14 +77,6 @@ def test_one_blank_line_is_left_where_results_stood(facts: vestig.Vestig, layout
     assert kept == "It was wrong.\n\n\nSee:\n\nThe port is 6001 since June."
 
 
-def test_the_head_of_an_edited_result_is_taken_off_beside_others(facts: vestig.Vestig) -> None:
-    text = _shown(facts, "where does the database run?", "compact")
-    outcome = facts.commit(text.replace("5433", "6001"))
-    assert "The staging database runs on port 6001" in text.replace("5433", "6001")
-    kept = facts.show(str(outcome.memory_id)).memory.content
-    assert kept == "The staging database runs on port 6001"
-
-
 @pytest.mark.parametrize("layout", _LAYOUTS[:6])
 def test_what_the_caller_adds_is_kept(facts: vestig.Vestig, layout: str) -> None:
     text = _shown(facts, "where does the database run?", layout)
@@ -97,17 +89,125 @@ def test_what_the_caller_adds_is_kept(facts: vestig.Vestig, layout: str) -> None
     assert memory.content.split() == kept.split()
 
 
-def test_another_text_in_a_frame_is_the_callers(facts: vestig.Vestig) -> None:
-    id = facts.recall("where does the database run?")[0].id
-    text = f"[{id}] (score=0.8700, method=direct_match, date=2026-03-18)\nContent: It moved to 6001"
-    outcome = facts.commit(text)
+@pytest.mark.parametrize("layout", _LAYOUTS[:6])
+def test_a_result_with_another_word_is_kept_whole(facts: vestig.Vestig, layout: str) -> None:
+    """Agents correct a memory by quoting it."""
+    id = next(one.id for one in facts.list() if "5433" in one.content)
+    memory = facts.show(id).memory
+    first = facts.commit("One line of its own, for the count")
+    text = _shown(facts, "where does the database run?", layout)
+    lines = [line for line in text.split("\n") if "runs on port 5433" in line]
+    assert lines, text
+    own = lines[0].replace("5433", "6001")
+    outcome = facts.commit(text.replace(lines[0], own))
+    kept = facts.show(str(outcome.memory_id)).memory.content
+    assert own in kept
+    assert id not in outcome.echoes
+    if layout != "compact":
+        # the text of a compact result names no memory
+        assert outcome.similar[0].memory_id == id
+        assert memory.content.startswith(outcome.similar[0].beginning)
+    assert facts.show(str(first.memory_id)).memory.reinforce_count == 0
+
+
+_OWN = "The ferry to the island costs 20 euros [valid until 2025-12-31]."
+_CHANGED = (
+    "[{short}] {day}: The ferry to the island costs 20 euros [valid until 2026-06-30].",
+    "[{short}] {day}: it is 30 now, the old note said: {text}",
+    "[{short}] {day} (it is 30 now): {text}",
+    "[{short}] {day} (ended 2026-01-01): {text}",
+    "[{short}] 1999-01-01: {text}",
+    "[{short}] {day} Nadia: {text}",
+    "[{short}] it is 30 now: {text}",
+    "[{short}] score 0.9: {text}",
+    "[{short}] {day}, also [{short}] 1999-01-01: {text}",
+    "[{short}] {day}: {text}\n> It is 30 now.",
+    "[{short}] {day}: it is 30 now. The ferry to the island…",
+    "[{short}] {day}: The ferry to the island costs 30…",
+    "[{id}] (score=0.8700, method=direct_match, date=1999-01-01)\nContent: {text}",
+    "[{id}] (score=0.8700, method=direct_match, date={day}, key=ferry)\nContent: {text}",
+    "[{id}] (score=0.8700, method=by hand, date={day})\nContent: {text}",
+    "[{id}] (score=0.8700, method=direct_match, date={day})\nReason: it is 30\nContent: {text}",
+    "[{id}] (score=0.8700, method=direct_match, date={day})\nFlags: it is 30\nContent: {text}",
+    "[{id}] (score=0.8700, method=direct_match, date={day})\nContent: {text}\n  It is 30 now.",
+    "(score=0.8700, age=2d, stability=unknown, date=1999-01-01)\n{text}",
+    "(score=0.8700, age=2d, stability=it is 30 now, date={day})\n{text}",
+    "ID: {id}\nScore: 0.8700\nDate: 1999-01-01\nContent: {text}",
+    "ID: {id}\nScore: 0.8700\nDate: {day}\nKey: it is 30 now\nContent: {text}",
+    "Related: [{id}] (date=1999-01-01) {text}",
+    "Related: [{id}] (date={day}, it is 30 now) {text}",
+)
+
+
+@pytest.mark.parametrize("form", _CHANGED)
+def test_words_of_the_caller_in_a_frame_are_kept(opener: Opener, form: str) -> None:
+    store = opener()
+    id = str(store.commit(_OWN).memory_id)
+    store.commit("The crane on the quay lifts nine tonnes")
+    day = store.show(id).memory.t_valid.date().isoformat()
+    text = form.format(short=id[4:12], id=id, day=day, text=_OWN)
+    outcome = store.commit(text)
     assert outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+    assert (outcome.echoes, outcome.echo_places) == ((), ())
+    assert store.show(str(outcome.memory_id)).memory.content == text
+    if not form.startswith("(score"):
+        assert outcome.similar[0].memory_id == id
+
+
+def test_what_explains_a_result_to_an_agent_is_an_echo(opener: Opener) -> None:
+    store = opener()
+    id = str(store.commit(_OWN).memory_id)
+    why = (
+        f"Why (seq 5):\n[{id[4:12]}] score 0.5, similarity 0.5218: Close in meaning (similarity"
+        " 0.5218). Shares the words ferry, costs.\n  late 0.3534 × 15.5, topic 0.4946 × 8.4"
+    )
+    assert store.commit(why).echoes == (id,)
+    assert store.commit(f"{why}\nIt is 30 now.").echoes == (id,)
+    own = store.commit(why.replace("Close in meaning", "It is 30 now, close in meaning"))
+    assert own.echoes == ()
+
+
+_BESIDE = (
+    "Quoted data, not instructions. It is 30 now.",
+    "## Session of Monday, it is 30 · {day}",
+    "## No session · 1999-01-01",
+    "confidence 0.94 is what the forecast says",
+    "3 more left out, says Omar.",
+    "Reason: it is 30 now.",
+    "---",
+)
+
+
+@pytest.mark.parametrize("line", _BESIDE)
+def test_lines_beside_an_echo_that_are_not_its_own_stay(opener: Opener, line: str) -> None:
+    store = opener()
+    id = str(store.commit(_OWN).memory_id)
+    day = store.show(id).memory.t_valid.date().isoformat()
+    own = line.format(day=day)
+    outcome = store.commit(f"It is 30 now.\n\n{own}\n[{id[4:12]}] {day}: {_OWN}\nSays Omar.")
+    assert outcome.echoes == (id,)
+    kept = store.show(str(outcome.memory_id)).memory.content
+    assert kept == f"It is 30 now.\n\n{own}\nSays Omar."
+
+
+def test_an_outcome_says_which_characters_were_an_echo(facts: vestig.Vestig) -> None:
+    block = _shown(facts, "where does the database run?", "context")
+    before, behind = "It was wrong, ünder the pier:\n", "\nThe port is 6001 since June."
+    outcome = facts.commit(before + block + behind)
+    text = before + block + behind
+    assert outcome.echo_places
+    spans = [tuple(map(int, one[len("content[") : -1].split(":"))) for one in outcome.echo_places]
+    taken = "\n".join(text[start:end].strip("\n") for start, end in spans)
+    assert taken.split() == block.split()
+
+
+def test_a_memory_of_a_forgotten_id_is_no_echo(facts: vestig.Vestig) -> None:
+    id = facts.recall("where does the database run?")[0].id
+    text = render(facts.recall("where does the database run?", limit=1), "text")
+    facts.forget(id)
+    outcome = facts.commit(text)
     assert outcome.echoes == ()
-    assert facts.show(str(outcome.memory_id)).memory.content == "It moved to 6001"
-    short = id.removeprefix("mem_")[:8]
-    line = facts.commit(f"[{short}] 2026-03-18: The database was shut down in June")
-    shown = facts.show(str(line.memory_id)).memory.content
-    assert shown == "The database was shut down in June"
+    assert facts.show(str(outcome.memory_id)).memory.content == text
 
 
 @pytest.mark.parametrize(
@@ -225,5 +325,4 @@ def test_an_update_by_an_echo_changes_nothing_or_is_refused(facts: vestig.Vestig
     assert facts.update(one, content=text, tags=["port"]).memory_id == one
     assert facts.show(one).memory.tags == ("port",)
     edited = facts.update(one, content=f"{text}, since June")
-    content = facts.show(edited.memory_id).memory.content
-    assert content == f"{facts.show(one).memory.content}, since June"
+    assert facts.show(edited.memory_id).memory.content == f"{text}, since June"

@@ -53,10 +53,14 @@ SECRETS = [
     (f"Authorization: Basic {_BODY}==", _BODY),
     (f"-H 'X-Api-Key: {_BODY}'", _BODY),
     (f"https://api.harbor.net/v1?page=2&access_token={_BODY}&sort=asc", _BODY),
-    # random
-    (f"For staging use hbr_live_{_BODY} until Friday.", _BODY),
-    (f"2031-03-01 WARN retry with {_BODY} failed", _BODY),
-    ("the github one is " + _BODY[:16], _BODY[:16]),
+    # a token that says so, or stands behind a word that does
+    (f"For staging use hbr_secret_{_BODY} until Friday.", f"hbr_secret_{_BODY}"),
+    (f"2031-03-01 WARN retry with token {_BODY} failed", _BODY),
+    ("log in to github with the key " + _BODY[:16], _BODY[:16]),
+    # over lines
+    (f"Here is the token:\n\n{_BODY}\n\nKeep it.", _BODY),
+    (f"## Token\n```\n{_BODY}\n```", _BODY),
+    ("Username\nada\nPassword\nRivage77x", "Rivage77x"),
 ]
 
 HARMLESS = [
@@ -66,6 +70,11 @@ HARMLESS = [
     "I forgot my password again, and the reset link has expired.",
     "The password Argon2id made is kept; the password PBKDF2-SHA256 made is not.",
     "Boarding pass LH2031Fra is printed; the password 12 people share is old.",
+    'Das Kennwort der Kampagne ist "Frühling".',
+    "IBAN DE89370400440532013000, Schlüssel: DE89370400440532013000",
+    f"the nextPageToken: {_BODY}",
+    f"the key account {_BODY[:21]} pays late",
+    "fn of(token: &Token, tokens: &[Token]) -> u32 {",
     "The secret is out: they moved to Oslo in 2019.",
     "The key to good bread is time, 24 hours at least.",
     "Each token costs 0.002 cents; max_tokens: 4096.",
@@ -111,9 +120,11 @@ def test_every_secret_of_a_text_is_masked() -> None:
     text = f"password: Kx9!mmQ2\nkey: {_BODY}\npostgres://ada:Boat2031x@db/app"
     masked, rules = masked_text(text)
     assert masked.count("[secret:") == len(rules) == 3
-    assert [(one.rule, one.count) for one in counted(("url", "key", "url"))] == [
-        ("url", 2),
+    clean = without_secrets({"content": text}, "mask")
+    assert [(one.rule, one.count) for one in counted(clean.secrets)] == [
+        ("password", 1),
         ("key", 1),
+        ("url", 1),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -50,11 +51,102 @@ def test_a_commit_masks_and_says_so(store: vestig.Vestig) -> None:
     assert counters['vestig_secrets_total{action="masked",rule="password"}'] == 2
 
 
-def test_texts_that_differ_in_the_secret_alone_are_one_memory(store: vestig.Vestig) -> None:
+def test_texts_that_differ_in_the_secret_alone_are_two_memories(store: vestig.Vestig) -> None:
+    other = _TEXT.replace("Kx9!mmQ2", "Zz7#other")
     first = store.commit(_TEXT)
-    second = store.commit(_TEXT.replace("Kx9!mmQ2", "Zz7#other"))
-    assert second.outcome is CommitOutcomeKind.EXACT_DUPE
-    assert second.memory_id == first.memory_id
+    outcomes = [store.commit(other), *store.commit_many([_TEXT, other])]
+    assert {one.outcome for one in outcomes} == {CommitOutcomeKind.INSERTED_NEW}
+    assert store.count() == 4
+    shown = {one.content for one in store.list()}
+    assert shown == {_TEXT.replace("Kx9!mmQ2", "[secret:password]")}
+    # what is shown may have been either
+    assert store.commit(shown.pop()).outcome is CommitOutcomeKind.INSERTED_NEW
+    assert outcomes[0].memory_id != first.memory_id
+    assert outcomes[0].similar[0].memory_id == first.memory_id
+
+
+def test_one_text_twice_in_a_batch_is_one_memory(store: vestig.Vestig) -> None:
+    first, second = store.commit_many([_TEXT, _TEXT])
+    assert (first.memory_id, store.count()) == (second.memory_id, 1)
+
+
+def test_a_turn_that_is_sent_again_is_the_same(store: vestig.Vestig) -> None:
+    turn = {"session_id": "s1", "sequence": 4}
+    first = store.commit(_TEXT, **turn)
+    assert store.commit(_TEXT, **turn).memory_id == first.memory_id
+    assert store.commit(_TEXT, session_id="s1", sequence=5).memory_id != first.memory_id
+
+
+def test_another_secret_under_a_key_is_another_version(store: vestig.Vestig) -> None:
+    first = store.commit(_TEXT, key="router")
+    second = store.commit(_TEXT.replace("Kx9!mmQ2", "Zz7#other"), key="router")
+    assert second.superseded == (first.memory_id,)
+    one = store.items.put("login", {"password": "Kx9!mmQ2"})
+    other = store.items.put("login", {"password": "Zz7#other"})
+    assert (one.version, other.version, other.changed) == (1, 2, True)
+
+
+def test_an_outcome_says_which_characters_were_masked(store: vestig.Vestig) -> None:
+    text = f"Ünder the mat: {_TEXT}, and {_TOKEN}"
+    outcome = store.commit(text, metadata={"db": [{"password": "tulip"}]}, title=f"see {_TOKEN}")
+    given = {"content": text, "title": f"see {_TOKEN}", "metadata.db[0].password": "tulip"}
+    found = []
+    for one in outcome.masked:
+        for place in one.places:
+            name, _, span = place[:-1].rpartition("[")
+            start, end = map(int, span.split(":"))
+            found.append((one.rule, given[name][start:end]))
+    assert sorted(found) == [
+        ("github", _TOKEN),
+        ("github", _TOKEN),
+        ("password", "Kx9!mmQ2"),
+        ("password", "tulip"),
+    ]
+    assert [one.count for one in outcome.masked] == [len(one.places) for one in outcome.masked]
+
+
+def test_passages_of_a_document_that_differ_in_a_secret_are_all_kept(
+    store: vestig.Vestig,
+) -> None:
+    told = "The crane on the quay lifts at most nine tonnes, says the man in the booth. " * 20
+    part = f"# Door\n\nThe password of the door is Kx9!mmQ%d.\n\n{told}\n"
+    added = store.add_document("\n".join(part % n for n in range(3)), source="doors", title="Doors")
+    texts = [one.content for one in store.list(limit=50)]
+    assert sum("[secret:password]" in one for one in texts) == 3
+    assert added.added == len(texts)
+
+
+def test_an_import_says_what_was_masked_and_cut(tmp_path: Path, store: vestig.Vestig) -> None:
+    crane = store.commit("The crane on the quay lifts nine tonnes")
+    id = str(crane.memory_id)
+    day = store.show(id).memory.t_valid.date().isoformat()
+    echo = f"[{id[4:12]}] {day}: The crane on the quay lifts nine tonnes"
+    (tmp_path / "note.md").write_text(f"# Quay\n\n{_TEXT}.\n\n{echo}\n\nSays Omar.\n", "utf-8")
+    report = store.import_(tmp_path / "note.md")
+    assert (report.left_out["secret"], report.left_out["echo of a memory"]) == (1, 1)
+    said = "\n".join(report.warnings)
+    assert "masked 1 × password: content[" in said
+    assert id in said
+    lines = [json.dumps({"content": f"{_TEXT} on Monday"})]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines), "utf-8")
+    again = store.import_(tmp_path / "in.jsonl")
+    assert again.left_out["secret"] == 1
+    assert any("line 1: masked 1 × password: content[37:45]" in one for one in again.warnings)
+
+
+def test_a_path_that_holds_a_secret_is_refused(tmp_path: Path, store: vestig.Vestig) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / f"{_TOKEN}.md").write_text("# Tides\n\nThe tide table says noon.", "utf-8")
+    (folder / "pier.md").write_text("# Pier\n\nThe lamp at the pier is green.", "utf-8")
+    report = store.import_(folder)
+    (error,) = report.errors
+    assert error.message.endswith(
+        "path: expected text without a secret, got one (github); leave it out"
+    )
+    assert report.passages == 1
+    store.close()
+    assert _TOKEN.encode() not in _bytes_of(tmp_path / "store")
 
 
 def test_a_query_is_masked_with_a_warning(opener: Opener) -> None:

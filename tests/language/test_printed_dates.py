@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 import vestig
-from vestig.recall.context.dates import dated
+from vestig.language.time.printed_dates import dated
 from vestig.testing import HashingEmbedder
 
 HERE = Path(__file__).parent

@@ -421,8 +421,9 @@ def test_ids_that_begin_alike_are_longer(opener: Opener, monkeypatch: pytest.Mon
 
 
 def test_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
-    assert context(store).text == "No memories found."
-    assert context(store, budget=1).text == ""
+    nothing = context(store)
+    assert (nothing.text, nothing.note, nothing.tokens) == ("", "No memories found.", 0)
+    assert not nothing
     for bad in (0, -1, True, "5"):
         with pytest.raises(vestig.ValidationError, match="budget"):
             store.recall(QUERY, context=True, budget=bad)  # type: ignore[arg-type]
@@ -443,8 +444,9 @@ def test_a_recall_that_abstains_gives_no_memory(
     assert (found.abstained, len(found)) == (True, 0)
     assert isinstance(found.context, ContextBlock)
     assert (found.context.ids, found.context.neighbours, found.context.left_out) == ((), (), ())
-    assert found.context.text == "nothing above 0.5 (best 0.25)"
-    assert not any(id in found.context.text for id in ids)
+    assert (found.context.text, found.context.note) == ("", "nothing above 0.5 (best 0.25)")
+    assert not found.context
+    assert context(store, profile="default")
 
 
 def test_a_query_without_a_vector_has_a_context_too(opener: Opener) -> None:

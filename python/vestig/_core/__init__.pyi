@@ -312,10 +312,10 @@ SECRET_RULES: Final[list[str]]
 SECRETS_VERSION: Final[str]
 """Version of the rows by which secrets are told."""
 
-def mask_secrets(text: str) -> tuple[str, list[str]]:
-    """The text with `[secret:RULE]` in the place of each secret, and the rule of each, in order; a
-    text without one is returned itself. Linear in its length. UnicodeEncodeError: a lone
-    surrogate."""
+def mask_secrets(text: str) -> tuple[str, list[tuple[str, int, int]]]:
+    """The text with `[secret:RULE]` in the place of each secret, and of each, in order, its rule,
+    the place of its first character in the text as given, and that behind its last one. A text
+    without one is returned itself. Linear in its length. UnicodeEncodeError: a lone surrogate."""
 
 # --- marks: what to look for without keeping it ---
 

@@ -553,7 +553,7 @@ class Vestig:
         asked = checked(UpdateRequest, arguments if clean.refused else clean.arguments)
         from vestig.commit import update as updating
 
-        return updating.update(self._session, asked, () if clean.refused else clean.rules)
+        return updating.update(self._session, asked, () if clean.refused else clean.secrets)
 
     @overload
     def deprecate(

@@ -24,6 +24,7 @@ from vestig.commit.near_duplicates import (
     NearDuplicate,
     SimilarMemories,
     item_form,
+    quoted_first,
     similar_memories,
     similar_memory,
     stored_form,
@@ -41,6 +42,7 @@ from vestig.commit.rows import (
 )
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
+from vestig.firewall import holds_marker
 from vestig.memories import states
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories
@@ -201,7 +203,7 @@ class Batch:
             key, position, slot = item.text_key, item.position, item.slot
             if slot is not None:
                 current = self._of_keys[slot]
-                known = current is not None and current.content_hash == item.content_hash
+                known = current is not None and current.content_hash == item.identity
                 known = known and slot not in slots
                 slots.add(slot)
             else:
@@ -229,7 +231,7 @@ class Batch:
         if self._seq == view.seq:
             return
         space = self.items[0].request.namespace
-        known = view.known_hashes(space, [item.content_hash for item in self.items])
+        known = view.known_hashes(space, [item.identity for item in self.items])
         slots = {item.slot for item in self.items if item.slot is not None}
         self._of_keys = {slot: keyed_memories.current(view, *slot) for slot in slots}
         self._hashes = known
@@ -237,7 +239,7 @@ class Batch:
         first: dict[TextKey, Memory | None] = {}
         for item in self.items:
             key, position = item.text_key, item.position
-            unknown = item.content_hash not in known or item.slot is not None
+            unknown = item.identity not in known or item.slot is not None
             if not unknown and (key, position) not in found:
                 found[key, position] = view.same_text(*key, position)
                 if key not in first:
@@ -262,7 +264,7 @@ class Batch:
         """
         self._start()
         self._look_up(view)
-        repeating = {at for at, item in enumerate(self.items) if item.content_hash in self._hashes}
+        repeating = {at for at, item in enumerate(self.items) if item.identity in self._hashes}
         similar = similar_memories(self.session, view, self.items, repeating)
         shown = {id for one in similar.values() for id, _ in one.known[:SIMILAR_SHOWN]}
         self._beginnings = _beginnings(view, self.items[0], sorted(shown))
@@ -341,7 +343,7 @@ class Batch:
     ) -> None:
         """A text with a key is compared with the memory that has the key, and with nothing else."""
         item, current = self.items[place], self._current(slot)
-        if current is not None and current.content_hash == item.content_hash:
+        if current is not None and current.content_hash == item.identity:
             self._reinforce(view, item, decision, current, None)
             return
         if current is not None and all(old.id != current.id for old in decision.replaced):
@@ -430,7 +432,7 @@ class Batch:
         """The first candidate that makes the same statement, else the best."""
         settings, request = self.settings.hygiene.near_duplicate, item.request
         how = request.on_near_dup or settings.on_near_dup
-        if not settings.enabled or how == "insert" or item.vector is None:
+        if not settings.enabled or how == "insert" or item.vector is None or item.is_masked:
             return NearDuplicate()
         decision.compared = True
         if not similar.candidates and not similar.in_group:
@@ -444,7 +446,9 @@ class Batch:
                 continue
             if how == "link":
                 return NearDuplicate(nearest=(memory.id, score))
-            if is_same_statement(self._form(memory), item_form(item)):
+            if not holds_marker(memory.content) and is_same_statement(
+                self._form(memory), item_form(item)
+            ):
                 # a turn restates what stands at its position; elsewhere it repeats the best
                 verdict = NearDuplicate(match=memory, score=score)
                 if here:
@@ -549,7 +553,7 @@ class Batch:
             )
         decision.revives = self._revived(view, place)
         known = self._known_of_the_same(item, decision, similar)
-        decision.similar = self._similar(view, item, known[:SIMILAR_SHOWN])
+        decision.similar = self._similar(view, item, quoted_first(view, item, known))
         decision.repeats = None if repeated is None else repeated.id
         memory = add_memory(
             self._rows,
@@ -599,11 +603,11 @@ class Batch:
         # one that the group expired is not expired in the store
         known = [] if stored is None else [self._known.get(stored.id, stored)]
         for one in (*inserted, *known):
-            if one.content_hash == item.content_hash and one.status not in _LIVE:
+            if one.content_hash == item.identity and one.status not in _LIVE:
                 return one.id
-        if item.content_hash not in self._hashes:
+        if item.identity not in self._hashes:
             return None
-        found = keyed_memories.expired_with_text(view, *item.slot, item.content_hash)
+        found = keyed_memories.expired_with_text(view, *item.slot, item.identity)
         return next((memory.id for memory in found), None)
 
     def _known_of_the_same(

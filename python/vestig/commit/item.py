@@ -21,7 +21,7 @@ from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
 from vestig.config.schema import Settings
-from vestig.firewall import counted
+from vestig.firewall import Secret, counted
 from vestig.language import words
 from vestig.language.names import AnalysedText
 from vestig.language.text_forms import sentences, word_list
@@ -97,10 +97,16 @@ class Item(msgspec.Struct, kw_only=True):
     # how long it is worth keeping: as the caller says, or the configuration
     policy: RetentionPolicy = RetentionPolicy.STANDARD
     warnings: list[str] = msgspec.field(default_factory=list)
-    # rules of the secrets that were found in the arguments
-    secrets: tuple[str, ...] = ()
+    # found in the arguments
+    secrets: tuple[Secret, ...] = ()
+    # the hash by which the text is compared with others: of a note with a marker of a secret
+    # another than that of the stored text, since two such notes may have been two texts
+    identity: str = ""
     # memories whose own texts were taken out of this one
     echoes: tuple[str, ...] = ()
+    # the characters that they were, and memories that a frame names around other words
+    echo_places: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
     # the version of a document of which it is a passage
     document: str | None = None
     # extract: what rules find in the text; `questions` None = not tried
@@ -138,9 +144,15 @@ class Item(msgspec.Struct, kw_only=True):
         """The keys under which the item is compared."""
         request = self.request
         self.owner = (request.namespace, request.scope, request.author)
-        self.text_key = (*self.owner, self.content_hash)
+        self.identity = self.identity or self.content_hash
+        self.text_key = (*self.owner, self.identity)
         if request.session_id is not None:
             self.position = (request.session_id, request.sequence)
+
+    @property
+    def is_masked(self) -> bool:
+        """Return whether what stands in the text may have been another text before."""
+        return self.identity != self.content_hash
 
     @property
     def begins_us(self) -> int:
@@ -411,4 +423,5 @@ def unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
         scope=request.scope,
         masked=counted(item.secrets),
         echoes=item.echoes,
+        echo_places=item.echo_places,
     )

@@ -10,6 +10,7 @@ from collections.abc import Container, Sequence
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from vestig.commit.canonical_form import CanonicalForm, canonical_form
 from vestig.commit.item import Item, TextKey
@@ -128,6 +129,28 @@ def _same_texts(
             known[key] = b"".join(ids_with_text(view, key))
         found.append(known.get(key, b""))
     return found
+
+
+def quoted_first(
+    view: LedgerView, item: Item, known: Sequence[tuple[str, float]]
+) -> list[tuple[str, float]]:
+    """(id, cosine) of the memories that an outcome names: all that the text quotes as the store
+    prints them, with other words, then what is known of the same."""
+    if not item.quoted:
+        return list(known[:SIMILAR_SHOWN])
+    vectors = view.vectors(item.request.namespace, item.quoted)
+    quoted = [(id, _cosine(item.vector, vectors.get(id))) for id in item.quoted]
+    others = [one for one in known if one[0] not in item.quoted]
+    return [*quoted, *others][: max(SIMILAR_SHOWN, len(quoted))]
+
+
+def _cosine(own: bytes | None, stored: tuple[str, bytes] | None) -> float:
+    """Return the cosine of two vectors; 0 where one is missing."""
+    if own is None or stored is None or len(own) != len(stored[1]):
+        return 0.0
+    one, other = np.frombuffer(own, "<f4"), np.frombuffer(stored[1], "<f4")
+    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / norms if norms else 0.0
 
 
 def similar_memory(

@@ -42,10 +42,13 @@ from vestig.commit.text import (
     text_forms,
 )
 from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
+from vestig.config.schema import HygieneSettings
+from vestig.echoes import Memories, Stored, Unframed, may_hold_frames, unframed
 from vestig.errors import ConflictError, HygieneError, ProviderError, ValidationError, VestigError
-from vestig.firewall import Memories, Stored, Unframed, may_hold_frames, unframed
-from vestig.ids import id_text, is_full_id
-from vestig.language.text_forms import single_spaced, unusable_reason
+from vestig.firewall import Secret, holds_marker
+from vestig.ids import id_text, is_full_id, new_id
+from vestig.language.text_forms import unusable_reason
+from vestig.memories.read import flags_of
 from vestig.ports import CommitHook
 from vestig.session.embedding import (
     check_identity,
@@ -57,12 +60,12 @@ from vestig.session.session import Session, cleaned, clock_notice, count_secrets
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
 from vestig.telemetry import WARNING, caused_by_interrupt, log_event, span
+from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
     CommitOutcomeKind,
     Degradation,
     ItemError,
-    Memory,
     RetentionPolicy,
 )
 
@@ -107,7 +110,7 @@ class _GroupResult(NamedTuple):
 def commit(
     session: Session,
     arguments: Mapping[str, Any],
-    secrets: tuple[str, ...] = (),
+    secrets: tuple[Secret, ...] = (),
     kind: type[CommitRequest] | None = None,
     *,
     key: str | None = None,
@@ -116,7 +119,7 @@ def commit(
     """One memory; a bad argument or a failing embedder is an exception.
 
     Args:
-        secrets: rules of those that were masked in the arguments before.
+        secrets: those that were masked in the arguments before.
         kind: the declaration of the arguments; None = of one text.
         key: that of a stored memory, which a caller may not be able to give; None = the arguments
             have it.
@@ -307,13 +310,13 @@ _PREFIX: Final = "mem_"
 
 
 def without_echoes(session: Session, namespace: str, text: str) -> Unframed:
-    """A text without frames of memories of a namespace, and without the texts in them that are
-    those of the memories."""
+    """A text without what the store printed of memories of a namespace."""
     if not session.config.settings.firewall.echo or not may_hold_frames(text):
-        return Unframed(text, ())
+        return Unframed(text)
+    zone = session.config.settings.time.zone
     with session.ledger.read() as view:
         lookup = _Lookup(session, view, namespace)
-        return unframed(text, Memories(by_id=lookup.by_id, by_text=lookup.by_text))
+        return unframed(text, Memories(by_id=lookup.by_id, by_text=lookup.by_text, zone=zone))
 
 
 class _Lookup:
@@ -321,6 +324,7 @@ class _Lookup:
         self._hygiene = session.config.settings.hygiene
         self._view = view
         self._namespace = namespace
+        self._now_us = session.now_us()
 
     def by_id(self, id: str) -> Stored | None:
         """The memory of an id, or of the only one that begins so."""
@@ -340,12 +344,8 @@ class _Lookup:
 
     def _first(self, ids: list[str]) -> Stored | None:
         found = self._view.memories(self._namespace, ids) if ids else []
-        return Stored(found[0].id, found[0].content, _speaker(found[0])) if found else None
-
-
-def _speaker(memory: Memory) -> str:
-    named = memory.author or (memory.role and memory.role.value)
-    return single_spaced(named or (f"“{memory.title}”" if memory.title else ""))
+        now = from_us(self._now_us)
+        return Stored(found[0], tuple(flags_of(found[0], now))) if found else None
 
 
 # --- validate, filter -------------------------------------------------------------------------
@@ -390,8 +390,11 @@ def _prepare(
         key=request.key,
         policy=request.retention_policy or RetentionPolicy(settings.lifecycle.default_policy),
         entities=with_known_types(request.entities, types_of(settings.entities)),
-        secrets=clean.rules,
+        secrets=clean.secrets,
+        identity=_identity(arguments, request, settings.hygiene),
         echoes=said.echoes,
+        echo_places=tuple(f"content[{start}:{end}]" for start, end in said.places),
+        quoted=said.quoted,
     )
     if item.key is None and request.claim is not None:
         try:
@@ -405,6 +408,19 @@ def _prepare(
     return item
 
 
+def _identity(
+    arguments: Mapping[str, Any], request: CommitRequest, hygiene: HygieneSettings
+) -> str:
+    """The hash by which a text with a marker is compared: that of the text before it was masked,
+    and one that no other has where the marker came with the text. "" without a marker, and for a
+    turn, which is what it is by its place in its session."""
+    placed = request.session_id is not None and request.sequence is not None
+    if placed or not holds_marker(request.content):
+        return ""
+    given = arguments.get("content", request.content)
+    return content_hash(new_id("mem") if given == request.content else normalise(given, hygiene))
+
+
 def _enter(session: Session, item: Item) -> None:
     """The turn of an item has come: finds the entities that its claim names."""
     if item.request.claim is not None:
@@ -415,7 +431,11 @@ def _enter(session: Session, item: Item) -> None:
         session.metrics.add("vestig_echoes_total", len(item.echoes))
     if item.secrets:
         mode = session.config.settings.firewall.secrets
-        count_secrets(session, item.secrets, "rejected" if mode == "reject" else "masked")
+        count_secrets(
+            session,
+            [one.rule for one in item.secrets],
+            "rejected" if mode == "reject" else "masked",
+        )
     if item.outcome is not None:
         count_outcomes(session, [item.outcome])
 

@@ -14,7 +14,7 @@ from vestig.commit import pipeline
 from vestig.commit.text import normalise
 from vestig.commit.update import successor_fields
 from vestig.errors import ConflictError, VestigError
-from vestig.firewall import counted, masked_text, without_secrets
+from vestig.firewall import Secret, counted, masked_text, without_secrets
 from vestig.memories import forget as forgetting
 from vestig.memories import states
 from vestig.memories.forget import RunJobs
@@ -35,7 +35,7 @@ _FIELDS: Final = ("content", "author", "title", "metadata", "keywords", "pinned_
 
 class _FoundItem(NamedTuple):
     item: ItemRow
-    rules: tuple[str, ...]
+    secrets: tuple[Secret, ...]
 
     @property
     def name(self) -> str:
@@ -46,7 +46,7 @@ class _FoundItem(NamedTuple):
 class _Found(NamedTuple):
     memory: Memory
     events: list[Event]
-    rules: tuple[str, ...]
+    secrets: tuple[Secret, ...]
 
 
 def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> SecretsReport:
@@ -57,7 +57,7 @@ def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> Se
     with session.operation("secrets", without_store="make"):
         with session.ledger.read() as view:
             rows = item_rows.below(view, space, None)
-        items = [_FoundItem(row, rules) for row in rows if (rules := _rules_of_item(row))]
+        items = [_FoundItem(row, own) for row in rows if (own := _secrets_of_item(row))]
         ids = selected_ids(session, space, NO_FILTER)
         found = _found(session, space, ids)
         done, errors, items_fixed = list[str](), list[ItemError](), 0
@@ -78,10 +78,10 @@ def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> Se
     return SecretsReport(
         found=(
             *(
-                StoredSecret(key=one.name, scope=one.item.scope, rules=counted(one.rules))
+                StoredSecret(key=one.name, scope=one.item.scope, rules=counted(one.secrets))
                 for one in items
             ),
-            *(StoredSecret(memory_id=one.memory.id, rules=counted(one.rules)) for one in found),
+            *(StoredSecret(memory_id=one.memory.id, rules=counted(one.secrets)) for one in found),
         ),
         evaluated=len(ids),
         fixed=len(done),
@@ -96,10 +96,10 @@ def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> Se
 # --- items ------------------------------------------------------------------------------------
 
 
-def _rules_of_item(row: ItemRow) -> tuple[str, ...]:
-    """Rules of the secrets in value and key of an item."""
+def _secrets_of_item(row: ItemRow) -> tuple[Secret, ...]:
+    """The secrets in value and key of an item."""
     labels = [row.key]
-    return without_secrets({"value": json_value(row.value), "labels": labels}, "mask").rules
+    return without_secrets({"value": json_value(row.value), "labels": labels}, "mask").secrets
 
 
 def _masked_value(row: ItemRow) -> str:
@@ -150,26 +150,26 @@ def _found(session: Session, space: str, ids: Sequence[str]) -> list[_Found]:
             questions = view.questions(space, some)
             for memory in view.memories(space, some):
                 events = view.events(space, memory.id)
-                rules = _rules(view, memory, events, questions.get(memory.id, []))
-                if rules:
-                    found.append(_Found(memory, events, rules))
+                secrets = _secrets(view, memory, events, questions.get(memory.id, []))
+                if secrets:
+                    found.append(_Found(memory, events, secrets))
     return found
 
 
-def _rules(
+def _secrets(
     view: LedgerView, memory: Memory, events: Sequence[Event], questions: Sequence[str]
-) -> tuple[str, ...]:
-    """Rules of the secrets in all that is stored of a memory; those of its own fields, where they
-    hold any."""
+) -> tuple[Secret, ...]:
+    """The secrets in all that is stored of a memory; those of its own fields, where they hold
+    any."""
     own = {name: getattr(memory, name) for name in _FIELDS}
     claims = view.claims(memory.namespace, [memory.id])
     own |= {"questions": list(questions), "claim": claims.get(memory.id)}
     own["labels"] = list(memory.tags)
-    rules = without_secrets(own, "mask").rules
-    if rules:
-        return rules
-    payloads = {str(at): [one.payload, one.artifact_ref] for at, one in enumerate(events)}
-    return without_secrets(payloads, "mask").rules
+    secrets = without_secrets(own, "mask").secrets
+    if secrets:
+        return secrets
+    payloads = [[one.payload, one.artifact_ref] for one in events]
+    return without_secrets({"events": payloads}, "mask").secrets
 
 
 def _take_over(session: Session, space: str, found: _Found) -> None:

@@ -17,6 +17,7 @@ from vestig.commit.item import is_allowed
 from vestig.commit.keys import with_begin_moved
 from vestig.commit.text import content_hash, refusal_reason, text_forms
 from vestig.errors import ConflictError, ValidationError
+from vestig.firewall import Secret, holds_marker
 from vestig.ids import new_id
 from vestig.memories.states import change_state, check_unexpired, ended, event
 from vestig.session.session import Session
@@ -69,12 +70,14 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
         return () if self.outcome is None else self.outcome.warnings
 
 
-def update(session: Session, asked: UpdateRequest, secrets: tuple[str, ...] = ()) -> UpdateResult:
+def update(
+    session: Session, asked: UpdateRequest, secrets: tuple[Secret, ...] = ()
+) -> UpdateResult:
     """Changes fields of a memory. Another text is committed as a new memory that supersedes this
     one; one that differs in white space or Unicode form alone takes the place of the memory's.
 
     Args:
-        secrets: rules of those that were masked in what was asked.
+        secrets: those that were masked in what was asked.
     """
     given = {name: getattr(asked, name) for name in (*_PLAIN_FIELDS, *_OTHER_FIELDS)}
     fields = {name: value for name, value in given.items() if value is not None}
@@ -151,6 +154,8 @@ def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> Non
     space, author, position = memory.namespace, memory.author, None
     if memory.session_id is not None:
         position = memory.session_id, memory.sequence
+    elif holds_marker(memory.content):
+        return
     for other in view.same_text(space, changes.scope, author, memory.content_hash, position):
         if other.status in (Status.ACTIVE, Status.ARCHIVED):
             raise ConflictError(
@@ -176,7 +181,7 @@ def _restructure(
     asked: UpdateRequest,
     given: dict[str, Any],
     parts: Mapping[str, Any],
-    secrets: tuple[str, ...],
+    secrets: tuple[Secret, ...],
 ) -> UpdateResult:
     """Makes the text of a structured memory anew, with other fields.
 
@@ -204,7 +209,7 @@ def _rewrite(
     asked: UpdateRequest,
     given: dict[str, Any],
     parts: Mapping[str, Any] | None = None,
-    secrets: tuple[str, ...] = (),
+    secrets: tuple[Secret, ...] = (),
 ) -> UpdateResult:
     """Commits the new text with `supersedes`; the same text in any layout changes the memory in
     place. `parts`: the fields that a structured text is made of."""

@@ -141,7 +141,7 @@ _ROUNDS: Final = 20
 
 # kind → what makes the secret, the section of the texts around it
 _SECRETS: Final[dict[str, tuple[Callable[[Maker], str], str]]] = {
-    "known format": (Maker.known_format, "token"),
+    "known format": (Maker.known_format, "format"),
     "unknown format": (Maker.unknown_format, "token"),
     "password": (Maker.password, "password"),
     "web token": (Maker.web_token, "token"),

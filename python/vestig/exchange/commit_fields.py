@@ -21,7 +21,14 @@ from vestig.exchange.inputs import Input
 from vestig.exchange.passages import chunk
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form
 from vestig.results import ImportedFile, ImportReport
-from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError, Source
+from vestig.types import (
+    CommitOutcome,
+    CommitOutcomeKind,
+    Degradation,
+    ItemError,
+    MaskedSecret,
+    Source,
+)
 
 KEYS_NAMED_MAX: Final = 20
 
@@ -258,6 +265,8 @@ class Tally:
             kinds.add(outcome.outcome)
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
             self.run.degrade(outcome.degraded)
+            self.secrets(outcome.masked, f"line {item.line}: ")
+            self.echoes(outcome.echoes, outcome.echo_places, f"line {item.line}: ")
         if CommitOutcomeKind.INSERTED_NEW in kinds:
             self.imported += 1
         elif kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
@@ -268,6 +277,20 @@ class Tally:
             self._note(item.line - 1, "hygiene-rejected", f"line {item.line}: {reason}")
         else:
             self.duplicates += 1
+
+    def secrets(self, masked: Sequence[MaskedSecret], where: str = "") -> None:
+        """Secrets that were masked in a record."""
+        for one in masked:
+            self.left_out["secret"] += one.count
+            places = ", ".join(one.places)
+            self.run.warn(f"{self._where}{where}masked {one.count} × {one.rule}: {places}")
+
+    def echoes(self, ids: Sequence[str], places: Sequence[str], where: str = "") -> None:
+        """Memories that stood in a record as the store prints them, and were taken out."""
+        if ids:
+            self.left_out["echo of a memory"] += len(ids)
+            named = f"{', '.join(ids)}: {', '.join(places)}"
+            self.run.warn(f"{self._where}{where}left out what the store printed of {named}")
 
     def fail(self, error: VestigError | OSError) -> None:
         """The file, or the rest of it, cannot be read."""

@@ -33,6 +33,7 @@ from vestig.exchange.document_text import (
 )
 from vestig.exchange.inputs import Input, path_exists
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
+from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
 from vestig.memories.forget import RunJobs, forget
 from vestig.results import AddedDocument, Document, DocumentList, ForgetReport
@@ -263,15 +264,15 @@ class _Reader:
             for document, items, _ in group.shares:
                 standing = self._standing(view, document, items)
                 for item in items:
-                    known = standing.get(item.content_hash)
+                    known = standing.get(item.identity)
                     if known is not None:
                         document.version.kept.append(known)
                         document.kept += 1
                     elif document.is_same_file:
                         document.file.tally.left_out["passage that was forgotten"] += 1
                     else:
-                        document.kept += item.content_hash in chosen
-                        first = chosen.setdefault(item.content_hash, item)
+                        document.kept += item.identity in chosen
+                        first = chosen.setdefault(item.identity, item)
                         document.version.items.append(first)
         return list(chosen.values())
 
@@ -281,12 +282,12 @@ class _Reader:
             for document, items, is_last in group.shares:
                 standing = self._standing(view, document, items)
                 for item in items:
-                    known = standing.get(item.content_hash)
-                    is_new = known is None and item.content_hash not in self._seen
+                    known = standing.get(item.identity)
+                    is_new = known is None and item.identity not in self._seen
                     if known is not None:
                         document.version.kept.append(known)
                     is_new = is_new and not document.is_same_file
-                    self._seen.add(item.content_hash)
+                    self._seen.add(item.identity)
                     document.added += is_new
                     document.kept += not is_new
                 if is_last:
@@ -307,8 +308,8 @@ class _Reader:
             for document, items, _ in shares:
                 standing = self._standing(view, document, items)
                 for item in items:
-                    if item.content_hash not in standing:
-                        fresh.setdefault(item.content_hash, item)
+                    if item.identity not in standing:
+                        fresh.setdefault(item.identity, item)
         return _Group(shares, Part([None] * len(fresh), list(enumerate(fresh.values())), 0))
 
     def _standing(
@@ -317,17 +318,17 @@ class _Reader:
         """Content hash → id of the unexpired passages with these texts in the document's scope, and
         of what the version before produced."""
         space = document.version.namespace
-        known = view.known_hashes(space, [item.content_hash for item in items])
+        known = view.known_hashes(space, [item.identity for item in items])
         found: dict[str, str] = {}
         for item in items:
-            if item.content_hash not in known or item.content_hash in found:
+            if item.identity not in known or item.identity in found:
                 continue
             memory = view.first_with_text(*item.text_key)
             if memory is None:
                 continue
             passage = memory.origin_type is OriginType.DOCUMENT and memory.session_id is None
             if passage or memory.id in document.products:
-                found[item.content_hash] = memory.id
+                found[item.identity] = memory.id
         return found
 
     def _documents(self) -> Iterator[_Document]:
@@ -348,7 +349,7 @@ class _Reader:
                 file.tally.fail(error)
 
     def _document(self, file: DocumentFile, previous: Source | None) -> _Document:
-        text, rules = self._clean(file.read())
+        text = self._clean(file)
         matter = FrontMatter()
         if text.markup is Markup.MARKDOWN:
             matter = front_matter(text.text)
@@ -379,8 +380,6 @@ class _Reader:
         ]
         items = self._items(file, requests, version)
         version.metadata["passages"] = len(items)
-        if rules:
-            count_secrets(self._session, rules, "masked")
         if file.path is None:
             previous = self._known_by_passages(items)
         products: frozenset[str] = frozenset()
@@ -420,12 +419,20 @@ class _Reader:
             file.tally.refuse_part(one)
         return items
 
-    def _clean(self, text: DocumentText) -> tuple[DocumentText, tuple[str, ...]]:
-        """A document without secrets and without what the store printed of its memories.
+    def _clean(self, file: DocumentFile) -> DocumentText:
+        """A document without secrets and without what the store printed of its memories; what was
+        done is counted and told.
 
         Raises:
-            ValidationError: it holds a secret, and these are refused.
+            ValidationError: it holds a secret, and these are refused; or its path holds one.
         """
+        mode = self._session.config.settings.firewall.secrets
+        if file.path is not None and mode != "off":
+            rules = masked_text(file.path)[1]
+            if rules:
+                count_secrets(self._session, rules[:1], "refused")
+                raise SecretError("path", rules[0])
+        text = file.read()
         given = {"content": text.text, "title": text.label, "topic": text.title}
         clean = cleaned(self._session, given)
         if clean.refused is not None:
@@ -434,9 +441,11 @@ class _Reader:
                 "document", "", "", message=f"Content contains a secret ({clean.refused})"
             )
         said = without_echoes(self._session, self._session.namespace, clean.arguments["content"])
+        file.tally.secrets(counted(clean.secrets))
+        file.tally.echoes(said.echoes, [f"content[{start}:{end}]" for start, end in said.places])
+        count_secrets(self._session, clean.rules, "masked")
         label, title = clean.arguments["title"], clean.arguments["topic"]
-        changed = msgspec.structs.replace(text, text=said.text, label=label, title=title)
-        return changed, clean.rules
+        return msgspec.structs.replace(text, text=said.text, label=label, title=title)
 
     def _version(
         self, file: DocumentFile, text: DocumentText, cut: CutDocument, name: DocumentName
@@ -503,7 +512,7 @@ class _Reader:
                 if source.source_type == "file" and name == (self._options.scope, None):
                     made = documents.products(view, source.id)
                     texts = {one.content_hash for one in made if one.t_expired is None}
-                    if texts == {item.content_hash for item in items}:
+                    if texts == {item.identity for item in items}:
                         return source
         return None
 

@@ -25,7 +25,7 @@ from vestig.commit.text import content_hash, text_forms
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ConflictError
 from vestig.exchange.passages import chunk
-from vestig.firewall import counted
+from vestig.firewall import Secret, counted
 from vestig.language.text_forms import CONTROL_CHARACTERS
 from vestig.memories.states import deprecate_changes, joined
 from vestig.results import Item as StoredItem
@@ -58,7 +58,7 @@ class _Put(msgspec.Struct, kw_only=True):
     expires_us: int | None
     expected: int | None
     parts: tuple[Item, ...]
-    secrets: tuple[str, ...]
+    secrets: tuple[Secret, ...]
     warnings: tuple[str, ...]
     version: int = 0
     changed: bool = False
@@ -133,7 +133,7 @@ def _prepared(session: Session, space: str, asked: PutRequest) -> _Put:
         expires_us=asked.expires,
         expected=asked.expected,
         parts=_parts(session, space, place, found.get("text") or "", warnings),
-        secrets=clean.rules,
+        secrets=clean.secrets,
         warnings=tuple(warnings),
     )
 
@@ -307,7 +307,8 @@ def _rows(
                 " again, and put what follows from that"
             )
         other_text = id(put) in last and place in other_texts
-        same = old.shown > 0 and old.value == put.value and not other_text
+        # two values with the same marker may have been two
+        same = old.shown > 0 and old.value == put.value and not other_text and not put.secrets
         put.version = old.version if same else old.version + 1
         put.changed = not same or old.expires_us != put.expires_us
         states[place] = _State(put.value, put.version, put.version, old.created_us, put.expires_us)

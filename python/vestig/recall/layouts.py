@@ -19,12 +19,12 @@ from vestig.answers import (
     certainty_of,
 )
 from vestig.errors import ValidationError
-from vestig.firewall import LIST_CHARS
 from vestig.language.text_forms import escaped_breaks, one_line
+from vestig.printed import LIST_CHARS, SEPARATOR, content_lines
 from vestig.times import age_words, to_us
 
 NO_RESULTS: Final = "No memories found."
-_SEPARATOR: Final = "\n\n---\n\n"
+_SEPARATOR: Final = f"\n\n{SEPARATOR}\n\n"
 
 
 class Style(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def _day(hit: RecallHit, style: Style) -> str:
     since = hit.memory.t_valid
     if style.zone == "UTC":
         return since.date().isoformat()
-    from vestig.recall.context.dates import day_of
+    from vestig.language.time.printed_dates import day_of
 
     return day_of(since, style.zone)
 
@@ -103,20 +103,6 @@ def confidence_line(confidence: float) -> str:
     return f"{certainty} (confidence {_rounded(confidence)}){follows}"
 
 
-def _lines(content: str) -> str:
-    """A text as lines: the further ones indented, so that no stored line stands at the margin,
-    where it could pass for a header; a first one that is exactly `---` would end the block.
-
-    Example:
-        >>> print(_lines("---\\nif so:\\n  stop"))
-        \\---
-          if so:
-            stop
-    """
-    first, *further = content.splitlines() or [""]
-    return "\n  ".join(["\\---" if first == "---" else first, *further])
-
-
 def _header(hit: RecallHit, style: Style) -> str:
     hops = hit.reason.hops
     walked = f", hops={hops}" if isinstance(hops, int) and hops >= 1 else ""
@@ -139,7 +125,7 @@ def _reason(hit: RecallHit) -> list[str]:
 
 def _text(hit: RecallHit, style: Style) -> str:
     lines = [_header(hit, style), *(_reason(hit) if style.explained else [])]
-    return "\n".join([*lines, f"Content: {_lines(hit.content)}"])
+    return "\n".join([*lines, f"Content: {content_lines(hit.content)}"])
 
 
 def _number(value: float | None) -> str:
@@ -216,16 +202,15 @@ def _explain(hit: RecallHit, style: Style) -> str:
         lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
         lines.append(f"Flags: {', '.join(reason.flags)}")
-    return "\n".join([*lines, f"Content: {_lines(hit.content)}"])
+    return "\n".join([*lines, f"Content: {content_lines(hit.content)}"])
 
 
 def _compact(hit: RecallHit, style: Style) -> str:
     age = age_words(to_us(style.query_time) - to_us(hit.memory.t_valid))
     stability = hit.memory.temporal_stability.value
     day = f"date={_day(hit, style)}{_key(hit)}"
-    return (
-        f"(score={hit.score:.4f}, age={age}, stability={stability}, {day})\n{_lines(hit.content)}"
-    )
+    head = f"(score={hit.score:.4f}, age={age}, stability={stability}, {day})"
+    return f"{head}\n{content_lines(hit.content)}"
 
 
 def _related(hit: RecallHit, style: Style) -> str:

@@ -486,7 +486,7 @@ def cleaned_query(session: Session, asked: _R) -> tuple[_R, tuple[str, ...]]:
     if not clean.rules:
         return asked, ()
     count_secrets(session, clean.rules, "masked")
-    found = ", ".join(f"{one.count} × {one.rule}" for one in counted(clean.rules))
+    found = ", ".join(f"{one.count} × {one.rule}" for one in counted(clean.secrets))
     warning = f"secrets in the query were masked before it was used: {found}"
     return msgspec.structs.replace(asked, **clean.arguments), (warning,)
 

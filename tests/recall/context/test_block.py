@@ -395,8 +395,8 @@ def test_a_counter_that_counts_more_together_than_apart() -> None:
 
 
 def test_nothing_found() -> None:
-    assert made().text == "No memories found."
     nothing = made(budget=2)
+    assert (nothing.note, bool(nothing)) == ("No memories found.", False)
     assert (nothing.text, nothing.tokens, nothing.ids, nothing.left_out) == ("", 0, (), ())
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from vestig.arguments import parse_time
 from vestig.language.time.expressions import find_windows
-from vestig.recall.context.dates import dated, day_of, window_words
+from vestig.language.time.printed_dates import dated, day_of, window_words
 from vestig.times import from_us
 from vestig.types import TemporalWindow
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import vestig
 from served import Site, serving
 from vestig.session.session import Session
+from vestig.testing import HashingEmbedder
 
 KEY = {"Idempotency-Key": "order-17"}
 TEXT = {"content": "Deploys run on Fridays at noon"}
@@ -91,7 +93,28 @@ def test_an_answer_exists_exactly_when_its_change_does(
             assert site.post("commit", TEXT, KEY).status == 507
         assert site.store.count() == 1
         assert site.post("commit", TEXT, KEY).status == 201
-        assert [row[:2] for row in rows(site.store._session)] == [("order-17", 201)]
+        ((kept, status),) = [row[:2] for row in rows(site.store._session)]
+        assert (len(kept), status) == (64, 201)
+
+
+def test_a_key_is_kept_as_a_keyed_hash(tmp_path: Path) -> None:
+    secret = {"Idempotency-Key": "ghp_" + "9fK2mQ7xLw3Zt8RbV5nYc1Hd6Js4Gp0A"}
+    kept = []
+    for name in ("one", "two"):
+        with serving(tmp_path / name) as site:
+            first = site.post("commit", TEXT, secret)
+            assert site.post("commit", TEXT, secret).body == first.body
+            kept.append(rows(site.store._session)[0][0])
+            site.store.export(tmp_path / f"{name}.jsonl")
+    assert kept[0] != kept[1]
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert secret["Idempotency-Key"].encode() not in path.read_bytes(), path
+    with vestig.open(tmp_path / "copy", embedder=HashingEmbedder(256)) as copy:
+        copy.import_(tmp_path / "one.jsonl")
+    with serving(tmp_path / "copy") as site:
+        again = site.post("commit", TEXT, secret)
+        assert again.headers["idempotency-replayed"] == "true"
 
 
 def test_a_request_in_progress_is_a_conflict(tmp_path: Path) -> None:

@@ -19,13 +19,13 @@ from vestig.answers import ContextBlock
 from vestig.ids import PREFIX_CHARS_MIN
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import PieceCounter
+from vestig.printed import clean
 from vestig.recall.context.block import (
     ESTIMATE,
     FURTHER_LINE,
     Entry,
     Measure,
     block,
-    clean,
     estimate,
 )
 from vestig.session.session import Session

@@ -168,7 +168,7 @@ def context_block(
         memories: the results, as known at the time of the request; () where recall abstains.
         linked: what links lead to from the results, best first.
         rows: those of the results.
-        nothing: the text without results.
+        nothing: the note without results.
     """
     settings = bound.session.config.settings
     entries = _entries(bound, memories, linked, rows) if memories else ()

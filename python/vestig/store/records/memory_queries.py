@@ -134,7 +134,8 @@ _SAME_TEXT: Final = (
     " AND (m.author IS NULL) = ? AND IFNULL(m.author, '') = ?"
 )
 _UNEXPIRED: Final = (
-    '(CASE WHEN m.t_expired_us IS NULL AND m."key" IS NULL THEN 0 ELSE m."row" END) = 0'
+    "(CASE WHEN m.t_expired_us IS NULL AND m.\"key\" IS NULL AND instr(m.content, '[secret:') = 0"
+    ' THEN 0 ELSE m."row" END) = 0'
 )
 _AT_POSITION: Final = (
     "(m.session_id IS NULL) = 0 AND IFNULL(m.session_id, '') = ?"

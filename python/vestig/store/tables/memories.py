@@ -50,11 +50,14 @@ _MODEL: Final = text("model", exempt="names a model")
 # Text is unique per (namespace, scope, author) among unexpired memories without a key. NULL and ""
 # are two values, so each nullable column stands twice; a row that is expired or has a key is unique
 # by its own number.
+# A text with a marker of a secret is unique by its own number too: before it was masked it may have
+# been another one.
 # A memory with a session is a turn: its text is unique per session and sequence as well, and no
 # sequence is a position of its own. The sequence of a memory without a session counts for nothing.
 _TEXT_KEY: Final = """content_hash, namespace, (scope IS NULL), IFNULL(scope, ''),
     (author IS NULL), IFNULL(author, ''),
-    (CASE WHEN t_expired_us IS NULL AND "key" IS NULL THEN 0 ELSE "row" END),
+    (CASE WHEN t_expired_us IS NULL AND "key" IS NULL AND instr(content, '[secret:') = 0
+    THEN 0 ELSE "row" END),
     (session_id IS NULL), IFNULL(session_id, ''),
     (session_id IS NULL OR sequence IS NULL),
     (CASE WHEN session_id IS NULL THEN 0 ELSE IFNULL(sequence, 0) END)"""

@@ -113,7 +113,8 @@ TABLES: Final = (
         " WHERE excluded.reserved > reserved",
         columns=(integer("day", shape=Shape.DAY), count("reserved")),
     ),
-    # request_hash and response are NULL after a forgetting erased them: the key stays taken.
+    # key is a keyed hash of what the client sent. request_hash and response are NULL after a
+    # forgetting erased them: the key stays taken.
     Table(
         name="idempotency_keys",
         says="the answer to a request with a key, written by the transaction of the operation"

@@ -191,7 +191,7 @@ def _layout(value: RecallResult, args: Args, layout: str) -> str:
     from vestig.recall.layouts import render
 
     if value.context is not None:
-        shown = value.context.text
+        shown = value.context.text or value.context.note
     else:
         zone = str(args.get("zone", "UTC"))
         shown = render(value, layout, explained=bool(args.get("explain")), zone=zone)

@@ -17,7 +17,10 @@ from vestig.api.store import Vestig
 from vestig.errors import ConflictError, HygieneError, ValidationError, VestigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session, answers_kept_by
+from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import StoredAnswer
+from vestig.store.records.store_rows import ORIGIN, UUID, read_setting
+from vestig.store.sqlite.connections import store_faults
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import Refusal
 from vestig.surfaces.http.routes import Route
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 _KEY: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
 # A day: a client that tries again does so sooner.
 _KEPT_US: Final = 86_400 * 1_000_000
+_KEPT_KEY_BYTES: Final = 32
 
 
 def checked_key(key: str) -> str:
@@ -48,6 +52,14 @@ def checked_key(key: str) -> str:
             "Idempotency-Key", f"{len(key)} characters", "1 to 128 visible ASCII characters"
         )
     return key
+
+
+def _kept_key(view: LedgerView, key: str) -> str:
+    """The keyed hash that a store keeps of a key, which may be a secret of the client; the same in
+    every store that an export of this one became."""
+    with store_faults(view.where):
+        own = read_setting(view.connection, ORIGIN) or read_setting(view.connection, UUID) or b""
+    return hashlib.blake2b(key.encode(), digest_size=_KEPT_KEY_BYTES, key=own).hexdigest()
 
 
 class WriteKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,7 +165,9 @@ class KeptAnswers:
 
     def _stored_answer(self, key: WriteKey) -> KeptAnswer | None:
         since_us = self._session.now_us() - _KEPT_US
-        stored = self._session.ledger.answer_of(key.namespace, key.key, since_us=since_us)
+        with self._session.ledger.read() as view:
+            kept = _kept_key(view, key.key)
+        stored = self._session.ledger.answer_of(key.namespace, kept, since_us=since_us)
         if stored is None:
             return None
         if stored.response is None:
@@ -195,7 +209,7 @@ class KeptAnswers:
     def _keep(self, txn: WriteTransaction, key: WriteKey, answer: KeptAnswer) -> None:
         now_us = self._session.now_us()
         stored = StoredAnswer(
-            key.key, key.request_hash, answer.status, answer.body.decode(), now_us
+            _kept_key(txn, key.key), key.request_hash, answer.status, answer.body.decode(), now_us
         )
         txn.keep_answer(key.namespace, stored, since_us=now_us - _KEPT_US)
 

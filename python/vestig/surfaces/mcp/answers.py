@@ -30,11 +30,12 @@ from vestig.calls.queries import RetrieveRequest
 from vestig.errors import ValidationError
 from vestig.filters import moments
 from vestig.language.text_forms import one_line
+from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import as_known, flags_of
-from vestig.recall.context.block import ESTIMATE, Entry, Measure, clean, limits, on_line
+from vestig.printed import clean, limits, on_line
+from vestig.recall.context.block import ESTIMATE, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
-from vestig.recall.context.dates import day_of
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
 from vestig.recall.reason import contribution
 from vestig.results import MemoryDetail
@@ -552,7 +553,7 @@ def _head(at: OpenStore, detail: MemoryDetail, short: str) -> str:
     speaker = on_line(memory.author) if memory.author is not None else ""
     if not speaker and memory.role is not None:
         speaker = memory.role.value
-    state = limits(Entry(memory=memory, rank=0, flags=detail.flags), at.zone)
+    state = limits(memory, detail.flags, at.zone)
     words = (f"[{short}]", day_of(memory.t_valid, at.zone), speaker, state)
     return " ".join(word for word in words if word) + ":"
 

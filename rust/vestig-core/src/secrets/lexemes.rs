@@ -153,6 +153,13 @@ pub(super) fn ends_as_name(word: &str) -> bool {
     if !(6..=WORD_BYTES_MAX).contains(&word.len()) {
         return false;
     }
+    if word.is_ascii() {
+        let bytes = word.as_bytes();
+        return ENDS.iter().any(|end| {
+            let at = bytes.len().checked_sub(end.len());
+            at.is_some_and(|at| bytes[at..].eq_ignore_ascii_case(end.as_bytes()))
+        });
+    }
     let small = word.to_lowercase();
     ENDS.iter().any(|end| small.ends_with(end))
 }

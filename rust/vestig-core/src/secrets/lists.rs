@@ -1,6 +1,7 @@
 //! The rows of the data file: formats of vendors, and words by which other secrets are told.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 use super::bytes::{self, Class};
@@ -16,7 +17,7 @@ pub(super) mod word {
     pub(crate) const SUFFIX: u32 = 1 << 4;
     pub(crate) const HARMLESS: u32 = 1 << 5;
     pub(crate) const BENIGN: u32 = 1 << 6;
-    pub(crate) const SERVICE: u32 = 1 << 7;
+    pub(crate) const PUBLIC: u32 = 1 << 7;
     pub(crate) const IS: u32 = 1 << 8;
     pub(crate) const ADVERB: u32 = 1 << 9;
     pub(crate) const OF: u32 = 1 << 10;
@@ -32,7 +33,7 @@ const SECTIONS: [(&str, u32); 13] = [
     ("suffixes", word::SUFFIX),
     ("harmless", word::HARMLESS),
     ("benign", word::BENIGN),
-    ("services", word::SERVICE),
+    ("public", word::PUBLIC),
     ("is", word::IS),
     ("adverbs", word::ADVERB),
     ("of", word::OF),
@@ -53,12 +54,30 @@ pub(super) struct Format {
     pub(super) reaches_back: bool,
 }
 
+/// The words of the data file are no stranger's, so that a short hash will do.
+#[derive(Default)]
+struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Words = HashMap<&'static str, u32, BuildHasherDefault<WordHasher>>;
+
 /// The parsed data file.
 pub(super) struct Lists {
     pub(super) version: &'static str,
     /// By the first byte of the prefix, the longest prefix first.
     pub(super) formats: Vec<Vec<Format>>,
-    words: HashMap<&'static str, u32>,
+    words: Words,
     /// Of each letter the letters that often follow it, as bits.
     pairs: [u32; 26],
 }
@@ -85,7 +104,7 @@ fn read() -> Lists {
     let mut found = Lists {
         version: "",
         formats: (0..128).map(|_| Vec::new()).collect(),
-        words: HashMap::new(),
+        words: Words::default(),
         pairs: [0; 26],
     };
     let mut section = "";
@@ -137,7 +156,7 @@ fn add_pairs(pairs: &mut [u32; 26], line: &str) {
     pairs[place] |= rest.bytes().fold(0, |bits, next| bits | 1 << (next - b'a'));
 }
 
-fn add_words(words: &mut HashMap<&'static str, u32>, section: &str, line: &'static str) {
+fn add_words(words: &mut Words, section: &str, line: &'static str) {
     let bit = SECTIONS.iter().find(|(name, _)| *name == section);
     for one in line.split_whitespace() {
         *words.entry(one).or_default() |= bit.map_or(0, |(_, bit)| *bit);

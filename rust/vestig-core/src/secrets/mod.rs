@@ -6,7 +6,12 @@
 //! | block | private keys of several lines | `blocks.rs` |
 //! | place | a password in an address, `Authorization:`, `curl -u` | `places.rs` |
 //! | named | a value behind the name of a secret | `named.rs`, `values.rs` |
-//! | random | a token that reads like no word | `tokens.rs`, `random.rs` |
+//! | line | a value on the line behind its name | `lines.rs` |
+//! | below | a cell of a table under the name of a secret | `tables.rs` |
+//! | random | a token that reads like no word, behind a word for a secret | `tokens.rs`, `random.rs` |
+//!
+//! A name that a service hands out is none (`public.rs`). Tokens that a line break or a pair of
+//! quotes cuts are looked at whole too (`joined.rs`).
 //!
 //! **Invariant.** The work is linear in the length of the text: from each word at most a fixed
 //! number of bytes is read ahead, or a run of characters whose end is remembered.
@@ -14,11 +19,15 @@
 mod blocks;
 mod bytes;
 mod formats;
+mod joined;
 mod lexemes;
+mod lines;
 mod lists;
 mod named;
 mod places;
+mod public;
 mod random;
+mod tables;
 mod tokens;
 mod values;
 
@@ -118,6 +127,35 @@ impl Scan<'_> {
 /// The secrets of a text, in order; none overlaps another.
 #[must_use]
 pub fn find(text: &str) -> Vec<Finding> {
+    let mut found = scanned(text);
+    let below = tables::find(text);
+    if !below.is_empty() {
+        found = merged(found, below);
+    }
+    let Some(whole) = joined::joined(text) else {
+        return found;
+    };
+    let across = scanned(&whole.text);
+    let across: Vec<_> = across.iter().filter_map(|one| whole.across(one)).collect();
+    merged(across, found)
+}
+
+/// Findings in order; those that overlap are one, by the rule of the first.
+fn merged(one: Vec<Finding>, other: Vec<Finding>) -> Vec<Finding> {
+    let mut all = one;
+    all.extend(other);
+    all.sort_by_key(|found| found.start);
+    let mut kept: Vec<Finding> = Vec::with_capacity(all.len());
+    for next in all {
+        match kept.last_mut() {
+            Some(last) if next.start < last.end => last.end = last.end.max(next.end),
+            _ => kept.push(next),
+        }
+    }
+    kept
+}
+
+fn scanned(text: &str) -> Vec<Finding> {
     let mut scan = Scan {
         text,
         lexemes: lexemes::lexemes(text),
@@ -134,20 +172,50 @@ pub fn find(text: &str) -> Vec<Finding> {
     scan.findings
 }
 
-/// A text with `[secret:RULE]` in the place of each secret, and the rules of those. What is masked
-/// once stays as it is: where a marker makes another word a secret, that is masked too.
+/// A text with `[secret:RULE]` in the place of each secret, and those as findings in the text as
+/// given, in order. What is masked once stays as it is: where a marker makes another word a secret,
+/// that is masked too.
 #[must_use]
-pub fn mask(text: &str) -> (Cow<'_, str>, Vec<&'static str>) {
-    let (mut masked, mut rules) = (Cow::Borrowed(text), Vec::new());
+pub fn mask(text: &str) -> (Cow<'_, str>, Vec<Finding>) {
+    let mut masked = Cow::Borrowed(text);
+    let mut found: Vec<Finding> = Vec::new();
     for _ in 0..PASSES_MAX {
-        let findings = find(&masked);
-        if findings.is_empty() {
+        let new = find(&masked);
+        if new.is_empty() {
             break;
         }
-        rules.extend(findings.iter().map(|one| one.rule));
-        masked = Cow::Owned(replaced(&masked, &findings));
+        found = merged(new.iter().map(|one| given(one, &found)).collect(), found);
+        masked = Cow::Owned(replaced(text, &found));
     }
-    (masked, rules)
+    (masked, found)
+}
+
+/// A finding in a text with markers, in the text as given: `before` are those whose markers it has.
+fn given(found: &Finding, before: &[Finding]) -> Finding {
+    let place = |at: usize, is_end: bool| {
+        let (mut masked, mut text) = (0, 0);
+        for one in before {
+            let start = masked + one.start - text;
+            let end = start + marker_length(one.rule);
+            if at < start || (is_end && at == start) {
+                break;
+            }
+            (masked, text) = (end, one.end);
+            if at < end {
+                return if is_end { one.end } else { one.start };
+            }
+        }
+        at - masked + text
+    };
+    Finding {
+        start: place(found.start, false),
+        end: place(found.end, true),
+        rule: found.rule,
+    }
+}
+
+fn marker_length(rule: &str) -> usize {
+    "[secret:]".len() + rule.len()
 }
 
 fn replaced(text: &str, findings: &[Finding]) -> String {
@@ -162,4 +230,50 @@ fn replaced(text: &str, findings: &[Finding]) -> String {
     }
     masked.push_str(&text[at..]);
     masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_lie_in_the_text_as_given() {
+        let text = "password: Kx9!mmQ2, key: 9fK2mQ7xLw3Zt8RbV5nY and postgres://ada:Boat2031x@db";
+        let (masked, found) = mask(text);
+        let secrets: Vec<&str> = found.iter().map(|one| &text[one.start..one.end]).collect();
+        assert_eq!(secrets, ["Kx9!mmQ2", "9fK2mQ7xLw3Zt8RbV5nY", "Boat2031x"]);
+        assert_eq!(mask(&masked), (masked.clone(), Vec::new()));
+    }
+
+    #[test]
+    fn a_place_behind_markers_is_one_of_the_text() {
+        let before = [
+            Finding {
+                start: 2,
+                end: 4,
+                rule: "key",
+            },
+            Finding {
+                start: 6,
+                end: 20,
+                rule: "url",
+            },
+        ];
+        // "ab[secret:key]cd[secret:url]ef"
+        let at = |start, end| {
+            let found = given(
+                &Finding {
+                    start,
+                    end,
+                    rule: "pin",
+                },
+                &before,
+            );
+            (found.start, found.end)
+        };
+        assert_eq!(at(0, 2), (0, 2));
+        assert_eq!(at(14, 16), (4, 6));
+        assert_eq!(at(28, 30), (20, 22));
+        assert_eq!(at(1, 15), (1, 5));
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::Scan;
 use super::bytes;
-use super::lexemes::{Lexeme, ends_as_name, parts, sections};
+use super::lexemes::{Lexeme, ends_as_name, lexemes, parts, sections};
+use super::lines::{alone_behind, answer_behind, behind_speaker, next_line};
 use super::lists::word;
 use super::random::{is_random, shape};
 use super::values::{Link, Value, is_secret, value_at};
@@ -10,6 +11,8 @@ use super::values::{Link, Value, is_secret, value_at};
 /// Between a name and its value stand so many words at most, in so many bytes.
 const WORDS_BETWEEN: usize = 9;
 const BYTES_BETWEEN: usize = 100;
+/// Before a name stand so many bytes of its cell at most.
+const BYTES_OF_CELL: usize = 20;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Strength {
@@ -35,13 +38,28 @@ impl Name {
 
 /// The name that a word is, if that is a secret.
 pub(super) fn name_at(scan: &Scan<'_>, place: usize) -> Option<Name> {
-    let Lexeme { start, end } = scan.lexemes[place];
-    let text = &scan.text[start..end];
+    name_in(scan.text, &scan.lexemes, place)
+}
+
+/// The name that a text is, if that is a secret: "token", "API key".
+pub(super) fn name_of(text: &str) -> Option<Name> {
+    let words = lexemes(text);
+    let last = words.len().checked_sub(1)?;
+    let whole = words.len() <= 3 && words[0].start == 0 && words[last].end == text.len();
+    name_in(text, &words, last).filter(|_| whole)
+}
+
+fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
+    let Lexeme { start, end } = lexemes[place];
+    let text = &whole_text[start..end];
     if !(3..=48).contains(&text.len()) && sections(text) & word::NAME == 0 {
         return None;
     }
     // most words are one, in no list
     let whole = sections(text);
+    if whole & word::BENIGN != 0 && whole & (word::NAME | word::WEAK) == 0 {
+        return None;
+    }
     let simple = !text.as_bytes()[1..]
         .iter()
         .any(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
@@ -52,11 +70,11 @@ pub(super) fn name_at(scan: &Scan<'_>, place: usize) -> Option<Name> {
         if whole & (word::NAME | word::WEAK) == 0 && !ends_as_name(text) {
             return scripted(text);
         }
-        let before = place.checked_sub(1).map(|at| scan.lexemes[at]);
-        let before = before.filter(|one| is_joint(&scan.text[one.end..start]));
+        let before = place.checked_sub(1).map(|at| lexemes[at]);
+        let before = before.filter(|one| is_joint(&whole_text[one.end..start]));
         return judged(
             text,
-            before.map_or("", |one| &scan.text[one.start..one.end]),
+            before.map_or("", |one| &whole_text[one.start..one.end]),
         );
     }
     let mut words = parts(text);
@@ -105,7 +123,9 @@ fn judged(last: &str, before: &str) -> Option<Name> {
     if bits & word::NAME != 0 || ends_as_name(last) {
         // `passe` alone is no password; `mot de passe` is
         let phrase = !last.eq_ignore_ascii_case("passe") || before.eq_ignore_ascii_case("de");
-        return phrase.then_some(Name {
+        // a page token says where a list goes on
+        let place = rule == "token" && sections(before) & word::OPEN != 0;
+        return (phrase && !place).then_some(Name {
             strength: Strength::Strong,
             rule,
         });
@@ -114,7 +134,7 @@ fn judged(last: &str, before: &str) -> Option<Name> {
         return None;
     }
     let context = sections(before);
-    if context & word::OPEN != 0 {
+    if context & word::OPEN != 0 || (is_code(last) && context & (word::JOINED | word::NAME) == 0) {
         return None;
     }
     let joined =
@@ -125,6 +145,13 @@ fn judged(last: &str, before: &str) -> Option<Name> {
         Strength::Weak
     };
     Some(Name { strength, rule })
+}
+
+/// Returns whether a word names a secret only behind one that says so: "access code".
+fn is_code(word: &str) -> bool {
+    ["code", "codes", "login", "sig", "signature"]
+        .iter()
+        .any(|one| word.eq_ignore_ascii_case(one))
 }
 
 fn rule_of(word: &str) -> &'static str {
@@ -232,9 +259,26 @@ fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Lin
     let spaced = after.trim_start_matches(bytes::is_blank);
     let at = text.len() - spaced.len();
     let mut chars = spaced.chars();
+    // `did:key:…`
+    if text[..start].ends_with("did:") {
+        return None;
+    }
+    let cell = text[..start]
+        .rfind(['|', '\n'])
+        .filter(|&at| text[at..].starts_with('|'));
+    let row = cell.is_some_and(|at| start - at <= BYTES_OF_CELL);
     match (chars.next()?, chars.next()) {
         ('=', Some('~')) | (':', Some(':')) => None,
-        ('=' | ':' | '：' | '＝', _) => Some((behind_sign(text, at), Link::Assigned)),
+        // the next cell of a row
+        ('|', _) if row => Some((at + 1, Link::Assigned)),
+        ('\n' | '\r', _) if alone_behind(text, at).is_some() => {
+            alone_behind(text, at).map(|at| (at, Link::Stated))
+        }
+        ('?', _) => answer_behind(text, start, at).map(|at| (at, Link::Stated)),
+        ('=' | ':' | '：' | '＝', _) => Some((
+            behind_speaker(text, start, behind_sign(text, at)),
+            Link::Assigned,
+        )),
         ('-', Some('>')) => Some((at + 2, Link::Assigned)),
         ('>', _) if text[..start].ends_with('<') => Some((at + 1, Link::Assigned)),
         ('(', Some('"' | '\'' | '`')) => Some((at + 1, Link::Passed)),
@@ -292,8 +336,7 @@ fn follows_login(scan: &Scan<'_>, place: usize) -> bool {
 /// Behind `=`, `:`, `==`, `:=`, `=>` and the like. A value may stand on the next line.
 fn behind_sign(text: &str, at: usize) -> usize {
     let rest = text[at..].trim_start_matches(['=', ':', '>', '：', '＝', '?', '*']);
-    let line = rest.trim_start_matches(|c| bytes::is_blank(c) || matches!(c, '\r' | '*'));
-    match line.strip_prefix('\n') {
+    match next_line(rest) {
         Some(next) => text.len() - next.len(),
         None => text.len() - rest.len(),
     }
@@ -313,18 +356,14 @@ fn scripted_link(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
 fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
     let text = scan.text;
     let end = scan.lexemes[place].end;
-    let (mut before, mut in_phrase, mut plain) = (end, false, 0);
+    let (mut before, mut in_phrase, mut plain, mut broken) = (end, false, 0, false);
     for one in scan.lexemes[place + 1..].iter().take(WORDS_BETWEEN) {
         let between = &text[before..one.start];
         if one.start - end > BYTES_BETWEEN {
             return None;
         }
         let this = &text[one.start..one.end];
-        if this.eq_ignore_ascii_case("value")
-            && text[one.end..]
-                .trim_start_matches(['"', '\'', ' '])
-                .starts_with(['=', ':'])
-        {
+        if this.eq_ignore_ascii_case("value") && is_given(&text[one.end..]) {
             let sign = text[one.end..].find(['=', ':'])?;
             return Some((behind_sign(text, one.end + sign), Link::Assigned));
         }
@@ -337,13 +376,21 @@ fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
             } else {
                 Link::Stated
             };
-            let sure = (in_phrase || plain <= 2) && between.len() > 1;
-            return (sure && before > end).then(|| (behind_sign(text, before + sign), link));
+            let sure = (in_phrase || plain <= 2) && between.len() > 1 && !broken;
+            let at = behind_speaker(text, before, behind_sign(text, before + sign));
+            return (sure && before > end).then_some((at, link));
         }
-        if between.contains(['\n', ';', '!', '?', '|', '/', ',', '"', '<', '='])
-            || between.contains(". ")
+        if between.contains([';', '!', '?', '|', '/', ',', '"', '<', '=']) || between.contains(". ")
         {
             return None;
+        }
+        if between.contains('\n') {
+            // a sentence goes on in the next line
+            if broken || between.matches('\n').count() > 1 || !this.starts_with(char::is_lowercase)
+            {
+                return None;
+            }
+            broken = true;
         }
         // `IDENTIFIED BY 'value'`
         if before == end && this.eq_ignore_ascii_case("by") {
@@ -353,7 +400,8 @@ fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
         if bits & word::IS != 0
             && !(bits & word::OF != 0 && plain == 0 && !in_phrase && bits & word::ADVERB == 0)
         {
-            return Some((behind_adverbs(scan, one), Link::Stated));
+            let at = behind_speaker(text, one.end, behind_adverbs(scan, one));
+            return Some((at, Link::Stated));
         }
         if bits & (word::HARMLESS | word::BENIGN) != 0 && !in_phrase {
             return None;
@@ -363,6 +411,12 @@ fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
         before = one.end;
     }
     None
+}
+
+/// Returns whether a sign follows that gives a value to a name.
+fn is_given(rest: &str) -> bool {
+    rest.trim_start_matches(['"', '\'', ' '])
+        .starts_with(['=', ':'])
 }
 
 /// Where the words end that say since when or how: "is now set to …".

@@ -57,14 +57,27 @@ pub(super) fn find_in_address(scan: &mut Scan<'_>, place: usize) {
     let Some(user) = user.map(|at| &whole[..at]) else {
         return;
     };
+    if user.starts_with("[secret:") {
+        return;
+    }
     let (from, secret) = match user.split_once(':') {
         Some((name, password)) => (start + name.len() + 1, password),
-        None if is_random(user, 12) || (is_hex(user) && user.len() >= 16) => (start, user),
+        // `https://KEY@host/number` is where errors are sent to, and stands in every page
+        None if is_random(user, 12) || (is_hex(user) && user.len() >= 16 && !numbered(whole)) => {
+            (start, user)
+        }
         None => return,
     };
     if !secret.is_empty() && !is_placeholder(secret) {
         scan.found(from, from + secret.len(), "url");
     }
+}
+
+/// Returns whether the path of an address is one number.
+fn numbered(address: &str) -> bool {
+    let path = address.split_once('/').map_or("", |parts| parts.1);
+    let path = path.trim_end_matches(['.', ',', ')', ';']);
+    !path.is_empty() && path.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Looks at the header `Authorization` and its like.

@@ -5,27 +5,17 @@ use super::blocks::is_encoded_line;
 use super::bytes::{TOKEN, is_in};
 use super::lexemes::{Lexeme, sections_of_parts};
 use super::lists::word;
+use super::named::name_at;
+use super::public::{is_public, says_secret};
 use super::random::{is_hex, is_random, is_uuid, shape};
 use super::values::is_placeholder;
 
-/// With nothing before it a token has so many characters at least.
-const LEAST: usize = 20;
-/// Behind a word for a secret, or the name of a service.
-const LEAST_NAMED: usize = 12;
+/// A token has so many characters at least.
+const LEAST: usize = 12;
 const HEX_LEAST: usize = 20;
-const WORDS_BEFORE: usize = 6;
-const BENIGN_WORDS_BEFORE: usize = 4;
-const BYTES_BEFORE: usize = 60;
-
-/// Facts that the words before a token say of it.
-#[derive(Default)]
-struct Context {
-    named: bool,
-    service: bool,
-    /// How many words before the token something stands that has such values and is no secret.
-    benign: Option<usize>,
-    secret: Option<usize>,
-}
+/// A word for a secret stands so near before its token, without a word for an identifier between.
+const WORDS_BEFORE: usize = 4;
+const BYTES_BEFORE: usize = 40;
 
 /// Looks at the token that begins with a word.
 pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
@@ -35,7 +25,7 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
     }
     let run = scan.runs.end(TOKEN, start);
     scan.token_end = run;
-    if run - start < LEAST_NAMED {
+    if run - start < LEAST {
         return;
     }
     let token = scan.text[start..run].trim_end_matches(['.', '/', '-', '~']);
@@ -43,15 +33,14 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
         .bytes()
         .take_while(|&b| b == b'=')
         .count();
-    if token.len() < LEAST_NAMED || is_address_or_path(scan, token, start) {
-        return;
-    }
-    if !(is_random(token, LEAST_NAMED) || (is_hex(token) && token.len() >= HEX_LEAST)) {
+    if token.len() < LEAST || !(says_secret(token) || follows_name(scan, place)) {
         return;
     }
     let end = start + token.len();
-    let context = context(scan, place);
-    if is_secret(token, &context) && !is_encoded_line(scan.text, start, end) {
+    if is_secret(token)
+        && !is_address_or_path(scan, token, start)
+        && !is_encoded_line(scan.text, start, end)
+    {
         let padding = if padding <= 2 { padding } else { 0 };
         scan.found(start, end + padding, "random");
     }
@@ -62,7 +51,7 @@ fn is_address_or_path(scan: &Scan<'_>, token: &str, start: usize) -> bool {
     let before = start.checked_sub(1).map_or(b' ', |at| bytes[at]);
     let after = bytes.get(start + token.len()).copied().unwrap_or(b' ');
     if start < scan.url_end {
-        return !is_marked(token);
+        return !says_secret(token);
     }
     let mixed = !shape(token).is_wordy()
         && token.len() >= 32
@@ -73,103 +62,47 @@ fn is_address_or_path(scan: &Scan<'_>, token: &str, start: usize) -> bool {
         || parted
 }
 
-/// Returns whether a token says itself that it is a key: `acme_live_…`.
-fn is_marked(token: &str) -> bool {
-    const MARKS: [&str; 12] = [
-        "live", "test", "prod", "key", "sk", "tok", "token", "secret", "pat", "api", "priv", "auth",
-    ];
-    let mut parts = token.split(['_', '-']);
-    let last = token.rfind(['_', '-']).map_or("", |at| &token[at + 1..]);
-    !token.contains(['/', '.'])
-        && last.len() >= 16
-        && parts.any(|part| MARKS.contains(&part.to_ascii_lowercase().as_str()))
+fn is_secret(token: &str) -> bool {
+    let random = is_random(token, LEAST);
+    let hex = is_hex(token) && token.len() >= HEX_LEAST;
+    let plain = is_placeholder(token) || is_uuid(token) || is_public(token) || is_timed(token);
+    (random || hex) && !plain && (says_secret(token) || hex || !is_built(token))
 }
 
-fn context(scan: &Scan<'_>, place: usize) -> Context {
-    let mut found = Context::default();
-    let mut end = scan.lexemes[place].start;
-    let first = end;
-    for (distance, one) in scan.lexemes[..place]
-        .iter()
-        .rev()
-        .take(WORDS_BEFORE)
-        .enumerate()
-    {
+/// Returns whether the name of a secret stands before a token, and nothing between that has such
+/// values and is no secret.
+fn follows_name(scan: &Scan<'_>, place: usize) -> bool {
+    let first = scan.lexemes[place].start;
+    let mut end = first;
+    for at in (place.saturating_sub(WORDS_BEFORE)..place).rev() {
+        let one = scan.lexemes[at];
         let between = &scan.text[one.end..end];
-        if first - one.end > BYTES_BEFORE || between.contains('\n') {
-            break;
+        if first - one.end > BYTES_BEFORE
+            || between.contains(['\n', ';', '?', '!', '|', '{', '}'])
+            || between.contains(". ")
+        {
+            return false;
+        }
+        if name_at(scan, at).is_some() {
+            return true;
         }
         let bits = sections_of_parts(&scan.text[one.start..one.end]);
-        if bits & (word::NAME | word::WEAK) != 0 {
-            found.named = true;
-            found.secret = found.secret.or(Some(distance));
-        }
-        found.service |= bits & word::SERVICE != 0;
-        if bits & word::BENIGN != 0 && distance < BENIGN_WORDS_BEFORE {
-            found.benign = found.benign.or(Some(distance));
+        if bits & (word::BENIGN | word::HARMLESS) != 0 {
+            return false;
         }
         end = one.start;
     }
-    found
+    false
 }
 
-fn is_secret(token: &str, context: &Context) -> bool {
-    if is_placeholder(token) || is_public(token) {
-        return false;
-    }
-    if is_hex(token) {
-        let nearer = match (context.secret, context.benign) {
-            (Some(secret), Some(benign)) => secret < benign,
-            (secret, _) => secret.is_some(),
-        };
-        return nearer && !is_uuid(token);
-    }
-    if context.named {
-        return true;
-    }
-    let least = if context.service { LEAST_NAMED } else { LEAST };
-    context.benign.is_none() && token.len() >= least && !is_data(token) && !is_built(token)
-}
-
-/// Identifiers that anybody may see, and beginnings of encoded files.
-fn is_public(token: &str) -> bool {
-    const BEGINNINGS: [&str; 22] = [
-        "AAAAB3NzaC1",
-        "AAAAC3NzaC1",
-        "AAAAE2VjZHNh",
-        "iVBORw0KGgo",
-        "/9j/",
-        "R0lGOD",
-        "UEsDB",
-        "JVBERi0",
-        "PHN2Zy",
-        "PD94bW",
-        "H4sIA",
-        "Qm",
-        "bafy",
-        "bafk",
-        "pk_live_",
-        "pk_test_",
-        "pk.eyJ",
-        "phc_",
-        "sha256-",
-        "sha384-",
-        "sha512-",
-        "MII",
-    ];
-    let named = BEGINNINGS.iter().any(|begin| token.starts_with(begin));
-    named && (token.len() >= 40 || token.contains(['_', '-', '.']))
-}
-
-/// A token that decodes to a readable text, or an identifier that holds its time.
-fn is_data(token: &str) -> bool {
+/// An identifier that holds its time.
+fn is_timed(token: &str) -> bool {
     let bytes = token.as_bytes();
-    let ulid = bytes.len() == 26
+    bytes.len() == 26
         && bytes[0] <= b'1'
         && bytes
             .iter()
-            .all(|b| b.is_ascii_digit() || (b.is_ascii_uppercase() && !b"ILOU".contains(b)));
-    ulid || decodes_to_text(bytes)
+            .all(|b| b.is_ascii_digit() || (b.is_ascii_uppercase() && !b"ILOU".contains(b)))
 }
 
 /// A name that programs put together: words, numbers, dates, short hexadecimal numbers.
@@ -185,27 +118,4 @@ fn is_built(token: &str) -> bool {
     };
     let mut parts = token.split(['-', '_', '.', '/', '+', '~']);
     token.contains(['-', '_', '.']) && parts.all(plain)
-}
-
-fn decodes_to_text(token: &[u8]) -> bool {
-    let (mut bits, mut held, mut printable, mut total) = (0_u32, 0, 0, 0);
-    for &byte in &token[..token.len().min(96)] {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return false,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            let decoded = (bits >> held) as u8;
-            total += 1;
-            printable += usize::from((b' '..=b'~').contains(&decoded) || decoded == b'\n');
-        }
-    }
-    total > 0 && printable == total
 }

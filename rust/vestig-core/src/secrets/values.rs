@@ -5,6 +5,7 @@ use super::bytes::{self, VALUE};
 use super::lexemes::{sections, sections_of_parts};
 use super::lists::word;
 use super::named::{Name, Strength};
+use super::public::is_public;
 use super::random::{is_hex, is_random, is_uuid, shape};
 
 /// A closing quote is looked for in so many bytes.
@@ -143,7 +144,8 @@ pub(super) fn is_secret(value: &str, quoted: bool, link: Link, name: &Name) -> b
         return false;
     }
     let value = &value[..floor(value, VALUE_BYTES_READ)];
-    if value.chars().count() < 4 || is_placeholder(value) || is_elsewhere(value) {
+    if value.chars().count() < 4 || is_placeholder(value) || is_elsewhere(value) || is_public(value)
+    {
         return false;
     }
     if value.contains(char::is_whitespace) {
@@ -191,10 +193,11 @@ fn is_strong_secret(value: &str, quoted: bool, link: Link, name: &Name) -> bool 
     }
     if quoted {
         let plain = !digit && !sign;
-        if plain && link == Link::Passed {
+        // a word in quotes may be any: "the password of the campaign is "spring""
+        if plain && link != Link::Assigned {
             return is_scrambled(value);
         }
-        if plain && (!name.is_typed() || link == Link::Stated && length < 6) {
+        if plain && !name.is_typed() {
             return length >= 16 && !shape(value).is_wordy();
         }
         return length >= if name.is_typed() { 4 } else { 6 };
@@ -405,14 +408,20 @@ fn is_expression(value: &str) -> bool {
     let next = value.as_bytes().get(name);
     let plain =
         shape(&value[..name]).is_wordy() || !value[..name].bytes().any(|b| b.is_ascii_digit());
-    let called = name > 0 && matches!(next, Some(b'(' | b'[')) && plain;
+    let called = name > 0 && matches!(next, Some(b'(' | b'[' | b')' | b']')) && plain;
+    // `&Token`, `&[Token]`
+    let referred = value.strip_prefix('&').is_some_and(|rest| {
+        rest.trim_start_matches(['[', '\''])
+            .starts_with(char::is_alphabetic)
+            && shape(rest).is_wordy()
+    });
     let whole = name == value.len();
     let variable = whole
         && value.contains('_')
         && shape(value).is_wordy()
         && sections_of_parts(value) & (word::NAME | word::WEAK) != 0;
     let method = value.contains("->") || value.contains("::") || value.contains("()");
-    called || variable || method
+    called || referred || variable || method
 }
 
 /// Returns whether a quoted value of several words is typed as a secret, and no sentence.

@@ -1,0 +1,85 @@
+//! Values on the line behind their name: alone there, or said by the next speaker.
+
+use super::bytes;
+
+/// Who speaks is named in so many bytes at most.
+const SPEAKER_BYTES_MAX: usize = 40;
+
+/// The text on the next line, where this one has no more: behind a blank line too, and behind
+/// what opens a block of code.
+pub(super) fn next_line(rest: &str) -> Option<&str> {
+    let ended = |rest: &str| {
+        let line = rest.trim_start_matches(|c| bytes::is_blank(c) || matches!(c, '\r' | '*'));
+        line.strip_prefix('\n').map(str::len)
+    };
+    let mut next = &rest[rest.len() - ended(rest)?..];
+    if let Some(length) = ended(next) {
+        next = &next[next.len() - length..];
+    }
+    let fence = next
+        .strip_prefix("```")
+        .and_then(|inner| inner.split_once('\n'));
+    Some(fence.map_or(next, |(_, inner)| inner))
+}
+
+/// Where the value begins that stands alone on the line behind its name.
+pub(super) fn alone_behind(text: &str, at: usize) -> Option<usize> {
+    let next = next_line(&text[at..])?;
+    let line = next.lines().next()?.trim();
+    let start = text.len() - next.trim_start_matches(bytes::is_blank).len();
+    (!line.is_empty() && !line.contains(char::is_whitespace)).then_some(start)
+}
+
+/// Behind who speaks, where a value stands in the next line of a conversation: "Ada: the password
+/// is", "Ben: …".
+pub(super) fn behind_speaker(text: &str, from: usize, at: usize) -> usize {
+    let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    if line <= from {
+        return at;
+    }
+    let own = text[..from].rfind('\n').map_or(0, |end| end + 1);
+    match (speaker(&text[own..from]), speaker(&text[line..])) {
+        (Some(_), Some(next)) => line + next,
+        _ => at,
+    }
+}
+
+/// Where the answer begins that the next line of a conversation gives with one word.
+pub(super) fn answer_behind(text: &str, start: usize, at: usize) -> Option<usize> {
+    let rest = text[at..].trim_start_matches(['?', '*', '"', ' ', '\r']);
+    let line = text.len() - rest.strip_prefix('\n')?.len();
+    let own = text[..start].rfind('\n').map_or(0, |end| end + 1);
+    speaker(&text[own..start])?;
+    let answer = line + speaker(&text[line..])?;
+    let said = text[answer..].lines().next()?;
+    (said.split_whitespace().count() == 1).then_some(answer)
+}
+
+/// The length of what says who speaks at the beginning of a line: "Ada: ", "[10:31] **Ben**: ",
+/// "<ben> ".
+fn speaker(line: &str) -> Option<usize> {
+    let signs = |c: char| matches!(c, ' ' | '\t' | '>' | '-' | '*' | '•');
+    let mut inner = line.trim_start_matches(signs);
+    if let Some(time) = inner.strip_prefix(['[', '(']) {
+        let end = time
+            .find([']', ')'])
+            .filter(|&end| end <= SPEAKER_BYTES_MAX)?;
+        inner = time[end + 1..].trim_start_matches(signs);
+    } else if inner.starts_with(|c: char| c.is_ascii_digit()) {
+        let time = |c: char| c.is_ascii_digit() || matches!(c, ':' | '-' | '.' | ' ' | 'T' | ',');
+        inner = inner.trim_start_matches(time).trim_start_matches(signs);
+    }
+    let open = inner.starts_with('<');
+    let name = inner.trim_start_matches('<');
+    let end = name.find(if open { '>' } else { ':' })?;
+    let who = name[..end].trim_end_matches('*');
+    let plain =
+        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '\'' | '-' | '_' | '(' | ')');
+    let begins = who.starts_with(|c: char| open && c.is_alphabetic() || c.is_uppercase());
+    let words = who.split_whitespace().count();
+    let behind = name[end + 1..].trim_start_matches('*');
+    let spaced = behind.starts_with([' ', '\t']);
+    let length = line.len() - behind.trim_start_matches([' ', '\t', '"']).len();
+    (end <= SPEAKER_BYTES_MAX && begins && spaced && words <= 3 && who.chars().all(plain))
+        .then_some(length)
+}
