@@ -256,11 +256,13 @@ def test_rows_of_entities_come_after_those_of_memories(ledger: Ledger) -> None:
     fed_mention = (id_bytes(mention.id), id_bytes(new.id), 0, 1.0, None, NOW, None)
     assert first[26:29] == ([fed_mention], [], [])
     three_content_words = 3 << 12
-    assert first[29:] == (len("Ada writes C++") | three_content_words, None, None, 1, None)
+    assert first[29:] == (
+        len("Ada writes C++") | three_content_words, None, None, 1, None, False
+    )
     assert skill == (
         id_bytes(new.id), 1, 1, "", None, "default", None, 2, 0, "SKILL", None, None, 3, 3, False,
         NOW, None, NOW, None, new.embedding, [], [], [], [], [], [], [], [],
-        [("c++", "C++"), ("cpp", "Cpp"), ("c plus plus", "C plus plus")], 0, None, None, None, None,
+        [("c++", "C++"), ("cpp", "Cpp"), ("c plus plus", "C plus plus")], 0, None, None, None, None, False,
     )  # fmt: skip
     assert person[19] is None
     assert person[26] == [(id_bytes(relation.id), id_bytes(new.id), 3, 0.0, None, NOW, None)]

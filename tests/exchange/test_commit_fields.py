@@ -70,7 +70,7 @@ def test_auto_refuses_with_the_keys() -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"plain words\n", b"[]", b"3\n"])
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"plain words\n", b"3\n"])
 def test_auto_without_any_object(content: bytes) -> None:
     with pytest.raises(ValidationError, match="JSON object"):
         opened(content)
@@ -136,6 +136,7 @@ def test_keys_of_messages() -> None:
         "title": "Greeting",
         "origin_type": "chat_peer",
         "trigger": "problem-solution",
+        "metadata": {"date": "not this", "speaker": "not this", "text": "not this"},
     }
     assert item.commits() == [{"content": "Hello there", **item.arguments}]
 
@@ -280,7 +281,6 @@ def test_scope_of_the_call_is_for_records_without_one() -> None:
         (b'"words"', "expected a JSON object, got text"),
         (b"[1]", "expected a JSON object, got an array"),
         (b"[" * 5000, "expected at most 64 levels of nesting, got more"),
-        (b'{"text": "\\ud800"}', "expected a JSON object, got unreadable JSON"),
     ],
 )
 def test_a_bad_line_costs_one_line(record: Any, fact: str) -> None:

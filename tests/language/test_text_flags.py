@@ -13,8 +13,8 @@ from vestig.language.words import text_flags
 def parts(text: str) -> tuple[int, bool, int]:
     """(length, ends with a question mark, content words)."""
     found = text_flags(text)
-    assert 0 <= found < 1 << 16
-    return found & 2047, bool(found >> 11 & 1), found >> 12
+    assert 0 <= found < 1 << 18
+    return found & 2047, bool(found >> 11 & 1), found >> 12 & 15
 
 
 @pytest.mark.parametrize(

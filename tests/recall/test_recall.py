@@ -63,7 +63,7 @@ def test_limit_means_limit(opener: Opener) -> None:
 
 def test_small_pool_is_filled(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 20 for n in range(10)})
-    config = {"ranking.pool": 2, "walk.enabled": False}
+    config = {"ranking.pool": 2, "walk.enabled": False, "ranking.newer_first": False}
     found = store.recall(QUERY, limit=6, config=config)
     assert len(found) == 6
     explanations = [str(hit.reason.explanation) for hit in found]
@@ -86,7 +86,7 @@ def test_a_min_score_above_every_score_names_the_best(opener: Opener) -> None:
     assert found.best_score == pytest.approx(0.9, abs=1e-6)
     shown = render(found, "text")
     assert shown.startswith("no score above 0.95 (best 0.")
-    assert found.context.text == shown
+    assert (found.context.text, found.context.note) == ("", shown)
     assert {"best_score", "min_score", "min_confidence"}.isdisjoint(found.to_dict())
 
 

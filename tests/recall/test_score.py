@@ -151,7 +151,7 @@ def test_layouts_and_json_of_the_command_line(tmp_path: Path) -> None:
     assert first["score"] != first["final"] == first["reason"]["final_score"]
     text = run(cli, [*where, "recall", KNOWN]).output
     assert f"(score={first['score']:.4f}, method=" in text
-    assert text.startswith("confidence 0.")
+    assert text.startswith("likely (confidence 0.")
     listed = run(cli, [*where, "search", KNOWN])
     assert listed.exit_code == 0
     assert f"Score: {first['score']:.4f}\n" in listed.output

@@ -218,7 +218,7 @@ class SimilarSettings(Section, frozen=True, kw_only=True):
     min_score: Annotated[
         Share,
         doc("Cosine from which a commit names a known memory as similar (inclusive).", shown=True),
-    ] = 0.5
+    ] = 0.46
 
 
 class UpdateSettings(Stage, frozen=True, kw_only=True):

@@ -20,6 +20,8 @@ use crate::words::{self, flag};
 
 /// ½ cosine + ½ overlap from which on a question is like the query.
 const LIKE_MIN: f64 = 0.3;
+/// A query with fewer content terms asks nothing: it searches for a word.
+const TERMS_MIN: usize = 2;
 /// How many turns behind a question may answer it.
 const ANSWER_WITHIN: isize = 2;
 
@@ -35,9 +37,10 @@ pub struct Asked {
 /// The eligible memories that ask what the query asks, the latest first.
 ///
 /// Alike are those of which ½ cosine + ½ shared idf, as a part of that of the text with more, is at
-/// least 0.5; and what a user said before in the query's own words. A question is answered by the
-/// first of the two turns behind it in its session that states something; a question of the same
-/// author between them asks for something else.
+/// least 0.3; and what a user said before in the query's own words. A question is answered by the
+/// first of the two turns behind it in its session that somebody else states something in; a question
+/// of the same author between them asks for something else. A query with fewer than two content terms
+/// asks nothing.
 #[must_use]
 pub fn asked(snapshot: &Snapshot, query: &Query, filter: &Filter, seated: bool) -> Vec<Asked> {
     let (parts, _) = eligible_parts(snapshot, filter);
@@ -48,6 +51,9 @@ pub fn asked(snapshot: &Snapshot, query: &Query, filter: &Filter, seated: bool) 
         .iter()
         .map(|one| (one.term.as_str(), rarity.idf(&one.term)))
         .collect();
+    if terms.len() < TERMS_MIN {
+        return Vec::new();
+    }
     let whole = query.names_text.as_deref().map(words::content_of);
     let whole: BTreeSet<&str> = whole.iter().flatten().map(String::as_str).collect();
     let mut found: Vec<(i64, i64, i64, Asked)> = Vec::new();
