@@ -256,9 +256,7 @@ def test_rows_of_entities_come_after_those_of_memories(ledger: Ledger) -> None:
     fed_mention = (id_bytes(mention.id), id_bytes(new.id), 0, 1.0, None, NOW, None)
     assert first[26:29] == ([fed_mention], [], [])
     three_content_words = 3 << 12
-    assert first[29:] == (
-        len("Ada writes C++") | three_content_words, None, None, 1, None, False
-    )
+    assert first[29:] == (len("Ada writes C++") | three_content_words, None, None, 1, None, False)
     assert skill == (
         id_bytes(new.id), 1, 1, "", None, "default", None, 2, 0, "SKILL", None, None, 3, 3, False,
         NOW, None, NOW, None, new.embedding, [], [], [], [], [], [], [], [],

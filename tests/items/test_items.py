@@ -350,7 +350,7 @@ def test_secrets_are_masked_or_refused() -> None:
         assert done.masked
         assert token not in json.dumps(store.items.get("k").to_dict())  # type: ignore[union-attr]
         assert token not in store.get("k").content
-        assert store.items.put("k", {"token": token}, text=f"the token is {token}").changed is False
+        assert store.items.put("k", {"token": token}, text=f"the token is {token}").changed
         with pytest.raises(SecretError, match="key"):
             store.items.put(token, 1)
     options = {"config": {"firewall": {"secrets": "reject"}}}

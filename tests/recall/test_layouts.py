@@ -166,14 +166,14 @@ BLOCK = f"[{S}] (score=0.8700, method=direct_match, {AT})\nContent: One line"
 @pytest.mark.parametrize(
     ("fields", "first"),
     [
-        ({"confidence": 0.9477}, "confidence 0.95"),
-        ({"confidence": 0.1}, "confidence 0.10"),
-        ({"confidence": 0.29}, "confidence 0.29"),
-        ({"confidence": 1.0}, "confidence 1.00"),
-        ({"confidence": 0.0999}, "nothing above 0.1 (best 0.0999); nearest:"),
-        ({"confidence": 0.0612}, "nothing above 0.1 (best 0.06); nearest:"),
-        ({"confidence": 0.0}, "nothing above 0.1 (best 0.00); nearest:"),
-        ({"confidence": 0.3, "min_confidence": 0.3}, "confidence 0.30"),
+        ({"confidence": 0.9477}, "likely (confidence 0.95)"),
+        ({"confidence": 0.5}, "likely (confidence 0.50)"),
+        ({"confidence": 0.29}, "doubtful (confidence 0.29)"),
+        ({"confidence": 1.0}, "likely (confidence 1.00)"),
+        ({"confidence": 0.0999}, "nothing close (confidence 0.10); nearest:"),
+        ({"confidence": 0.0612}, "nothing close (confidence 0.06); nearest:"),
+        ({"confidence": 0.0}, "nothing close (confidence 0.00); nearest:"),
+        ({"confidence": 0.3, "min_confidence": 0.3}, "doubtful (confidence 0.30)"),
     ],
 )
 def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first: str) -> None:

@@ -24,7 +24,11 @@ NOTES = [
     "A canoe needs a coat of varnish every second spring",
     "The left valve of the boiler has a gasket of graphite",
 ]
-QUERIES = ("the year of the boiler made by Brown", "what did Ada Lovelace order last week?", "canoe")
+QUERIES = (
+    "the year of the boiler made by Brown",
+    "what did Ada Lovelace order last week?",
+    "canoe",
+)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def row(number):
     return ProjectionRow(
             id, 1, 1, text, None, "default", None, 0, 0, None, None, None, 0, 0, False, number,
             None, number, None, vector, [], ["manual"], [], [(0, number, number, 1, number)],
-            [], [], [], [], [], 0, None, (bytes(4 * 128), bytes(34 * 128)), None, None)
+            [], [], [], [], [], 0, None, (bytes(4 * 128), bytes(34 * 128)), None, None, False)
 projection = _core.Projection.open(folder, bytes(16), dimensions, "m")
 def limit():
     with open("/proc/self/status") as status:

@@ -31,7 +31,7 @@ from vestig.testing import HashingEmbedder
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",
     "embedding_identity", "token_codes", "projection", "jobs", "leases", "clock", "residues",
-    "witness", "durability", "disk_space", "permissions",
+    "witness", "durability", "disk_space", "permissions", "hooks",
 ]  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_a_store_in_memory_has_no_files_to_check() -> None:
     from vestig.store.doctor import checks
 
     found = {finding.check: finding for finding in checks(ledger, keeper, now_us=LATER)}
-    assert set(CHECKS) - set(found) == {"disk_space", "permissions"}
+    assert set(CHECKS) - set(found) == {"disk_space", "permissions", "hooks"}
     assert levels(found) == {}
 
 

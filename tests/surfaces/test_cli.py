@@ -272,7 +272,7 @@ def test_list_layout(vestig: Vestig, ids: list[str]) -> None:
 def test_recall_layouts_and_timing(vestig: Vestig, ids: list[str]) -> None:
     recall = vestig("memory", "recall", "staging database port", "--limit", "1")
     sure, _, first, *_ = recall.out.split("\n")
-    assert sure.startswith("confidence 0.")
+    assert sure.startswith("likely (confidence 0.")
     assert first.startswith(f"[{ids[0]}] (score=")
     assert "Reason:" not in recall.out
     assert "Reason:" in vestig("memory", "recall", "staging database port", "--explain").out

@@ -41,7 +41,7 @@ def test_no_stored_line_stands_at_the_margin(vestig: Vestig, tmp_path: Path) -> 
     assert [
         line.split()[0]
         for line in at_margin
-        if " " in line and not line.startswith(("confidence", "nothing"))
+        if " " in line and not line.startswith(("likely", "doubtful", "nothing"))
     ] == [
         f"[{id}]",
         "Content:",

@@ -18,10 +18,10 @@ EVERYWHERE = "Deploys are announced in the morning."
 def filled(config: Path) -> None:
     """A fact of each of two scopes and one of none, and a turn of a session."""
     with vestig.open(config=config) as store:
-        store.commit(OURS, scope="project:acme/rocket")
+        store.commit(OURS, scope="project:github.com/acme/rocket")
         store.commit(THEIRS, scope="project:acme/submarine")
         store.commit(EVERYWHERE)
-        said = {"scope": "project:acme/rocket", "role": "user", "session_id": "running"}
+        said = {"scope": "project:github.com/acme/rocket", "role": "user", "session_id": "running"}
         store.commit("When do deploys of the rocket run again?", **said)
 
 
@@ -35,7 +35,7 @@ def shown(server: McpProcess, tool: str = "recall", **arguments: Any) -> str:
 def test_reads_see_the_scope_and_what_has_none(tmp_path: Path) -> None:
     config = written_config(tmp_path)
     filled(config)
-    with McpProcess(config, "--scope", "project:acme/rocket") as server:
+    with McpProcess(config, "--scope", "project:github.com/acme/rocket") as server:
         server.initialize()
         for tool, more in (("recall", {"cut": 0}), ("search", {}), ("retrieve", {})):
             found = shown(server, tool, **more)
@@ -54,7 +54,7 @@ def test_reads_see_the_scope_and_what_has_none(tmp_path: Path) -> None:
 
 def test_what_is_remembered_has_the_scope(tmp_path: Path) -> None:
     config = written_config(tmp_path)
-    with McpProcess(config, "--scope", "project:acme/rocket") as server:
+    with McpProcess(config, "--scope", "project:github.com/acme/rocket") as server:
         server.initialize()
         server.call("remember", text="The launch pad was painted white.")
         server.call("remember", text="The harbour crane was painted red.", scope="harbour")
@@ -64,9 +64,9 @@ def test_what_is_remembered_has_the_scope(tmp_path: Path) -> None:
     with vestig.open(config=config) as store:
         scopes = {one.content: one.scope for one in store.list()}
     assert scopes == {
-        "The launch pad was painted white.": "project:acme/rocket",
+        "The launch pad was painted white.": "project:github.com/acme/rocket",
         "The harbour crane was painted red.": "harbour",
-        "The launch pad has three gates.": "project:acme/rocket",
+        "The launch pad has three gates.": "project:github.com/acme/rocket",
     }
 
 

@@ -276,7 +276,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         ("search", {"query": "key?", "type": "both"}, "search has no argument type; It takes: "),
         ("search", {"q": "key?"}, "search has no argument q; did you mean query?"),
         ("recall", {"query": "key?", "k": 3}, "recall has no argument k; did you mean limit?"),
-        ("recall", {"query": "key?", "user_id": "a"}, "did you mean where.authors?"),
+        ("recall", {"query": "key?", "user_id": "a"}, "did you mean where.scope?"),
         ("remember", {"content": FACT}, "did you mean text? It takes: text, tags, "),
         ("show", {"memory_id": "00000000"}, "did you mean id? It takes: id."),
         ("remember", {"text": FACT, "tags": [1]}, "tags"),

@@ -869,10 +869,11 @@ class Projection:
         filter: Filter,
         rows: Sequence[tuple[bytes, float]],
         content: Sequence[str],
+        at_us: int,
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
-        bytes and L, best first), the newest first. `content`: content terms of the query. Raises
-        SnapshotMoved unless applied_seq == seq."""
+        bytes and L, best first), the newest first. `content`: content terms of the query; `at_us`:
+        when it is asked. Raises SnapshotMoved unless applied_seq == seq."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

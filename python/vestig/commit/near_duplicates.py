@@ -6,11 +6,11 @@ the same, in the store and among the items themselves: each array is read once f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from vestig.commit.canonical_form import CanonicalForm, canonical_form
 from vestig.commit.item import Item, TextKey
@@ -148,9 +148,9 @@ def _cosine(own: bytes | None, stored: tuple[str, bytes] | None) -> float:
     """Return the cosine of two vectors; 0 where one is missing."""
     if own is None or stored is None or len(own) != len(stored[1]):
         return 0.0
-    one, other = np.frombuffer(own, "<f4"), np.frombuffer(stored[1], "<f4")
-    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / norms if norms else 0.0
+    one, other = memoryview(own).cast("f"), memoryview(stored[1]).cast("f")
+    norms = math.sqrt(sum(x * x for x in one) * sum(y * y for y in other))
+    return sum(x * y for x, y in zip(one, other, strict=True)) / norms if norms else 0.0
 
 
 def similar_memory(

@@ -25,6 +25,7 @@ from vestig.language import words
 from vestig.language.time import expressions
 from vestig.language.time.expressions import is_yearless
 from vestig.language.words import ContentTerm, content_terms
+from vestig.memories.read import distinct, text_keys
 from vestig.ports import (
     STATE_DIMENSIONS,
     Scan,
@@ -388,12 +389,27 @@ class BoundQuery:
         if by.newer_first:
             rows, evidence = with_successors(self, chosen, scan, rescan)
         rows, answered = rows_with_answers(asked, rows, scan_without)
+        if answered is not None:
+            rows = self._each_text_once(chosen, rows)
         if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
-            filter = self._filter_without(chosen, others)
-            rows = newest_first(self.session, self.view.seq, filter, self.content_terms(scan), rows)
+            rows = newest_first(
+                self.session,
+                self.view.seq,
+                self._filter_without(chosen, others),
+                self.content_terms(scan),
+                rows,
+                chosen.moments.query_time_us,
+            )
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         return scan, rows, answered or evidence
+
+    def _each_text_once(self, request: Request, rows: Sequence[ScanRow]) -> list[ScanRow]:
+        """The first row of each text."""
+        ids = [row.id for row in rows]
+        known_at_us = request.moments.known_at_us
+        keys = text_keys(self.session, self.view, request.namespace, ids, known_at_us)
+        return [rows[place] for place in distinct(ids, keys)] if keys else [*rows]
 
     def _asked(self, request: Request, by: Ranking) -> Asked:
         """The stored questions that are like the query, where the ranking compares words."""

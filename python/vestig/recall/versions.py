@@ -36,6 +36,7 @@ def newest_first(
     filter: dict[str, Any],
     content: Sequence[str],
     rows: Sequence[ScanRow],
+    at_us: int,
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places. Each place
     keeps its final score; the newest version names the next one (`newer_than`), the others the
@@ -45,13 +46,14 @@ def newest_first(
         filter: keyword arguments of the core's filter that the rows passed.
         content: content terms of the query.
         rows: best first, each text once.
+        at_us: when it is asked: what does not hold yet is no version.
     """
     # those of a changed scan come from the core too
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if len(best) < 2:
         return rows
     levels = [(row.id, row.start_score) for row in best]
-    groups = session.keeper.core.versions(seq, CoreFilter(**filter), levels, content)
+    groups = session.keeper.core.versions(seq, CoreFilter(**filter), levels, content, at_us)
     moved = list(best)
     for group in groups:
         newest, next_one = best[group[0]].id, best[group[1]].id

@@ -487,13 +487,14 @@ impl Projection {
         filter: &Filter,
         rows: Vec<(Vec<u8>, f64)>,
         content: Vec<String>,
+        at_us: i64,
     ) -> PyResult<Vec<Vec<usize>>> {
         let rows = rows
             .into_iter()
             .map(|(id, level)| Ok((id_of(&id)?, level)))
             .collect::<PyResult<Vec<(Id, f64)>>>()?;
         self.on_snapshot(py, seq, |snapshot| {
-            versions(snapshot, &filter.0, &rows, &content)
+            versions(snapshot, &filter.0, &rows, &content, at_us)
         })
     }
 

@@ -273,7 +273,7 @@ def test_an_odd_transcript_keeps_no_other_one_out(editor: Editor) -> None:
             path.write_bytes(data)
     editor.said("z-good", ANSWER)
     before = len(editor.readings())
-    editor.shown("SessionStart", "new")
+    assert editor.hook("SessionStart", "new").returncode == 0
     editor.wait_for(lambda: len(editor.readings()) >= before + len(ODD))
     assert {PORT, ANSWER} <= set(editor.memories())
     failed = [one for one in editor.readings() if one.get("error")]

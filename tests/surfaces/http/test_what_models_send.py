@@ -50,7 +50,7 @@ def test_messages_as_programs_have_them(site: Site, id: str) -> None:
     [
         ("recall", {"query": "a", "k": 3}, "recall has no argument k; did you mean limit?"),
         ("recall", {"q": "a"}, "recall has no argument q; did you mean query?"),
-        ("recall", {"query": "a", "user_id": "b"}, "did you mean where.authors?"),
+        ("recall", {"query": "a", "user_id": "b"}, "did you mean where.scope?"),
         ("commit", {"text": "a"}, "commit has no argument text; did you mean content?"),
         ("forget", {"memory_ids": "a", "confirm": True}, "did you mean ids?"),
     ],

@@ -17,6 +17,7 @@ from vestig.surfaces.cli.opening import open_store, plain_configuration
 from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
+    from vestig.answers import Reason
     from vestig.api.store import Vestig
     from vestig.types import CommitOutcome
 
@@ -123,7 +124,15 @@ class _Tour:
         self.tell(f"  {first_line(result)}", "green")
         for hit in result.results:
             self.tell(f"  {hit.score:.4f}  {hit.content}")
-            self.tell(f"          {hit.reason.explanation}", "dim")
+            self.tell(f"          {self.why(hit.reason)}", "dim")
+
+    def why(self, reason: Reason) -> str:
+        """The explanation of a hit, with texts in the place of ids."""
+        told = str(reason.explanation)
+        for id in (reason.in_place_of, reason.newer_than, reason.older_than):
+            if isinstance(id, str):
+                told = told.replace(id, f"“{self.sentence(id)}”")
+        return told
 
     def life(self) -> str:
         self.title("A month in the life of an agent: twelve facts, as they came up")

@@ -35,6 +35,8 @@ struct Statement<'a> {
     terms: BTreeMap<&'a str, f64>,
     /// Sum of the idf of the query's content terms that it holds.
     cover: f64,
+    /// One of the terms has a digit.
+    has_number: bool,
 }
 
 /// Groups of memories that are versions of one statement: places among `rows`, the newest first. A
@@ -42,17 +44,19 @@ struct Statement<'a> {
 ///
 /// The best memory that is in no group yet gathers the later versions of it among those behind it.
 /// One joins that holds since a later time (or was stored later, or stands behind it in its session,
-/// where that is equal), shares its scope, holds as much of the query, lies at most 2 below it by L
-/// and is linked with it: ½ cosine + ½ shared idf as a part of that of the text with more ≥ 0.4. Texts
-/// of more than 250 code points and questions join none.
+/// where that is equal), shares its scope, holds as much of the query, has a number where it has one,
+/// lies at most 2 below it by L and is linked with it: ½ cosine + ½ shared idf as a part of that of the
+/// text with more ≥ 0.4. Texts of more than 250 code points, questions and what does not hold yet join
+/// none.
 ///
-/// `rows`: with L, best first. `content`: content terms of the query.
+/// `rows`: with L, best first. `content`: content terms of the query. `at`: when it is asked, µs.
 #[must_use]
 pub fn versions(
     snapshot: &Snapshot,
     filter: &Filter,
     rows: &[(Id, f64)],
     content: &[String],
+    at: i64,
 ) -> Vec<Vec<usize>> {
     let rarity = Rarity::new(snapshot, filter);
     let content: BTreeSet<&str> = content.iter().map(String::as_str).collect();
@@ -63,6 +67,7 @@ pub fn versions(
     let found: Vec<Option<Statement<'_>>> = rows
         .iter()
         .map(|(id, _)| statement(snapshot, &rarity, &content, id))
+        .map(|found| found.filter(|one| one.order.0 <= at))
         .collect();
     let mut grouped = vec![false; rows.len()];
     let mut groups = Vec::new();
@@ -165,6 +170,7 @@ fn statement<'a>(
         .text_terms(row)
         .map(|number| segment.term(number as usize))
         .collect();
+    let terms = rarity.content(segment, row);
     let covered = content.iter().filter(|(term, _)| held.contains(term));
     let at = |section| segment.column::<i64>(section)[row];
     Some(Statement {
@@ -172,7 +178,8 @@ fn statement<'a>(
         row,
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
         order: (at(Section::Valid), at(Section::Seq), at(Section::Sequence)),
-        terms: rarity.content(segment, row),
+        has_number: terms.keys().any(|term| term.chars().any(char::is_numeric)),
+        terms,
         cover: covered.map(|(_, idf)| idf).sum(),
     })
 }
@@ -181,6 +188,7 @@ fn states_anew(newer: &Statement<'_>, older: &Statement<'_>) -> bool {
     newer.order > older.order
         && newer.scope == older.scope
         && newer.cover >= older.cover - COVER_STEP
+        && newer.has_number >= older.has_number
         && link(newer, older) >= LINK_MIN
 }
 
