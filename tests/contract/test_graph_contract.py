@@ -260,7 +260,8 @@ def test_rows_of_entities_come_after_those_of_memories(ledger: Ledger) -> None:
     assert skill == (
         id_bytes(new.id), 1, 1, "", None, "default", None, 2, 0, "SKILL", None, None, 3, 3, False,
         NOW, None, NOW, None, new.embedding, [], [], [], [], [], [], [], [],
-        [("c++", "C++"), ("cpp", "Cpp"), ("c plus plus", "C plus plus")], 0, None, None, None, None, False,
+        [("c++", "C++"), ("cpp", "Cpp"), ("c plus plus", "C plus plus")], 0, None, None, None, None,
+        False,
     )  # fmt: skip
     assert person[19] is None
     assert person[26] == [(id_bytes(relation.id), id_bytes(new.id), 3, 0.0, None, NOW, None)]
