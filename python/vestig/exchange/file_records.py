@@ -142,11 +142,11 @@ class _Source:
 
 
 def without_halves(data: bytes) -> tuple[bytes, int]:
-    """JSON with U+FFFD in the place of each half of a surrogate pair, and how many there were.
+    r"""JSON with U+FFFD in the place of each half of a surrogate pair, and how many there were.
 
     Example:
         >>> without_halves(rb'["\ud83d", "\ud83d\ude00"]')
-        (b'["\\\\ufffd", "\\\\ud83d\\\\ude00"]', 1)
+        (b'["\\ufffd", "\\ud83d\\ude00"]', 1)
     """
     halves = 0
 

@@ -183,3 +183,21 @@ pub(super) fn closing(open: char) -> Option<&'static [char]> {
         _ => return None,
     })
 }
+
+/// The last bytes of a text before a place, so many at most, whole characters.
+pub(super) fn just_before(text: &str, at: usize, most: usize) -> &str {
+    let mut start = at.saturating_sub(most);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..at]
+}
+
+/// The first bytes of a text from a place on, so many at most, whole characters.
+pub(super) fn just_behind(text: &str, at: usize, most: usize) -> &str {
+    let mut end = text.len().min(at + most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[at..end]
+}

@@ -4,6 +4,10 @@ use super::bytes;
 
 /// Who speaks is named in so many bytes at most.
 const SPEAKER_BYTES_MAX: usize = 40;
+/// Time and name of who speaks stand within so many bytes of a line.
+const LEAD_BYTES_MAX: usize = 160;
+/// A line of so many bytes before a name begins with nobody's name.
+const LINE_BYTES_MAX: usize = 400;
 
 /// The text on the next line, where this one has no more: behind a blank line too, and behind
 /// what opens a block of code.
@@ -33,11 +37,12 @@ pub(super) fn alone_behind(text: &str, at: usize) -> Option<usize> {
 /// Behind who speaks, where a value stands in the next line of a conversation: "Ada: the password
 /// is", "Ben: …".
 pub(super) fn behind_speaker(text: &str, from: usize, at: usize) -> usize {
-    let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    if line <= from {
+    let Some(line) = line_before(text, at).filter(|line| *line > from) else {
         return at;
-    }
-    let own = text[..from].rfind('\n').map_or(0, |end| end + 1);
+    };
+    let Some(own) = line_before(text, from) else {
+        return at;
+    };
     match (speaker(&text[own..from]), speaker(&text[line..])) {
         (Some(_), Some(next)) => line + next,
         _ => at,
@@ -48,16 +53,26 @@ pub(super) fn behind_speaker(text: &str, from: usize, at: usize) -> usize {
 pub(super) fn answer_behind(text: &str, start: usize, at: usize) -> Option<usize> {
     let rest = text[at..].trim_start_matches(['?', '*', '"', ' ', '\r']);
     let line = text.len() - rest.strip_prefix('\n')?.len();
-    let own = text[..start].rfind('\n').map_or(0, |end| end + 1);
-    speaker(&text[own..start])?;
+    speaker(&text[line_before(text, start)?..start])?;
     let answer = line + speaker(&text[line..])?;
     let said = text[answer..].lines().next()?;
     (said.split_whitespace().count() == 1).then_some(answer)
 }
 
+/// Where the line begins in which a place lies, where that is not far before it.
+fn line_before(text: &str, at: usize) -> Option<usize> {
+    let before = bytes::just_before(text, at, LINE_BYTES_MAX);
+    let from = at - before.len();
+    match before.rfind('\n') {
+        Some(end) => Some(from + end + 1),
+        None => (from == 0).then_some(0),
+    }
+}
+
 /// The length of what says who speaks at the beginning of a line: "Ada: ", "[10:31] **Ben**: ",
 /// "<ben> ".
 fn speaker(line: &str) -> Option<usize> {
+    let line = bytes::just_behind(line, 0, LEAD_BYTES_MAX);
     let signs = |c: char| matches!(c, ' ' | '\t' | '>' | '-' | '*' | '•');
     let mut inner = line.trim_start_matches(signs);
     if let Some(time) = inner.strip_prefix(['[', '(']) {

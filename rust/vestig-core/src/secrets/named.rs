@@ -263,10 +263,10 @@ fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Lin
     if text[..start].ends_with("did:") {
         return None;
     }
-    let cell = text[..start]
+    let cell = bytes::just_before(text, start, BYTES_OF_CELL);
+    let row = cell
         .rfind(['|', '\n'])
-        .filter(|&at| text[at..].starts_with('|'));
-    let row = cell.is_some_and(|at| start - at <= BYTES_OF_CELL);
+        .is_some_and(|at| cell[at..].starts_with('|'));
     match (chars.next()?, chars.next()) {
         ('=', Some('~')) | (':', Some(':')) => None,
         // the next cell of a row
