@@ -105,6 +105,15 @@ def test_what_asks_about_now(query: str, dated: bool, now: bool) -> None:
     assert asks_about_now(query, dated) == now
 
 
+def test_a_word_of_the_present_asks_for_the_latest(opener: Opener) -> None:
+    """A version without the number of the earlier one is shown first only where that is asked."""
+    texts = {"Tom lives in flat 12": "2026-01-05", "Tom lives in the old mill": "2026-02-05"}
+    store, made = store_of(opener, texts)
+    assert ids(store, "where does Tom live?") == made
+    assert ids(store, "where does Tom live now?") == made[::-1]
+    assert ids(store, "where did Tom live?") == made
+
+
 @pytest.mark.parametrize(
     "query", ["where did Tom live before?", "where does Tom live in January?", "Tom in 2025"]
 )

@@ -869,11 +869,12 @@ class Projection:
         filter: Filter,
         rows: Sequence[tuple[bytes, float]],
         content: Sequence[str],
+        of_present: bool,
         at_us: int,
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
-        bytes and L, best first), the newest first. `content`: content terms of the query; `at_us`:
-        when it is asked. Raises SnapshotMoved unless applied_seq == seq."""
+        bytes and L, best first), the newest first. `content`: content terms of the query;
+        `of_present`: it has a word of the present; `at_us`: when it is asked. Raises SnapshotMoved unless applied_seq == seq."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

@@ -396,6 +396,7 @@ class BoundQuery:
                 self.session,
                 self.view.seq,
                 self._filter_without(chosen, others),
+                chosen.query,
                 self.content_terms(scan),
                 rows,
                 chosen.moments.query_time_us,

@@ -34,6 +34,7 @@ def newest_first(
     session: Session,
     seq: int,
     filter: dict[str, Any],
+    query: str,
     content: Sequence[str],
     rows: Sequence[ScanRow],
     at_us: int,
@@ -53,7 +54,9 @@ def newest_first(
     if len(best) < 2:
         return rows
     levels = [(row.id, row.start_score) for row in best]
-    groups = session.keeper.core.versions(seq, CoreFilter(**filter), levels, content, at_us)
+    groups = session.keeper.core.versions(
+        seq, CoreFilter(**filter), levels, content, speaks_of_present(query), at_us
+    )
     moved = list(best)
     for group in groups:
         newest, next_one = best[group[0]].id, best[group[1]].id

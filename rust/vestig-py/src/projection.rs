@@ -480,6 +480,7 @@ impl Projection {
             .collect())
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn versions(
         &self,
         py: Python<'_>,
@@ -487,6 +488,7 @@ impl Projection {
         filter: &Filter,
         rows: Vec<(Vec<u8>, f64)>,
         content: Vec<String>,
+        of_present: bool,
         at_us: i64,
     ) -> PyResult<Vec<Vec<usize>>> {
         let rows = rows
@@ -494,7 +496,7 @@ impl Projection {
             .map(|(id, level)| Ok((id_of(&id)?, level)))
             .collect::<PyResult<Vec<(Id, f64)>>>()?;
         self.on_snapshot(py, seq, |snapshot| {
-            versions(snapshot, &filter.0, &rows, &content, at_us)
+            versions(snapshot, &filter.0, &rows, &content, of_present, at_us)
         })
     }
 

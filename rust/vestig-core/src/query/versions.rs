@@ -15,12 +15,33 @@ use crate::segment::{Id, Segment};
 use crate::snapshot::{Part, Snapshot};
 use crate::words::{self, flag};
 
-/// Half of the cosine and half of the shared idf, from which on two texts are versions of one.
-const LINK_MIN: f64 = 0.4;
+/// From when on a later text counts as a version of an earlier one.
+struct Bounds {
+    /// Half of the cosine and half of the shared idf, at least.
+    link_min: f64,
+    /// How far below the earlier one, by L, it may lie.
+    behind_max: f64,
+    /// Which part of the query's idf it may lack that the earlier one holds.
+    lack_max: f64,
+    /// It has a number where the earlier one has one.
+    keeps_number: bool,
+}
+
+const PLAIN: Bounds = Bounds {
+    link_min: 0.4,
+    behind_max: 2.0,
+    lack_max: 0.0,
+    keeps_number: true,
+};
+/// Of a query with a word of the present: who asks for the latest is shown the latest.
+const OF_PRESENT: Bounds = Bounds {
+    link_min: 0.3,
+    behind_max: 3.0,
+    lack_max: 0.3,
+    keeps_number: false,
+};
 /// A text of more code points states several things.
 const LENGTH_MAX: u32 = 250;
-/// How far below an older version, by L, a newer one may lie.
-const BEHIND_MAX: f64 = 2.0;
 /// Sums of idf that differ by less are equal.
 const COVER_STEP: f64 = 1e-9;
 
@@ -46,24 +67,29 @@ struct Statement<'a> {
 /// One joins that holds since a later time (or was stored later, or stands behind it in its session,
 /// where that is equal), shares its scope, holds as much of the query, has a number where it has one,
 /// lies at most 2 below it by L and is linked with it: ½ cosine + ½ shared idf as a part of that of the
-/// text with more ≥ 0.4. Texts of more than 250 code points, questions and what does not hold yet join
-/// none.
+/// text with more ≥ 0.4. Where the query has a word of the present, it may lack 0.3 of the query's idf
+/// and a number, lie 3 below, and be linked by 0.3. Texts of more than 250 code points, questions and
+/// what does not hold yet join none.
 ///
-/// `rows`: with L, best first. `content`: content terms of the query. `at`: when it is asked, µs.
+/// `rows`: with L, best first. `content`: content terms of the query. `of_present`: it has a word of
+/// the present. `at`: when it is asked, µs.
 #[must_use]
 pub fn versions(
     snapshot: &Snapshot,
     filter: &Filter,
     rows: &[(Id, f64)],
     content: &[String],
+    of_present: bool,
     at: i64,
 ) -> Vec<Vec<usize>> {
+    let bounds = if of_present { OF_PRESENT } else { PLAIN };
     let rarity = Rarity::new(snapshot, filter);
     let content: BTreeSet<&str> = content.iter().map(String::as_str).collect();
     let content: Vec<(&str, f64)> = content
         .into_iter()
         .map(|term| (term, rarity.idf(term)))
         .collect();
+    let lack_max = bounds.lack_max * content.iter().map(|(_, idf)| idf).sum::<f64>();
     let found: Vec<Option<Statement<'_>>> = rows
         .iter()
         .map(|(id, _)| statement(snapshot, &rarity, &content, id))
@@ -78,8 +104,8 @@ pub fn versions(
         let joins = |place: &usize| {
             let newer = found[*place].as_ref();
             !grouped[*place]
-                && rows[at].1 - rows[*place].1 <= BEHIND_MAX
-                && newer.is_some_and(|newer| states_anew(newer, older))
+                && rows[at].1 - rows[*place].1 <= bounds.behind_max
+                && newer.is_some_and(|newer| states_anew(newer, older, &bounds, lack_max))
         };
         let mut group: Vec<usize> = (at + 1..rows.len()).filter(joins).collect();
         if group.is_empty() {
@@ -184,12 +210,18 @@ fn statement<'a>(
     })
 }
 
-fn states_anew(newer: &Statement<'_>, older: &Statement<'_>) -> bool {
+/// `lack_max`: the idf of the query that the newer one may lack.
+fn states_anew(
+    newer: &Statement<'_>,
+    older: &Statement<'_>,
+    bounds: &Bounds,
+    lack_max: f64,
+) -> bool {
     newer.order > older.order
         && newer.scope == older.scope
-        && newer.cover >= older.cover - COVER_STEP
-        && newer.has_number >= older.has_number
-        && link(newer, older) >= LINK_MIN
+        && newer.cover >= older.cover - lack_max - COVER_STEP
+        && (newer.has_number || !older.has_number || !bounds.keeps_number)
+        && link(newer, older) >= bounds.link_min
 }
 
 /// How much two texts say of the same, 0 to 1: ½ cosine + ½ overlap.
