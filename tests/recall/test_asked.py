@@ -47,6 +47,15 @@ def test_a_stored_question_changes_nothing(
     assert after[0].content in FACTS
 
 
+@pytest.mark.parametrize("query", ["where is the van?", "what van do we have", "the van?"])
+def test_a_question_of_one_word_of_content_is_a_question(store: vestig.Vestig, query: str) -> None:
+    store.commit("The van stands in the yard.")
+    ask(store, "monday", query)
+    found = store.recall(query, limit=10)
+    assert found[0].content == "The van stands in the yard."
+    assert found[-1].content == query
+
+
 def test_the_question_is_shown_last_as_asked_before(store: vestig.Vestig) -> None:
     ask(store, "monday", ASKED)
     found = store.recall(ASKED, limit=10)

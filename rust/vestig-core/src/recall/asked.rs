@@ -16,11 +16,12 @@ use crate::query::versions::{Rarity, overlap};
 use crate::segment::format::Section;
 use crate::segment::{Id, NO_STRING, Segment};
 use crate::snapshot::Snapshot;
-use crate::words::{self, flag};
+
+use crate::words::{self, Stance, flag, stance};
 
 /// ½ cosine + ½ overlap from which on a question is like the query.
 const LIKE_MIN: f64 = 0.3;
-/// A query with fewer content terms asks nothing: it searches for a word.
+/// A query with fewer content terms that has no form of a question searches for a word.
 const TERMS_MIN: usize = 2;
 /// How many turns behind a question may answer it.
 const ANSWER_WITHIN: isize = 2;
@@ -40,7 +41,7 @@ pub struct Asked {
 /// least 0.3; and what a user said before in the query's own words. A question is answered by the
 /// first of the two turns behind it in its session that somebody else states something in; a question
 /// of the same author between them asks for something else. A query with fewer than two content terms
-/// asks nothing.
+/// that has not the form of a question asks nothing.
 #[must_use]
 pub fn asked(snapshot: &Snapshot, query: &Query, filter: &Filter, seated: bool) -> Vec<Asked> {
     let (parts, _) = eligible_parts(snapshot, filter);
@@ -51,10 +52,11 @@ pub fn asked(snapshot: &Snapshot, query: &Query, filter: &Filter, seated: bool) 
         .iter()
         .map(|one| (one.term.as_str(), rarity.idf(&one.term)))
         .collect();
-    if terms.len() < TERMS_MIN {
+    let text = query.names_text.as_deref();
+    if terms.len() < TERMS_MIN && text.map(stance) != Some(Stance::Asks) {
         return Vec::new();
     }
-    let whole = query.names_text.as_deref().map(words::content_of);
+    let whole = text.map(words::content_of);
     let whole: BTreeSet<&str> = whole.iter().flatten().map(String::as_str).collect();
     let mut found: Vec<(i64, i64, i64, Asked)> = Vec::new();
     for (part, columns) in parts.iter().enumerate() {
