@@ -142,9 +142,18 @@ class JudgedMemory(_Value, frozen=True, kw_only=True):
     ignored: str | None = None
 
 
+class Version(_Value, frozen=True, kw_only=True):
+    """A memory that is a version of what another one states: its text, and from when it holds."""
+
+    memory_id: str
+    t_valid: datetime
+    content: str
+
+
 class MemoryDetail(_Value, frozen=True, kw_only=True):
     """One memory with its evidence (`show`). `similar`: what was known of the same when it was
-    stored, nearest first. `claim` is None where it carries none. `ledger_seq` is
+    stored, nearest first. `versions`: other memories that state it anew, or that it states anew,
+    newest first; () of a read of the past. `claim` is None where it carries none. `ledger_seq` is
     the state that was read. `mentions` and `related` are None unless `expand=1` asked for them."""
 
     memory: Memory
@@ -157,6 +166,7 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
     supersessions: tuple[SupersessionRecord, ...]
     flags: tuple[str, ...]
     similar: tuple[JudgedMemory, ...] = ()
+    versions: tuple[Version, ...] = ()
     mentions: tuple[LinkedEntity, ...] | None = None
     related: tuple[LinkedMemory, ...] | None = None
     ledger_seq: int

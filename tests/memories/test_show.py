@@ -1,4 +1,4 @@
-"""`show(expand=1)`: what a memory is linked with, now and earlier."""
+"""`show`: what a memory is linked with, now and earlier, and its versions."""
 
 from __future__ import annotations
 
@@ -54,3 +54,29 @@ def test_other_depths_are_refused(opener: Opener) -> None:
     for depth in (2, -1, True, "1"):
         with pytest.raises(vestig.ValidationError, match="expand: expected an integer from 0 to 1"):
             store.show(one, expand=depth)  # type: ignore[arg-type]
+
+
+def test_versions_are_listed_newest_first(opener: Opener, clock: FrozenClock) -> None:
+    text = "The staging server of the boat club listens on port {}"
+    store = opener(config={"hygiene.near_duplicate.enabled": False})
+    days = ("2026-01-05", "2026-03-05", "2026-02-05")
+    ports = (7070, 7443, 7171)
+    first, newest, between = (
+        str(store.commit(text.format(port), t_valid=day).memory_id)
+        for port, day in zip(ports, days, strict=True)
+    )
+    store.commit("Somebody waters the plants on Mondays")
+    other = str(store.commit(text.format(9), scope="elsewhere").memory_id)
+    assert [one.memory_id for one in store.show(first).versions] == [newest, between]
+    assert [one.memory_id for one in store.show(newest).versions] == [between, first]
+    assert [one.content for one in store.show(between).versions] == [
+        text.format(7443),
+        text.format(7070),
+    ]
+    assert store.show(other).versions == ()
+    store.deprecate(newest)
+    assert [one.memory_id for one in store.show(first).versions] == [between]
+    assert store.show(newest).versions != (), "what is withdrawn had versions"
+    stored = store.show(first).memory.t_created
+    clock.move(days=1)
+    assert store.show(first, known_at=stored).versions == (), "of a read of the past"

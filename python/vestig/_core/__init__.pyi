@@ -874,7 +874,15 @@ class Projection:
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
         bytes and L, best first), the newest first. `content`: content terms of the query;
-        `of_present`: it has a word of the present; `at_us`: when it is asked. Raises SnapshotMoved unless applied_seq == seq."""
+        `of_present`: it has a word of the present; `at_us`: when it is asked. Raises SnapshotMoved
+        unless applied_seq == seq."""
+
+    def versions_of(
+        self, seq: int, filter: Filter, id: bytes, others: Sequence[bytes], at_us: int
+    ) -> list[int]:
+        """Which of these memories (ids of 16 bytes) state anew what a memory states, or are stated
+        anew by it: places among `others`, the newest first. Raises SnapshotMoved unless
+        applied_seq == seq."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

@@ -30,6 +30,7 @@ from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, memory_id_text, split_ids
+from vestig.memories.versions import versions_of
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.references import resolved, row_listing, unknown_entities
 from vestig.session.session import Session, ahead_notice
@@ -115,6 +116,9 @@ def show(session: Session, asked: ShowRequest) -> MemoryDetail:
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )
+        if vector is not None and not at.past and at.valid_at_us is None:
+            found = versions_of(session, memory, vector[1])
+            detail = msgspec.structs.replace(detail, versions=found)
         if asked.touch:
             seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
             try:

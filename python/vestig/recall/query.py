@@ -396,10 +396,10 @@ class BoundQuery:
                 self.session,
                 self.view.seq,
                 self._filter_without(chosen, others),
-                chosen.query,
-                self.content_terms(scan),
                 rows,
-                chosen.moments.query_time_us,
+                query=chosen.query,
+                content=self.content_terms(scan),
+                at_us=chosen.moments.query_time_us,
             )
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]

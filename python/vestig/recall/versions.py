@@ -34,9 +34,10 @@ def newest_first(
     session: Session,
     seq: int,
     filter: dict[str, Any],
+    rows: Sequence[ScanRow],
+    *,
     query: str,
     content: Sequence[str],
-    rows: Sequence[ScanRow],
     at_us: int,
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places. Each place
@@ -45,8 +46,8 @@ def newest_first(
 
     Args:
         filter: keyword arguments of the core's filter that the rows passed.
-        content: content terms of the query.
         rows: best first, each text once.
+        content: content terms of the query.
         at_us: when it is asked: what does not hold yet is no version.
     """
     # those of a changed scan come from the core too

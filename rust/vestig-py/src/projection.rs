@@ -13,7 +13,7 @@ use vestig_core::query::{
     filter::{eligible_count, eligible_ids},
     related::{Texts, related},
     search,
-    versions::versions,
+    versions::{versions, versions_of},
 };
 use vestig_core::recall::{
     Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, asked, idfs, levels, recall,
@@ -497,6 +497,22 @@ impl Projection {
             .collect::<PyResult<Vec<(Id, f64)>>>()?;
         self.on_snapshot(py, seq, |snapshot| {
             versions(snapshot, &filter.0, &rows, &content, of_present, at_us)
+        })
+    }
+
+    fn versions_of(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        filter: &Filter,
+        id: Vec<u8>,
+        others: Vec<Vec<u8>>,
+        at_us: i64,
+    ) -> PyResult<Vec<usize>> {
+        let id = id_of(&id)?;
+        let others = others.iter().map(|one| id_of(one)).collect::<PyResult<Vec<Id>>>()?;
+        self.on_snapshot(py, seq, |snapshot| {
+            versions_of(snapshot, &filter.0, &id, &others, at_us)
         })
     }
 

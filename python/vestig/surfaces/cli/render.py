@@ -227,6 +227,10 @@ def detail(value: MemoryDetail, _: Args) -> str:
     if value.claim is not None:
         rows += _claim(value.claim)
     rows.extend(("similar", _judged(one)) for one in value.similar)
+    rows.extend(
+        ("version", f"{one.memory_id} {one.t_valid:%Y-%m-%d}: {one_line(one.content, 120)}")
+        for one in value.versions
+    )
     for record in value.supersessions:
         why = f": {record.reason}" if record.reason else ""
         rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))

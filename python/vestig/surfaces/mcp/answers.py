@@ -250,6 +250,7 @@ _NOT_IN_FIELDS: Final = frozenset(
         "embedding_model",
         "keywords",
         "related",
+        "versions",
         "mentions",
         "events",
     )
@@ -523,7 +524,8 @@ def show(at: OpenStore, given: Mapping[str, Any]) -> str:
     memory = detail.memory
     related = () if detail.related is None else detail.related
     mentions = () if detail.mentions is None else detail.mentions
-    short = at.short([memory.id, *(one.id for one in related)])
+    versions = [one.memory_id for one in detail.versions]
+    short = at.short([memory.id, *(one.id for one in related), *versions])
     lines = [_head(at, detail, short[memory.id]), quoted(clean(memory.content)), ""]
     plain = detail.to_dict()
     lines += [
@@ -538,6 +540,10 @@ def show(at: OpenStore, given: Mapping[str, Any]) -> str:
     for one in mentions:
         sure = "" if one.confidence is None else f" (confidence {one.confidence:.2f})"
         lines.append(f"Mentions {on_line(f'{one.type}:{one.name}')}{sure}")
+    for version in detail.versions:
+        since = day_of(version.t_valid, at.zone)
+        snippet = clean(one_line(version.content, _RELATED_CHARS))
+        lines += [f"Version [{short[version.memory_id]}] of {since}:", quoted(snippet)]
     for other in related:
         snippet = clean(one_line(other.content, _RELATED_CHARS))
         lines += [f"Related [{short[other.id]}] (weight {other.weight:.2f}):", quoted(snippet)]

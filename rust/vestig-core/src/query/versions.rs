@@ -119,6 +119,35 @@ pub fn versions(
     groups
 }
 
+/// Which of these memories state anew what a memory states, or are stated anew by it: places among
+/// `others`, the newest first. As in [`versions`] where no query weighs.
+///
+/// `filter`: among what words are rare. `at`: when it is asked, µs.
+#[must_use]
+pub fn versions_of(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    id: &Id,
+    others: &[Id],
+    at: i64,
+) -> Vec<usize> {
+    let rarity = Rarity::new(snapshot, filter);
+    let found = |id| statement(snapshot, &rarity, &[], id).filter(|one| one.order.0 <= at);
+    let Some(own) = found(id) else {
+        return Vec::new();
+    };
+    let anew = |one: &Statement<'_>| {
+        states_anew(one, &own, &PLAIN, 0.0) || states_anew(&own, one, &PLAIN, 0.0)
+    };
+    let mut versions: Vec<((i64, i64, i64), usize)> = others
+        .iter()
+        .enumerate()
+        .filter_map(|(place, id)| Some((found(id).filter(anew)?.order, place)))
+        .collect();
+    versions.sort_by_key(|&(order, _)| std::cmp::Reverse(order));
+    versions.into_iter().map(|(_, place)| place).collect()
+}
+
 /// Stems of the words that frame a question.
 fn frame_terms() -> &'static HashSet<String> {
     static TERMS: OnceLock<HashSet<String>> = OnceLock::new();

@@ -1,0 +1,43 @@
+"""Versions of one statement, of which recall shows the newest first: those of one memory."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vestig.ids import id_bytes, id_text
+from vestig.results import Version
+from vestig.session.session import Session
+from vestig.store.projection.scan_objects import Filter
+from vestig.store.records import item_rows
+from vestig.store.records.reads import LedgerView
+from vestig.types import Memory
+
+# How many of the nearest memories are looked at, and the cosine below which none is.
+_LOOKED_AT: Final = 20
+_COSINE_MIN: Final = 0.2
+
+
+def versions_of(session: Session, memory: Memory, vector: bytes) -> tuple[Version, ...]:
+    """Return the live memories that state anew what this one states, or that it states anew, the
+    newest first."""
+    now_us = session.now_us()
+    space, scope, own = memory.namespace, memory.scope, id_bytes(memory.id)
+    filter = Filter(namespace=space, known_at_us=now_us, scopes=[scope])
+
+    def read(view: LedgerView) -> tuple[Version, ...]:
+        core = session.keeper.core
+        ((_, _, near, _),) = core.similar(
+            view.seq, vector, space, [scope], [None], [own], (1.0, 0), (1.0, 0),
+            (_COSINE_MIN, _LOOKED_AT),
+        )  # fmt: skip
+        others = [id for id, _ in near]
+        places = core.versions_of(view.seq, filter, own, others, now_us)
+        ids = [id_text("mem", others[place]) for place in places]
+        found = {one.id: one for one in view.memories(space, ids)}
+        return tuple(
+            Version(memory_id=one.id, t_valid=one.t_valid, content=one.content)
+            for one in map(found.get, ids)
+            if one is not None and not item_rows.is_hidden(view, one, now_us)
+        )
+
+    return session.keeper.run(lambda view, _: read(view))
