@@ -1424,6 +1424,7 @@ class Vestig:
         recursive: bool = False,
         include_system: bool = False,
         force: bool = False,
+        mirror: bool = False,
         dry_run: bool = False,
         merge: bool = False,
         partial: bool = False,
@@ -1442,6 +1443,8 @@ class Vestig:
             recursive: Read the folders in a folder too.
             include_system: Take turns of the role system of a chat too.
             force: Read documents whose file has its size and time of before too.
+            mirror: Make the documents of folders those that are in them: one whose file is gone
+                ends, and one whose file has moved goes with it.
             dry_run: Read and count, and write nothing.
             merge: Merge an export by id into what is there.
             partial: Take what is whole of a cut or changed export; the report names the rest.

@@ -150,6 +150,14 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     force: Annotated[
         bool, Flag("Read documents whose file has its size and time of before too.", "--force")
     ] = False
+    mirror: Annotated[
+        bool,
+        Flag(
+            "Make the documents of folders those that are in them: one whose file is gone ends, and"
+            " one whose file has moved goes with it.",
+            "--mirror",
+        ),
+    ] = False
     dry_run: Annotated[bool, Flag("Read and count, and write nothing.", "--dry-run")] = False
     merge: Annotated[bool, Flag("Merge an export by id into what is there.", "--merge")] = False
     partial: Annotated[

@@ -77,7 +77,7 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
     text = decoded(data) if is_text else converter.markdown(data, ending)
     found = document_of(
         text,
-        label=file.name[: -len(ending)] if ending in DOCUMENT_ENDINGS else file.name,
+        label=_label(file.name),
         format=ending.removeprefix(".") or Markup.MARKDOWN.value,
         markup=Markup.RST if ending == ".rst" else Markup.MARKDOWN,
         size=source.size,
@@ -143,6 +143,18 @@ def document_of(
         file_us=file_us,
         control_characters=left_out + in_label + in_title,
     )
+
+
+def document_at(text: DocumentText, path: str) -> DocumentText:
+    """A document as if its file had another path."""
+    return msgspec.structs.replace(text, label=_name(_label(os.path.basename(path)))[0])
+
+
+def _label(name: str) -> str:
+    """The name of a file without its endings, where these are of documents."""
+    whole = name.removesuffix(".gz")
+    stem, ending = os.path.splitext(whole)
+    return stem if ending.lower() in DOCUMENT_ENDINGS else whole
 
 
 def _name(text: str) -> tuple[str, int]:
