@@ -69,12 +69,15 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
     is_text = ending not in CONVERTED_ENDINGS
     file = RecordFile(source, is_text=is_text)
     data = file.whole(FILE_BYTES_MAX)
-    left_out = dict[str, int]()
+    hidden = 0
     if ending in _HTML:
         shown = shown_html(decoded_html(data))
-        data = shown.html.encode("utf-8", "replace")
-        left_out = {"hidden element": shown.hidden} if shown.hidden else {}
-    text = decoded(data) if is_text else converter.markdown(data, ending)
+        data, hidden = shown.html.encode("utf-8", "replace"), shown.hidden
+    if is_text:
+        text = decoded(data)
+    else:
+        converted = converter.markdown(data, ending)
+        text, hidden = converted.text, hidden + converted.hidden
     found = document_of(
         text,
         label=_label(file.name),
@@ -84,7 +87,7 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
         path=source.path,
         file_us=source.file_us,
     )
-    return msgspec.structs.replace(found, left_out=left_out)
+    return msgspec.structs.replace(found, left_out={"hidden element": hidden} if hidden else {})
 
 
 def mail_document(data: bytes, source: Input, path: str | None = None) -> DocumentText:

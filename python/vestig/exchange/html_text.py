@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import codecs
+from collections import Counter
+from collections.abc import Callable
 from html import escape
 from html.parser import HTMLParser
 from typing import Final, NamedTuple
 
 from vestig.errors import ValidationError
+from vestig.exchange.style_sheets import StyleSheet
 from vestig.lazy_pattern import lazy_pattern
 
 # Elements in one another; the converter drops the text of deeper ones.
@@ -25,7 +28,6 @@ _DECLARED: Final = lazy_pattern(
 )
 # As browsers read them.
 _AS_BROWSERS: Final = {"iso8859-1": "cp1252", "ascii": "cp1252", "latin-1": "cp1252"}
-_HIDDEN_STYLE: Final = lazy_pattern(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b")
 _VOID: Final = frozenset(
     [
         "area",
@@ -106,13 +108,22 @@ def decoded_html(data: bytes) -> str:
         ) from None  # fmt: skip
 
 
-def shown_html(html: str) -> ShownHtml:
-    """Returns the HTML without hidden elements: `hidden`, `aria-hidden`, and by their own style.
+def shown_html(html: str, *, sheets: Callable[[str], str] | None = None) -> ShownHtml:
+    """Returns the HTML without hidden elements: `hidden`, `aria-hidden`, and by their own style or
+    the style sheets of the document.
+
+    Args:
+        sheets: the style sheet that a link names, of a document in XML.
 
     Raises:
         ValidationError: nested deeper than is converted.
     """
-    reader = _Shown()
+    sheet = StyleSheet()
+    if "<style" in html.lower() or sheets is not None:
+        styles = _Styles(sheet, sheets)
+        styles.feed(html)
+        styles.close()
+    reader = _Shown(sheet, is_xml=sheets is not None)
     reader.feed(html)
     reader.close()
     words = "".join(reader.words)
@@ -122,32 +133,97 @@ def shown_html(html: str) -> ShownHtml:
     return ShownHtml(whole, "\n".join(lines).strip(), reader.hidden)
 
 
+class _Styles(HTMLParser):
+    """The style sheets of a document, and those that it links to where `sheets` knows them."""
+
+    def __init__(self, sheet: StyleSheet, sheets: Callable[[str], str] | None) -> None:
+        super().__init__(convert_charrefs=True)
+        self._sheet = sheet
+        self._sheets = sheets
+        self._medium: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "style":
+            self._medium = given.get("media") or ""
+        elif (
+            tag == "link"
+            and self._sheets is not None
+            and (given.get("rel") or "").lower() == "stylesheet"
+        ):
+            text = self._sheets(given.get("href") or "")
+            self._sheet.add(text, is_certain=_is_screen(given.get("media") or ""))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "style":
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "style":
+            self._medium = None
+
+    def handle_data(self, data: str) -> None:
+        if self._medium is not None:
+            self._sheet.add(data, is_certain=_is_screen(self._medium))
+
+
+def _is_screen(media: str) -> bool:
+    return media.strip().lower() in ("", "all", "screen")
+
+
+class _Open(NamedTuple):
+    """An open element; whether it has a box, and whether its text is visible."""
+
+    tag: str
+    is_displayed: bool
+    is_visible: bool
+
+    @property
+    def is_shown(self) -> bool:
+        """Return whether its text is shown."""
+        return self.is_displayed and self.is_visible
+
+
+_OUTSIDE: Final = _Open("", is_displayed=True, is_visible=True)
+
+
 class _Shown(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, sheet: StyleSheet, *, is_xml: bool) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
         self.words: list[str] = []
         self.hidden = 0
-        self._open: list[str] = []
-        # how many elements are open where the outermost hidden one begins
-        self._hidden_at: int | None = None
+        self._sheet = sheet
+        self._is_xml = is_xml
+        self._open: list[_Open] = []
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def _last(self) -> _Open:
+        return self._open[-1] if self._open else _OUTSIDE
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in ("html", "body"):
             return
-        given = dict(attrs)
         if tag not in _VOID:
-            last = self._open[-1] if self._open else ""
+            last = self._last.tag
             if (tag in _OPEN_ENDED and last == tag) or (tag in _BLOCKS and last == "p"):
                 self.handle_endtag(last)
-            if self._hidden_at is None and (tag in _SILENT or _is_hidden(given)):
-                self._hidden_at = len(self._open)
-                self.hidden += tag not in _SILENT
-            self._open.append(tag)
+        around, shown = self._last, self._sheet.shown(tag, dict(attrs))
+        one = _Open(
+            tag,
+            is_displayed=around.is_displayed and shown.is_displayed and tag not in _SILENT,
+            is_visible=around.is_visible if shown.is_visible is None else shown.is_visible,
+        )
+        if tag in _VOID:
+            if not one.is_shown:
+                return
+        else:
+            self.hidden += around.is_shown and not one.is_shown and tag not in _SILENT
+            self._open.append(one)
+            self._counts[tag] += 1
             self._check_depth()
-        elif _is_hidden(given):
-            return
-        if self._hidden_at is None:
+        if one.is_displayed:
             if tag in _BLOCKS:
                 self.words.append("\n")
             self.parts.append(self.get_starttag_text() or "")
@@ -155,37 +231,32 @@ class _Shown(HTMLParser):
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # HTML knows no such end: the element stays open
         self.handle_starttag(tag, attrs)
+        if self._is_xml and tag not in _VOID:
+            self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in self._open:
+        if not self._counts[tag]:
             return
         while True:
             last = self._open.pop()
-            if self._hidden_at is None:
-                self.parts.append(f"</{last}>")
-                if last in _BLOCKS:
+            self._counts[last.tag] -= 1
+            if last.is_displayed:
+                self.parts.append(f"</{last.tag}>")
+                if last.tag in _BLOCKS:
                     self.words.append("\n")
-            elif len(self._open) <= self._hidden_at:
-                self._hidden_at = None
-            if last == tag:
+            if last.tag == tag:
                 return
 
     def handle_data(self, data: str) -> None:
-        if self._hidden_at is None:
-            if "title" not in self._open:
+        if self._last.is_shown:
+            if not self._counts["title"]:
                 self.words.append(data)
             self.parts.append(escape(data, quote=False))
 
     def _check_depth(self) -> None:
-        if len(self._open) > DEPTH_MAX or self._open.count("table") > _TABLES_MAX:
+        if len(self._open) > DEPTH_MAX or self._counts["table"] > _TABLES_MAX:
             raise ValidationError(
                 "document", "elements nested deeper",
                 f"HTML of at most {DEPTH_MAX} levels and {_TABLES_MAX} tables in one another",
                 "save its text",
             )  # fmt: skip
-
-
-def _is_hidden(given: dict[str, str | None]) -> bool:
-    if "hidden" in given or (given.get("aria-hidden") or "").lower() == "true":
-        return True
-    return _HIDDEN_STYLE.search((given.get("style") or "").lower()) is not None
