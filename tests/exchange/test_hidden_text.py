@@ -45,7 +45,7 @@ SHOWN = {
 def test_hidden_elements_are_left_out_and_counted(name: str) -> None:
     shown = shown_html(f"<p>first</p>{HIDDEN[name]}<p>last</p>")
     assert "unseen" not in shown.html + shown.text
-    assert (shown.text.split(), shown.hidden) == (["first", "last"], 1)
+    assert (shown.text.split(), shown.left_out) == (["first", "last"], {"hidden element": 1})
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -57,7 +57,7 @@ def test_what_may_be_shown_stays(name: str) -> None:
 def test_a_sheet_of_many_rules_costs_no_more_than_its_length() -> None:
     rules = "".join(f".a.b{number} {{ display: none }}" for number in range(20_000))
     page = f"<style>{rules}</style>" + '<p class="a">Tar is black.</p>' * 20_000
-    assert shown_html(page).hidden == 0
+    assert shown_html(page).left_out == {}
 
 
 @pytest.mark.parametrize("name", HIDDEN)
@@ -193,3 +193,36 @@ def test_the_style_sheet_of_a_book_hides(tmp_path: Path) -> None:
     text, report = imported(tmp_path, "a.epub", data)
     assert report.left_out == {"hidden element": 1}
     assert ("unseen" in text, "Larch floats." in text) == (False, True)
+
+
+def test_no_word_of_a_page_is_dropped(tmp_path: Path) -> None:
+    page = (
+        "<header><h1>Boats</h1><nav><a href=/>Home</a></nav></header><form><p>In a form.</p></form>"
+        "<p>Larch floats.</p>"
+    )
+    text, report = imported(tmp_path, "a.html", page.encode())
+    assert all(one in text for one in ("# Boats", "In a form.", "Larch floats."))
+    assert report.left_out == {"menu": 1}
+
+
+def test_a_page_whose_layout_cannot_be_converted_comes_in_as_lines(tmp_path: Path) -> None:
+    page = "<p>Larch floats.</p><table><tr><td>1<li><td>Oak sinks.</td></li></td></tr></table>"
+    text, report = imported(tmp_path, "a.html", page.encode())
+    assert all(one in text for one in ("Larch floats.", "Oak sinks."))
+    assert report.left_out == {"layout of a page": 1}
+
+
+def test_cells_and_blocks_of_a_page_are_apart() -> None:
+    page = "<table><tr><td>Plank<td>Wood</table><main>One</main>two<br>three<b>four</b>"
+    assert [one for one in shown_html(page).text.split("\n") if one] == [
+        "Plank Wood",
+        "One",
+        "two",
+        "threefour",
+    ]
+
+
+def test_a_book_that_nests_too_deep_is_an_error(tmp_path: Path) -> None:
+    text, report = imported(tmp_path, "a.epub", book("<p>a</p>" + "<div>" * 64 + "Deep"))
+    assert (text, report.failed) == ("", 1)
+    assert "nested too deep" in report.errors[0].message

@@ -30,10 +30,10 @@ _FAULTS: Final = {
 
 
 class ConvertedText(NamedTuple):
-    """Markdown; `hidden`: how many elements were left out that are not shown."""
+    """Markdown; `left_out`: what is not shown, by kind."""
 
     text: str
-    hidden: int
+    left_out: dict[str, int]
 
 
 class Converter:
@@ -106,7 +106,7 @@ class Converter:
             raise message
         if not text.strip():
             raise _refused(_NO_TEXT, "make its text readable first")
-        return ConvertedText(text.decode("utf-8"), answer.get("hidden", 0))
+        return ConvertedText(text.decode("utf-8"), answer.get("left_out", {}))
 
     def _message(
         self, process: subprocess.Popen[bytes], fault: Any, *, is_late: bool

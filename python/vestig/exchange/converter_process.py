@@ -1,8 +1,7 @@
 """The process that converts documents: bytes on standard input, Markdown on standard output.
 
 A request is a line `{"ending": ".pdf", "bytes": 3}` and these bytes, an answer a line with `text`,
-the bytes of the text that follow, and `hidden`, how many elements that are not shown were left out;
-or with `fault`.
+the bytes of the text that follow, and `left_out`, what is not shown by kind; or with `fault`.
 
 Invariant: from its first request on it can open neither a file nor a connection, writes no file,
 and takes no more memory than it was given.
@@ -27,8 +26,8 @@ _AFTER_PARENT_S: Final = 5
 _ENCODINGS: Final = ("cp437", "utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252")
 _WARM_UP: Final = b"<p>text</p>"
 _LOCKED: Final = ("password", "encrypt")
-_DEEP: Final = "nested deeper"
-_BOUNDS: Final = ("limit", "exceed", "security", "bomb", "too large", "too deep", "too many")
+_DEEP: Final = ("levels", "too deep")
+_BOUNDS: Final = ("limit", "exceed", "security", "bomb", "too large", "too many")
 
 
 class _Xberg:
@@ -79,7 +78,7 @@ def serve(requests: IO[bytes], answers: IO[bytes], timeout_s: int, memory_mb: in
             shown = shown_package(requests.read(asked["bytes"]), asked["ending"])
             text = converter.markdown(shown.data, asked["ending"])
             data = text.encode("utf-8", "replace")
-            answer = {"text": len(data), "hidden": shown.hidden}
+            answer = {"text": len(data), "left_out": shown.left_out}
         except MemoryError:
             answer["fault"] = "memory"
         except Exception as error:  # of the converter, whose kinds are not told apart by type
@@ -91,7 +90,7 @@ def serve(requests: IO[bytes], answers: IO[bytes], timeout_s: int, memory_mb: in
 
 def _fault(message: str) -> str:
     """The kind of a failure by what the converter says of it."""
-    if _DEEP in message:
+    if any(word in message for word in _DEEP):
         return "deep"
     if any(word in message for word in _LOCKED):
         return "encrypted"

@@ -13,7 +13,7 @@ from vestig.config.documents import parse
 from vestig.errors import ValidationError
 from vestig.exchange.converter import Converter
 from vestig.exchange.file_records import RecordFile
-from vestig.exchange.html_text import decoded_html, shown_html
+from vestig.exchange.html_text import decoded_html, holds, shown_html
 from vestig.exchange.inputs import Input
 from vestig.exchange.mail import mail_text
 from vestig.exchange.passages import Markup
@@ -69,15 +69,18 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
     is_text = ending not in CONVERTED_ENDINGS
     file = RecordFile(source, is_text=is_text)
     data = file.whole(FILE_BYTES_MAX)
-    hidden = 0
-    if ending in _HTML:
-        shown = shown_html(decoded_html(data))
-        data, hidden = shown.html.encode("utf-8", "replace"), shown.hidden
+    left_out = dict[str, int]()
     if is_text:
         text = decoded(data)
+    elif ending in _HTML:
+        shown = shown_html(decoded_html(data))
+        left_out = shown.left_out
+        text = converter.markdown(shown.html.encode("utf-8", "replace"), ending).text
+        if not holds(text, shown.text):
+            # the converter cannot read its layout, and would drop some of it
+            text, left_out = shown.text, {**left_out, "layout of a page": 1}
     else:
-        converted = converter.markdown(data, ending)
-        text, hidden = converted.text, hidden + converted.hidden
+        text, left_out = converter.markdown(data, ending)
     found = document_of(
         text,
         label=_label(file.name),
@@ -87,7 +90,7 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
         path=source.path,
         file_us=source.file_us,
     )
-    return msgspec.structs.replace(found, left_out={"hidden element": hidden} if hidden else {})
+    return msgspec.structs.replace(found, left_out=left_out)
 
 
 def mail_document(data: bytes, source: Input, path: str | None = None) -> DocumentText:

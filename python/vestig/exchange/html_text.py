@@ -46,11 +46,32 @@ _VOID: Final = frozenset(
         "wbr",
     ]
 )
-_SILENT: Final = frozenset(("script", "style", "template", "noscript"))
+_MENU: Final = "nav"
+# Code, and what is a picture or stands in the place of one.
+_SILENT: Final = frozenset(
+    [
+        "audio",
+        "canvas",
+        "iframe",
+        "noscript",
+        "object",
+        "picture",
+        "script",
+        "style",
+        "svg",
+        "template",
+        "video",
+    ]
+)
+_LEFT_OUT: Final = _SILENT | {_MENU}
+_WORD: Final = lazy_pattern(r"[^\W_]+")
 # Elements whose end may be left out.
 _OPEN_ENDED: Final = frozenset(
     ["p", "li", "dt", "dd", "tr", "td", "th", "option", "thead", "tbody", "tfoot"]
 )
+# The converter drops what stands in these.
+_DROPPED: Final = frozenset(("form", "header"))
+_CELLS: Final = frozenset(("td", "th", "tr", "thead", "tbody", "tfoot", "caption"))
 _BLOCKS: Final = frozenset(
     [
         "p",
@@ -77,15 +98,35 @@ _BLOCKS: Final = frozenset(
         "hr",
     ]
 )
+# What stands on lines of its own, and what is apart from what stands beside it.
+_LINES: Final = _BLOCKS | {
+    "address",
+    "aside",
+    "button",
+    "caption",
+    "center",
+    "details",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "header",
+    "main",
+    "option",
+    "select",
+    "summary",
+    "textarea",
+}
+_SPACED: Final = frozenset(("td", "th", "label"))
 
 
 class ShownHtml(NamedTuple):
-    """HTML that a browser shows. `text`: its words alone, a block a line; `hidden`: how many
-    elements were left out."""
+    """HTML that a browser shows. `text`: its words alone, a block a line; `left_out`: how many
+    hidden elements and menus."""
 
     html: str
     text: str
-    hidden: int
+    left_out: dict[str, int]
 
 
 def decoded_html(data: bytes) -> str:
@@ -109,8 +150,8 @@ def decoded_html(data: bytes) -> str:
 
 
 def shown_html(html: str, *, sheets: Callable[[str], str] | None = None) -> ShownHtml:
-    """Returns the HTML without hidden elements: `hidden`, `aria-hidden`, and by their own style or
-    the style sheets of the document.
+    """Returns the HTML without menus and hidden elements: `hidden`, `aria-hidden`, and by their own
+    style or the style sheets of the document.
 
     Args:
         sheets: the style sheet that a link names, of a document in XML.
@@ -130,7 +171,24 @@ def shown_html(html: str, *, sheets: Callable[[str], str] | None = None) -> Show
     lines = [" ".join(line.split()) for line in words.split("\n")]
     body = "".join(reader.parts)
     whole = f"<!DOCTYPE html><html><body>{body}</body></html>"
-    return ShownHtml(whole, "\n".join(lines).strip(), reader.hidden)
+    return ShownHtml(whole, "\n".join(lines).strip(), dict(reader.left_out))
+
+
+def holds(text: str, words: str) -> bool:
+    """Return whether a text holds all these words in their order, whatever stands between them.
+
+    Example:
+        >>> holds("# A **fer**ry [leaves](x)", "A ferry leaves"), holds("A", "A ferry")
+        (True, False)
+    """
+    letters = "".join(_WORD.findall(text))
+    place = 0
+    for found in _WORD.finditer(words):
+        place = letters.find(found[0], place)
+        if place < 0:
+            return False
+        place += len(found[0])
+    return True
 
 
 class _Styles(HTMLParser):
@@ -167,14 +225,21 @@ class _Styles(HTMLParser):
             self._sheet.add(data, is_certain=_is_screen(self._medium))
 
 
+def _space(tag: str) -> str:
+    """What stands between the words of an element and those beside it."""
+    return "\n" if tag in _LINES else " " if tag in _SPACED else ""
+
+
 def _is_screen(media: str) -> bool:
     return media.strip().lower() in ("", "all", "screen")
 
 
 class _Open(NamedTuple):
-    """An open element; whether it has a box, and whether its text is visible."""
+    """An open element; what it is called in the result, whether it has a box, and whether its text
+    is visible."""
 
     tag: str
+    written: str
     is_displayed: bool
     is_visible: bool
 
@@ -184,7 +249,7 @@ class _Open(NamedTuple):
         return self.is_displayed and self.is_visible
 
 
-_OUTSIDE: Final = _Open("", is_displayed=True, is_visible=True)
+_OUTSIDE: Final = _Open("", "", is_displayed=True, is_visible=True)
 
 
 class _Shown(HTMLParser):
@@ -192,7 +257,7 @@ class _Shown(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
         self.words: list[str] = []
-        self.hidden = 0
+        self.left_out: Counter[str] = Counter()
         self._sheet = sheet
         self._is_xml = is_xml
         self._open: list[_Open] = []
@@ -210,23 +275,25 @@ class _Shown(HTMLParser):
             if (tag in _OPEN_ENDED and last == tag) or (tag in _BLOCKS and last == "p"):
                 self.handle_endtag(last)
         around, shown = self._last, self._sheet.shown(tag, dict(attrs))
+        is_plain = tag in _DROPPED or (tag in _CELLS and not self._counts["table"])
         one = _Open(
             tag,
-            is_displayed=around.is_displayed and shown.is_displayed and tag not in _SILENT,
+            "div" if is_plain else tag,
+            is_displayed=around.is_displayed and shown.is_displayed and tag not in _LEFT_OUT,
             is_visible=around.is_visible if shown.is_visible is None else shown.is_visible,
         )
         if tag in _VOID:
             if not one.is_shown:
                 return
         else:
-            self.hidden += around.is_shown and not one.is_shown and tag not in _SILENT
+            if around.is_shown and not one.is_shown and tag not in _SILENT:
+                self.left_out["menu" if tag == _MENU else "hidden element"] += 1
             self._open.append(one)
             self._counts[tag] += 1
             self._check_depth()
         if one.is_displayed:
-            if tag in _BLOCKS:
-                self.words.append("\n")
-            self.parts.append(self.get_starttag_text() or "")
+            self.words.append(_space(tag))
+            self.parts.append("<div>" if is_plain else self.get_starttag_text() or "")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # HTML knows no such end: the element stays open
@@ -241,9 +308,8 @@ class _Shown(HTMLParser):
             last = self._open.pop()
             self._counts[last.tag] -= 1
             if last.is_displayed:
-                self.parts.append(f"</{last.tag}>")
-                if last.tag in _BLOCKS:
-                    self.words.append("\n")
+                self.parts.append(f"</{last.written}>")
+                self.words.append(_space(last.tag))
             if last.tag == tag:
                 return
 

@@ -128,8 +128,7 @@ def _words(part: Message, kind: str, left_out: Counter[str]) -> str:
             ) from None  # fmt: skip
     if kind == "text/html":
         shown = shown_html(text)
-        if shown.hidden:
-            left_out["hidden element"] += shown.hidden
+        left_out.update(shown.left_out)
         text = shown.text
     return text.replace("\r\n", "\n")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -25,14 +26,14 @@ _WORD: Final = (
 )
 _STYLES: Final = "word/styles.xml"
 _OFF: Final = ("0", "false", "off")
-_DEPTH_MAX: Final = 200
+_DEPTH_MAX: Final = 1_000
 
 
 class ShownPackage(NamedTuple):
-    """A package whose text is all shown; `hidden`: how many elements were left out."""
+    """A package whose text is all shown; `left_out`: how many hidden elements and menus."""
 
     data: bytes
-    hidden: int
+    left_out: dict[str, int]
 
 
 def shown_package(data: bytes, ending: str) -> ShownPackage:
@@ -45,40 +46,39 @@ def shown_package(data: bytes, ending: str) -> ShownPackage:
     """
     edit = {".docx": _word, ".epub": _epub}.get(ending)
     if edit is None:
-        return ShownPackage(data, 0)
+        return ShownPackage(data, {})
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         if sum(info.file_size for info in package.infolist()) > BYTES_MAX:
             raise ValidationError(
                 "document", "a package that unpacks to more", f"at most {BYTES_MAX >> 20} MiB", ""
             )
-        changed, hidden = edit(package)
+        changed, left_out = edit(package)
         if not changed:
-            return ShownPackage(data, 0)
+            return ShownPackage(data, {})
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as out:
             for info in package.infolist():
                 content = changed.get(info.filename)
                 out.writestr(info, package.read(info) if content is None else content)
-    return ShownPackage(made.getvalue(), hidden)
+    return ShownPackage(made.getvalue(), left_out)
 
 
 # --- EPUB -------------------------------------------------------------------------------------
 
 
-def _epub(package: zipfile.ZipFile) -> tuple[dict[str, bytes], int]:
-    """The pages that hold hidden elements, without these."""
+def _epub(package: zipfile.ZipFile) -> tuple[dict[str, bytes], dict[str, int]]:
+    """The pages as they are shown."""
     changed: dict[str, bytes] = {}
-    hidden = 0
+    left_out: Counter[str] = Counter()
     names = set(package.namelist())
     for name in package.namelist():
         page = package.read(name)
         if b"<html" not in page[:_HEAD_BYTES].lower().replace(b"\0", b""):
             continue
         shown = shown_html(decoded_html(page), sheets=_sheets(package, names, name))
-        if shown.hidden:
-            hidden += shown.hidden
-            changed[name] = shown.html.encode("utf-8", "replace")
-    return changed, hidden
+        left_out.update(shown.left_out)
+        changed[name] = shown.html.encode("utf-8", "replace")
+    return changed, dict(left_out)
 
 
 def _sheets(package: zipfile.ZipFile, names: set[str], page: str) -> Callable[[str], str]:
@@ -92,7 +92,7 @@ def _sheets(package: zipfile.ZipFile, names: set[str], page: str) -> Callable[[s
 # --- Word -------------------------------------------------------------------------------------
 
 
-def _word(package: zipfile.ZipFile) -> tuple[dict[str, bytes], int]:
+def _word(package: zipfile.ZipFile) -> tuple[dict[str, bytes], dict[str, int]]:
     """The parts that hold hidden runs, without these."""
     styles = _Styles()
     if _STYLES in package.namelist():
@@ -108,7 +108,7 @@ def _word(package: zipfile.ZipFile) -> tuple[dict[str, bytes], int]:
         if runs.hidden:
             hidden += runs.texts
             changed[name] = _without(part, runs.hidden)
-    return changed, hidden
+    return changed, {"hidden element": hidden} if hidden else {}
 
 
 def _without(part: bytes, ranges: list[tuple[int, int]]) -> bytes:
