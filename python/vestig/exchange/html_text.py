@@ -226,7 +226,7 @@ class _Styles(HTMLParser):
 
 
 def _space(tag: str) -> str:
-    """What stands between the words of an element and those beside it."""
+    """The space between the words of an element and those beside it."""
     return "\n" if tag in _LINES else " " if tag in _SPACED else ""
 
 

@@ -184,7 +184,7 @@ def _is_on(given: dict[str, str]) -> bool:
 
 
 class _Styles(_Reader):
-    """What the styles of a document say about hidden text."""
+    """The styles of a document, and which of them hide text."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -93,7 +93,7 @@ class StyleSheet:
         )
 
     def _hides(self, name: str, tag: str, given: Mapping[str, str | None]) -> bool | None:
-        """What the declaration says that wins; None where there is none."""
+        """Return whether the declaration that wins hides; None where there is none."""
         best: tuple[Weight, bool] | None = None
         if name == "display" and "hidden" in given:
             best = (False, False, -1, 0, 0, 0), True
