@@ -33,6 +33,23 @@ def test_control_characters_of_titles_are_left_out(store: vestig.Vestig, tmp_pat
     assert report.left_out["control character"] == 2
 
 
+def test_control_characters_of_a_commit_are_left_out_or_refused(store: vestig.Vestig) -> None:
+    done = store.commit("The heron nests by the weir.", title="Bi\x1brds", author="\x07Ann")
+    memory = store.get(done.memory_id or "")
+    assert (memory.title, memory.author) == ("Birds", "Ann")
+    assert sorted(done.warnings) == [
+        "1 control characters were left out of the author",
+        "1 control characters were left out of the title",
+    ]
+    for call in (
+        lambda: store.commit("The heron is grey and tall.", key="heron\x1b"),
+        lambda: store.add_document("The heron is grey and tall.", source="heron\x1b[1m"),
+    ):
+        with pytest.raises(vestig.ValidationError, match="without control characters"):
+            call()
+    assert store.count() == 1
+
+
 def test_front_matter_is_read_field_by_field(store: vestig.Vestig, tmp_path: Path) -> None:
     path = tmp_path / "n.md"
     path.write_text(

@@ -205,6 +205,7 @@ class AddDocumentRequest(Request, frozen=True, kw_only=True):
             "--source",
             chars_max=SOURCE_CHARS_MAX,
             blank=False,
+            plain=True,
         ),
     ] = None
     format: Annotated[
