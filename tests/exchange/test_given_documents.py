@@ -172,3 +172,44 @@ def test_html_is_refused_where_letters_or_depth_would_be_lost(
     assert report.failed == 2
     assert "utf-8" in report.errors[0].message
     assert "levels" in report.errors[1].message
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_file_of_mails_is_divided_at_its_heads(
+    store: vestig.Vestig, tmp_path: Path, end: bytes
+) -> None:
+    mail = (
+        b"From a@b.org Fri Mar  6 10:00:00 2026\n%s\nSubject: Berths\n\nMail %d.\n"
+        b">From here on it is quiet.\n\nFrom six, that is 18:00, it is not.\n\n"
+    )
+    mails = mail % (b"From: Ann <a@b.org>", 1) + mail % (b"X-Mail: yes", 2)
+    (tmp_path / "m.mbox").write_bytes(mails.replace(b"\n", end))
+    report = store.import_(tmp_path, author="Zoe")
+    assert (report.imported, report.failed, report.left_out) == (2, 0, {})
+    lines = "From here on it is quiet.\n\nFrom six, that is 18:00, it is not."
+    # what a mail says of its author comes before what is given for those that say nothing
+    assert {one.author: one.content for one in store.list()} == {
+        "Ann": f"Berths\nMail 1.\n{lines}",
+        "Zoe": f"Berths\nMail 2.\n{lines}",
+    }
+
+
+def test_documents_are_found_by_their_paths(
+    store: vestig.Vestig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a.md", "b.md", "in/c.md"):
+        (tmp_path / name).write_text(f"Larch floats, says {name}.")
+    store.import_(tmp_path, recursive=True)
+    store.add_document("Oak is heavy, and it sinks.", source="wiki/oak")
+    monkeypatch.chdir(tmp_path / "in")
+
+    def found(source: str) -> list[str]:
+        return sorted(str(one.path) for one in store.documents(source=source))
+
+    a, c = str(tmp_path / "a.md"), str(tmp_path / "in" / "c.md")
+    assert found(a) == found("../a.md") == [a]
+    assert found("c.md") == found("./c.md") == found(".") == found(str(tmp_path / "in")) == [c]
+    assert len(found(str(tmp_path))) == 3
+    assert found("wiki/oak") == ["wiki/oak"]
+    assert found("a.md") == found("wiki") == []

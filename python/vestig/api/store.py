@@ -1502,11 +1502,14 @@ class Vestig:
 
         return documents.add_document(self._session, asked)
 
-    def documents(self, *, scope: str | None = None, limit: int | None = None) -> DocumentList:
+    def documents(
+        self, *, scope: str | None = None, source: str | None = None, limit: int | None = None
+    ) -> DocumentList:
         """The newest version of each document, the newest first.
 
         Args:
             scope: Only documents of this scope.
+            source: Only the document of this source, or those of this file or folder, by its path.
             limit: Documents at most; default all.
         """
         asked = checked(DocumentsRequest, given(locals()))

@@ -240,6 +240,13 @@ class DocumentsRequest(Request, frozen=True, kw_only=True):
     scope: Annotated[
         str | None, Label("Only documents of this scope.", "--scope", chars_max=SCOPE_CHARS_MAX)
     ] = None
+    source: Annotated[
+        str | None,
+        Label(
+            "Only the document of this source, or those of this file or folder, by its path.",
+            "--source",
+        ),
+    ] = None
     limit: Annotated[int | None, Integer("Documents at most; default all.", "--limit")] = None
 
 
