@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 from datetime import UTC, datetime
@@ -213,3 +214,20 @@ def test_documents_are_found_by_their_paths(
     assert len(found(str(tmp_path))) == 3
     assert found("wiki/oak") == ["wiki/oak"]
     assert found("a.md") == found("wiki") == []
+
+
+def test_every_refusal_of_an_import_is_counted_with_its_reason(tmp_path: Path) -> None:
+    secret = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+    texts = (f"token {secret}", "The tar is black. " * 240 + f"token {secret}")
+    lines = [{"speaker": "Ann", "text": one, "turn": at} for at, one in enumerate(texts)]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(one) for one in lines))
+    (tmp_path / "b.md").write_text(f"# Tar\n\ntoken {secret}")
+    config = {"firewall": {"secrets": "reject"}}
+    with vestig.open(":memory:", embedder=HashingEmbedder(), config=config) as store:
+        report = store.import_(tmp_path)
+    assert (report.lines, report.imported, report.rejected, report.failed) == (3, 1, 1, 1)
+    # the long record comes in but for the part that holds the secret
+    assert report.left_out["part that was refused"] == 1
+    reasons = [one.message for one in report.errors]
+    assert ["line 1" in reasons[0], "line 2" in reasons[1], "b.md" in reasons[2]] == [True] * 3
+    assert all("contains a secret (github)" in one for one in reasons)

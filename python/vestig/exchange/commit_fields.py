@@ -257,24 +257,28 @@ class Tally:
     def record(self, item: ImportItem, outcomes: Sequence[CommitOutcome | ItemError]) -> None:
         """One record by the outcomes of its parts."""
         kinds = set()
+        reasons: list[str] = []
         for outcome in outcomes:
             if isinstance(outcome, ItemError):
                 message = f"line {item.line}: {outcome.message}"
                 self.refuse(ItemError(index=item.line - 1, code=outcome.code, message=message))
                 return
             kinds.add(outcome.outcome)
+            if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
+                reasons.append("; ".join(outcome.hygiene_reasons))
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
             self.run.degrade(outcome.degraded)
             self.secrets(outcome.masked, f"line {item.line}: ")
             self.echoes(outcome.echoes, outcome.echo_places, f"line {item.line}: ")
+        for reason in reasons[:1] if len(kinds) == 1 else reasons:
+            self._note(item.line - 1, "hygiene-rejected", f"line {item.line}: {reason}")
+        if kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
+            self.rejected += 1
+            return
+        if reasons:
+            self.left_out["part that was refused"] += len(reasons)
         if CommitOutcomeKind.INSERTED_NEW in kinds:
             self.imported += 1
-        elif kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
-            self.rejected += 1
-            first = outcomes[0]
-            assert isinstance(first, CommitOutcome)
-            reason = "; ".join(first.hygiene_reasons)
-            self._note(item.line - 1, "hygiene-rejected", f"line {item.line}: {reason}")
         else:
             self.duplicates += 1
 
