@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Container, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -49,15 +50,23 @@ def folders_of(files: Any, *, recursive: bool) -> Folders:
 
 
 def check_mirror(files: Any) -> None:
-    """Checks that nothing but folders is named.
+    """Checks that nothing but folders is named, and none of them empty, as one is that is not
+    mounted.
 
     Raises:
-        ValidationError: something else is.
+        ValidationError: one is, or something else.
     """
     for one in files if isinstance(files, (list, tuple)) else [files]:
         if not isinstance(one, (str, os.PathLike)) or not Path(one).expanduser().is_dir():
             got = str(one) if isinstance(one, (str, os.PathLike)) else type(one).__name__
             raise ValidationError("mirror", got, "a folder", "nothing ends by other files")
+        path = Path(one).expanduser()
+        with suppress(OSError):
+            if not any(path.iterdir()):
+                raise ValidationError(
+                    "mirror", f"an empty folder, {escaped(str(path))}", "a folder with files",
+                    "no document ended; `vestig document forget` takes one out",
+                )  # fmt: skip
 
 
 def gone_documents(
