@@ -286,8 +286,9 @@ class ImportReport(_Value, frozen=True, kw_only=True):
 
     A document counts as one line. Of its `passages`, `added` are new, `kept` stood already, and
     `ended` are those of its version before that it holds no longer; `source_id` is its newest
-    version, where one file was imported. `missing`: paths of documents below an imported folder
-    whose file is gone.
+    version, where one file was imported. Of documents below an imported folder whose file is gone,
+    by their paths: `missing` stay as they are; with `mirror`, `ended_documents` have ended, and the
+    passages of these count as `ended`; `moved`: path before → path now.
     """
 
     format: str
@@ -305,6 +306,8 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     kept: int = 0
     ended: int = 0
     missing: tuple[str, ...] = ()
+    moved: dict[str, str] = msgspec.field(default_factory=dict)
+    ended_documents: tuple[str, ...] = ()
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     files: tuple[ImportedFile, ...] = ()
     forgotten_elsewhere: tuple[str, ...] = ()

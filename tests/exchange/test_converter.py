@@ -126,7 +126,7 @@ def test_a_converter_that_grows_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_converter_opens_neither_files_nor_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(converter, "_PROGRAM", _REACHING)
     with converter.Converter(store_of()._session.config.settings.documents) as process:
-        assert process.markdown(b"one", ".html") == "refused"
+        assert process.markdown(b"one", ".html").text == "refused"
 
 
 def test_without_the_package_the_error_names_the_extra(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zipfile
 from datetime import UTC, datetime
@@ -31,6 +32,23 @@ def test_control_characters_of_titles_are_left_out(store: vestig.Vestig, tmp_pat
     report = store.import_(tmp_path)
     assert (report.imported, report.failed) == (1, 0)
     assert report.left_out["control character"] == 2
+
+
+def test_control_characters_of_a_commit_are_left_out_or_refused(store: vestig.Vestig) -> None:
+    done = store.commit("The heron nests by the weir.", title="Bi\x1brds", author="\x07Ann")
+    memory = store.get(done.memory_id or "")
+    assert (memory.title, memory.author) == ("Birds", "Ann")
+    assert sorted(done.warnings) == [
+        "1 control characters were left out of the author",
+        "1 control characters were left out of the title",
+    ]
+    for call in (
+        lambda: store.commit("The heron is grey and tall.", key="heron\x1b"),
+        lambda: store.add_document("The heron is grey and tall.", source="heron\x1b[1m"),
+    ):
+        with pytest.raises(vestig.ValidationError, match="without control characters"):
+            call()
+    assert store.count() == 1
 
 
 def test_front_matter_is_read_field_by_field(store: vestig.Vestig, tmp_path: Path) -> None:
@@ -155,3 +173,61 @@ def test_html_is_refused_where_letters_or_depth_would_be_lost(
     assert report.failed == 2
     assert "utf-8" in report.errors[0].message
     assert "levels" in report.errors[1].message
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_file_of_mails_is_divided_at_its_heads(
+    store: vestig.Vestig, tmp_path: Path, end: bytes
+) -> None:
+    mail = (
+        b"From a@b.org Fri Mar  6 10:00:00 2026\n%s\nSubject: Berths\n\nMail %d.\n"
+        b">From here on it is quiet.\n\nFrom six, that is 18:00, it is not.\n\n"
+    )
+    mails = mail % (b"From: Ann <a@b.org>", 1) + mail % (b"X-Mail: yes", 2)
+    (tmp_path / "m.mbox").write_bytes(mails.replace(b"\n", end))
+    report = store.import_(tmp_path, author="Zoe")
+    assert (report.imported, report.failed, report.left_out) == (2, 0, {})
+    lines = "From here on it is quiet.\n\nFrom six, that is 18:00, it is not."
+    # what a mail says of its author comes before what is given for those that say nothing
+    assert {one.author: one.content for one in store.list()} == {
+        "Ann": f"Berths\nMail 1.\n{lines}",
+        "Zoe": f"Berths\nMail 2.\n{lines}",
+    }
+
+
+def test_documents_are_found_by_their_paths(
+    store: vestig.Vestig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a.md", "b.md", "in/c.md"):
+        (tmp_path / name).write_text(f"Larch floats, says {name}.")
+    store.import_(tmp_path, recursive=True)
+    store.add_document("Oak is heavy, and it sinks.", source="wiki/oak")
+    monkeypatch.chdir(tmp_path / "in")
+
+    def found(source: str) -> list[str]:
+        return sorted(str(one.path) for one in store.documents(source=source))
+
+    a, c = str(tmp_path / "a.md"), str(tmp_path / "in" / "c.md")
+    assert found(a) == found("../a.md") == [a]
+    assert found("c.md") == found("./c.md") == found(".") == found(str(tmp_path / "in")) == [c]
+    assert len(found(str(tmp_path))) == 3
+    assert found("wiki/oak") == ["wiki/oak"]
+    assert found("a.md") == found("wiki") == []
+
+
+def test_every_refusal_of_an_import_is_counted_with_its_reason(tmp_path: Path) -> None:
+    secret = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+    texts = (f"token {secret}", "The tar is black. " * 240 + f"token {secret}")
+    lines = [{"speaker": "Ann", "text": one, "turn": at} for at, one in enumerate(texts)]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(one) for one in lines))
+    (tmp_path / "b.md").write_text(f"# Tar\n\ntoken {secret}")
+    config = {"firewall": {"secrets": "reject"}}
+    with vestig.open(":memory:", embedder=HashingEmbedder(), config=config) as store:
+        report = store.import_(tmp_path)
+    assert (report.lines, report.imported, report.rejected, report.failed) == (3, 1, 1, 1)
+    # the long record comes in but for the part that holds the secret
+    assert report.left_out["part that was refused"] == 1
+    reasons = [one.message for one in report.errors]
+    assert ["line 1" in reasons[0], "line 2" in reasons[1], "b.md" in reasons[2]] == [True] * 3
+    assert all("contains a secret (github)" in one for one in reasons)

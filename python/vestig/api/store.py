@@ -1424,6 +1424,7 @@ class Vestig:
         recursive: bool = False,
         include_system: bool = False,
         force: bool = False,
+        mirror: bool = False,
         dry_run: bool = False,
         merge: bool = False,
         partial: bool = False,
@@ -1442,6 +1443,8 @@ class Vestig:
             recursive: Read the folders in a folder too.
             include_system: Take turns of the role system of a chat too.
             force: Read documents whose file has its size and time of before too.
+            mirror: Make the documents of folders those that are in them: one whose file is gone
+                ends, and one whose file has moved goes with it.
             dry_run: Read and count, and write nothing.
             merge: Merge an export by id into what is there.
             partial: Take what is whole of a cut or changed export; the report names the rest.
@@ -1499,11 +1502,14 @@ class Vestig:
 
         return documents.add_document(self._session, asked)
 
-    def documents(self, *, scope: str | None = None, limit: int | None = None) -> DocumentList:
+    def documents(
+        self, *, scope: str | None = None, source: str | None = None, limit: int | None = None
+    ) -> DocumentList:
         """The newest version of each document, the newest first.
 
         Args:
             scope: Only documents of this scope.
+            source: Only the document of this source, or those of this file or folder, by its path.
             limit: Documents at most; default all.
         """
         asked = checked(DocumentsRequest, given(locals()))

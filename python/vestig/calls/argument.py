@@ -41,7 +41,7 @@ from vestig.arguments import (
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.json_text import json_in_text
-from vestig.language.text_forms import normal_form, trimmed
+from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form, trimmed
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import Word
 
@@ -53,6 +53,10 @@ RANDOM: Final = "random"
 AUTO: Final = "auto"
 
 _NOT_BLANK: Final = r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"
+_PLAIN: Final = (
+    r"^[^\u0000-\u0008\u000e-\u001f]*[^\s\u0000-\u0008\u000e-\u001f\u0085]"
+    r"[^\u0000-\u0008\u000e-\u001f]*$"
+)
 _NO_NUL: Final = r"^[^\u0000]*$"
 # One text in the place of a list: several words with commas between them, or one name, which has
 # none. A bracket at the beginning may begin a list in JSON.
@@ -185,11 +189,13 @@ class Text(Argument, frozen=True, kw_only=True):
 
 
 class Label(Argument, frozen=True, kw_only=True):
-    """A text that names something. `trim`: white space around it is none of it."""
+    """A text that names something. `trim`: white space around it is none of it; `plain`: it has no
+    control characters, and is not blank."""
 
     chars_max: int = LABEL_CHARS_MAX
     blank: bool = True
     trim: bool = False
+    plain: bool = False
     brief = {"type": "string"}
 
     @property
@@ -200,10 +206,14 @@ class Label(Argument, frozen=True, kw_only=True):
         text = label(field, value, self.chars_max)
         if not self.blank and (text is None or not text.strip()):
             raise ValidationError(field, value, "text that is not blank")
+        control = CONTROL_CHARACTERS.search(text or "") if self.plain else None
+        if control is not None:
+            shown = f"text with U+{ord(control[0]):04X}"
+            raise ValidationError(field, shown, "text without control characters")
         return text.strip() if self.trim and text is not None else text
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
-        pattern = _NO_NUL if self.blank else _NOT_BLANK
+        pattern = _PLAIN if self.plain else _NO_NUL if self.blank else _NOT_BLANK
         return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
 
 

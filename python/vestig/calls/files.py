@@ -150,6 +150,14 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     force: Annotated[
         bool, Flag("Read documents whose file has its size and time of before too.", "--force")
     ] = False
+    mirror: Annotated[
+        bool,
+        Flag(
+            "Make the documents of folders those that are in them: one whose file is gone ends, and"
+            " one whose file has moved goes with it.",
+            "--mirror",
+        ),
+    ] = False
     dry_run: Annotated[bool, Flag("Read and count, and write nothing.", "--dry-run")] = False
     merge: Annotated[bool, Flag("Merge an export by id into what is there.", "--merge")] = False
     partial: Annotated[
@@ -197,6 +205,7 @@ class AddDocumentRequest(Request, frozen=True, kw_only=True):
             "--source",
             chars_max=SOURCE_CHARS_MAX,
             blank=False,
+            plain=True,
         ),
     ] = None
     format: Annotated[
@@ -230,6 +239,13 @@ class DocumentsRequest(Request, frozen=True, kw_only=True):
 
     scope: Annotated[
         str | None, Label("Only documents of this scope.", "--scope", chars_max=SCOPE_CHARS_MAX)
+    ] = None
+    source: Annotated[
+        str | None,
+        Label(
+            "Only the document of this source, or those of this file or folder, by its path.",
+            "--source",
+        ),
     ] = None
     limit: Annotated[int | None, Integer("Documents at most; default all.", "--limit")] = None
 

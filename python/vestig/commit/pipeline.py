@@ -47,7 +47,7 @@ from vestig.echoes import Memories, Stored, Unframed, may_hold_frames, unframed
 from vestig.errors import ConflictError, HygieneError, ProviderError, ValidationError, VestigError
 from vestig.firewall import Secret, holds_marker
 from vestig.ids import id_text, is_full_id, new_id
-from vestig.language.text_forms import unusable_reason
+from vestig.language.text_forms import CONTROL_CHARACTERS, unusable_reason
 from vestig.memories.read import flags_of
 from vestig.ports import CommitHook
 from vestig.session.embedding import (
@@ -365,7 +365,7 @@ def _prepare(
     if "content" in arguments:
         check_text(arguments["content"])
     clean = cleaned(session, arguments)
-    request = commit_request(clean.arguments, session.namespace, kind)
+    request, warnings = _plain(commit_request(clean.arguments, session.namespace, kind))
     said = without_echoes(session, request.namespace, request.content)
     text, given = text_forms(said.text, settings.hygiene)
     turn = request.session_id is not None or request.role is not None
@@ -395,6 +395,7 @@ def _prepare(
         echoes=said.echoes,
         echo_places=tuple(f"content[{start}:{end}]" for start, end in said.places),
         quoted=said.quoted,
+        warnings=warnings,
     )
     if item.key is None and request.claim is not None:
         try:
@@ -406,6 +407,18 @@ def _prepare(
     elif reason is not None:
         item.outcome = _rejected(session, item, reason)
     return item
+
+
+def _plain(request: CommitRequest) -> tuple[CommitRequest, list[str]]:
+    """A request whose title and author have no control characters, and what was left out."""
+    plain: dict[str, str | None] = {}
+    warnings = []
+    for name, value in (("title", request.title), ("author", request.author)):
+        text, left_out = CONTROL_CHARACTERS.subn("", value or "")
+        if left_out:
+            plain[name] = text or None
+            warnings.append(f"{left_out} control characters were left out of the {name}")
+    return (msgspec.structs.replace(request, **plain) if plain else request), warnings
 
 
 def _identity(

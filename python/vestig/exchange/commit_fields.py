@@ -257,24 +257,28 @@ class Tally:
     def record(self, item: ImportItem, outcomes: Sequence[CommitOutcome | ItemError]) -> None:
         """One record by the outcomes of its parts."""
         kinds = set()
+        reasons: list[str] = []
         for outcome in outcomes:
             if isinstance(outcome, ItemError):
                 message = f"line {item.line}: {outcome.message}"
                 self.refuse(ItemError(index=item.line - 1, code=outcome.code, message=message))
                 return
             kinds.add(outcome.outcome)
+            if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
+                reasons.append("; ".join(outcome.hygiene_reasons))
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
             self.run.degrade(outcome.degraded)
             self.secrets(outcome.masked, f"line {item.line}: ")
             self.echoes(outcome.echoes, outcome.echo_places, f"line {item.line}: ")
+        for reason in reasons[:1] if len(kinds) == 1 else reasons:
+            self._note(item.line - 1, "hygiene-rejected", f"line {item.line}: {reason}")
+        if kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
+            self.rejected += 1
+            return
+        if reasons:
+            self.left_out["part that was refused"] += len(reasons)
         if CommitOutcomeKind.INSERTED_NEW in kinds:
             self.imported += 1
-        elif kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
-            self.rejected += 1
-            first = outcomes[0]
-            assert isinstance(first, CommitOutcome)
-            reason = "; ".join(first.hygiene_reasons)
-            self._note(item.line - 1, "hygiene-rejected", f"line {item.line}: {reason}")
         else:
             self.duplicates += 1
 
@@ -324,12 +328,16 @@ class Tally:
         added: int,
         kept: int,
         ended: int,
+        moved: tuple[str, str] | None = None,
     ) -> None:
         """A document that was compared; `source_id`: of its new version, `known`: of the one
-        before."""
+        before; `moved`: the paths before and now of one whose file has moved."""
+        changed = bool(source_id or added or ended or moved)
+        if moved is not None:
+            self.run.moved[moved[0]] = moved[1]
         self.lines += 1
-        self.imported += bool(source_id or added or ended)
-        self.skipped += not (source_id or added or ended)
+        self.imported += changed
+        self.skipped += not changed
         self.source_id = source_id or (None if known is None else known.id)
         # a file of mails holds several documents
         self.passages += passages
@@ -358,8 +366,12 @@ class Run:
         self.degraded: dict[str, Degradation] = {}
         # files of other kinds, which are passed over
         self.left_out: Counter[str] = Counter()
-        # documents whose file is gone
+        # documents whose file is gone; those that have moved, from where; those that ended
         self.missing: tuple[str, ...] = ()
+        self.moved: dict[str, str] = {}
+        self.ended_documents: dict[str, int] = {}
+        # files and folders that could not be read, in which documents may be
+        self.unread: list[str] = []
 
     def warn(self, warning: str) -> None:
         """Notes a warning once."""
@@ -404,9 +416,11 @@ class Run:
             passages=total["passages"],
             added=total["added"],
             kept=total["kept"],
-            ended=total["ended"],
+            ended=total["ended"] + sum(self.ended_documents.values()),
             source_id=self.tallies[0].source_id if len(self.tallies) == 1 else None,
             missing=self.missing,
+            moved=self.moved,
+            ended_documents=tuple(self.ended_documents),
             left_out=dict(sorted(left_out.items())),
             files=files if len(files) > 1 else (),
             errors=tuple(self.errors[:_ERRORS_SHOWN]),

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from importlib.util import find_spec
 from types import TracebackType
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final, NamedTuple, cast
 
 from vestig.config.schema import DocumentSettings
 from vestig.errors import ValidationError
@@ -23,9 +23,17 @@ _PROGRAM: Final = (
 _NO_TEXT: Final = "it holds no text, such as a scan"
 _FAULTS: Final = {
     "encrypted": ("it is encrypted", "save it without a password"),
+    "deep": ("its elements are nested too deep", "save its text"),
     "bounds": ("it grows beyond what is converted", "import it in parts, or as text"),
     "damaged": ("it is damaged, or its name has another ending than what it holds", "save it anew"),
 }
+
+
+class ConvertedText(NamedTuple):
+    """Markdown; `left_out`: what is not shown, by kind."""
+
+    text: str
+    left_out: dict[str, int]
 
 
 class Converter:
@@ -58,8 +66,8 @@ class Converter:
                         stream.close()
             process.wait()
 
-    def markdown(self, data: bytes, ending: str) -> str:
-        """The text of a file.
+    def markdown(self, data: bytes, ending: str) -> ConvertedText:
+        """The text of a file, without what its program does not show.
 
         Args:
             data: its bytes.
@@ -98,7 +106,7 @@ class Converter:
             raise message
         if not text.strip():
             raise _refused(_NO_TEXT, "make its text readable first")
-        return text.decode("utf-8")
+        return ConvertedText(text.decode("utf-8"), answer.get("left_out", {}))
 
     def _message(
         self, process: subprocess.Popen[bytes], fault: Any, *, is_late: bool

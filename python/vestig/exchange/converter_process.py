@@ -1,7 +1,7 @@
 """The process that converts documents: bytes on standard input, Markdown on standard output.
 
 A request is a line `{"ending": ".pdf", "bytes": 3}` and these bytes, an answer a line with `text`,
-the bytes of the text that follow, or with `fault`.
+the bytes of the text that follow, and `left_out`, what is not shown by kind; or with `fault`.
 
 Invariant: from its first request on it can open neither a file nor a connection, writes no file,
 and takes no more memory than it was given.
@@ -10,18 +10,26 @@ and takes no more memory than it was given.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import os
 import resource
 import signal
 import sys
+from contextlib import suppress
 from typing import IO, Any, Final
+
+from vestig.errors import ValidationError
+from vestig.exchange.shown_package import shown_package
 
 # An alarm ends what its parent cannot end, being gone itself.
 _AFTER_PARENT_S: Final = 5
+# Of names and pages in packages; none is loaded later.
+_ENCODINGS: Final = ("cp437", "utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252")
 _WARM_UP: Final = b"<p>text</p>"
 _LOCKED: Final = ("password", "encrypt")
-_BOUNDS: Final = ("limit", "exceed", "security", "bomb", "too large", "too deep", "too many")
+_DEEP: Final = ("levels", "too deep")
+_BOUNDS: Final = ("limit", "exceed", "security", "bomb", "too large", "too many")
 
 
 class _Xberg:
@@ -61,15 +69,20 @@ def serve(requests: IO[bytes], answers: IO[bytes], timeout_s: int, memory_mb: in
     """Answers requests until there are no more."""
     converter = _Xberg()
     converter.markdown(_WARM_UP, ".html")
+    for name in _ENCODINGS:
+        codecs.lookup(name)
+    with suppress(ValidationError):
+        raise ValidationError("document", "a warm-up", "one")
     _confine(memory_mb)
     while line := requests.readline():
         asked = json.loads(line)
         signal.alarm(timeout_s + _AFTER_PARENT_S)
         data, answer = b"", dict[str, Any]()
         try:
-            text = converter.markdown(requests.read(asked["bytes"]), asked["ending"])
+            shown = shown_package(requests.read(asked["bytes"]), asked["ending"])
+            text = converter.markdown(shown.data, asked["ending"])
             data = text.encode("utf-8", "replace")
-            answer["text"] = len(data)
+            answer = {"text": len(data), "left_out": shown.left_out}
         except MemoryError:
             answer["fault"] = "memory"
         except Exception as error:  # of the converter, whose kinds are not told apart by type
@@ -81,6 +94,8 @@ def serve(requests: IO[bytes], answers: IO[bytes], timeout_s: int, memory_mb: in
 
 def _fault(message: str) -> str:
     """The kind of a failure by what the converter says of it."""
+    if any(word in message for word in _DEEP):
+        return "deep"
     if any(word in message for word in _LOCKED):
         return "encrypted"
     return "bounds" if any(word in message for word in _BOUNDS) else "damaged"

@@ -13,7 +13,7 @@ from vestig.config.documents import parse
 from vestig.errors import ValidationError
 from vestig.exchange.converter import Converter
 from vestig.exchange.file_records import RecordFile
-from vestig.exchange.html_text import decoded_html, shown_html
+from vestig.exchange.html_text import decoded_html, holds, shown_html
 from vestig.exchange.inputs import Input
 from vestig.exchange.mail import mail_text
 from vestig.exchange.passages import Markup
@@ -70,14 +70,20 @@ def document_text(source: Input, converter: Converter) -> DocumentText:
     file = RecordFile(source, is_text=is_text)
     data = file.whole(FILE_BYTES_MAX)
     left_out = dict[str, int]()
-    if ending in _HTML:
+    if is_text:
+        text = decoded(data)
+    elif ending in _HTML:
         shown = shown_html(decoded_html(data))
-        data = shown.html.encode("utf-8", "replace")
-        left_out = {"hidden element": shown.hidden} if shown.hidden else {}
-    text = decoded(data) if is_text else converter.markdown(data, ending)
+        left_out = shown.left_out
+        text = converter.markdown(shown.html.encode("utf-8", "replace"), ending).text
+        if not holds(text, shown.text):
+            # the converter cannot read its layout, and would drop some of it
+            text, left_out = shown.text, {**left_out, "layout of a page": 1}
+    else:
+        text, left_out = converter.markdown(data, ending)
     found = document_of(
         text,
-        label=file.name[: -len(ending)] if ending in DOCUMENT_ENDINGS else file.name,
+        label=_label(file.name),
         format=ending.removeprefix(".") or Markup.MARKDOWN.value,
         markup=Markup.RST if ending == ".rst" else Markup.MARKDOWN,
         size=source.size,
@@ -143,6 +149,18 @@ def document_of(
         file_us=file_us,
         control_characters=left_out + in_label + in_title,
     )
+
+
+def document_at(text: DocumentText, path: str) -> DocumentText:
+    """A document as if its file had another path."""
+    return msgspec.structs.replace(text, label=_name(_label(os.path.basename(path)))[0])
+
+
+def _label(name: str) -> str:
+    """The name of a file without its endings, where these are of documents."""
+    whole = name.removesuffix(".gz")
+    stem, ending = os.path.splitext(whole)
+    return stem if ending.lower() in DOCUMENT_ENDINGS else whole
 
 
 def _name(text: str) -> tuple[str, int]:

@@ -28,10 +28,11 @@ from vestig.exchange.document_text import (
     DocumentText,
     FrontMatter,
     date_in,
+    document_at,
     document_of,
     front_matter,
 )
-from vestig.exchange.inputs import Input, path_exists
+from vestig.exchange.inputs import Input, escaped
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
@@ -92,6 +93,12 @@ class _Document(msgspec.Struct, kw_only=True, eq=False):
             return False
         return len(self.products) < _passages_of(previous) == self.passages
 
+    @property
+    def moved(self) -> tuple[str, str] | None:
+        """The paths before and now of one whose file has moved."""
+        before = self.version.moved_from
+        return None if before is None else (str(before.path), str(self.version.name.path))
+
 
 class _BlankDocumentError(Exception):
     """A file without any text, which is passed over."""
@@ -116,9 +123,18 @@ def import_documents(
     session: Session,
     files: Sequence[DocumentFile],
     options: DocumentOptions,
-) -> None:
-    """Imports documents; their tallies say how each ended."""
-    reader = _Reader(session, files, options)
+    gone: Sequence[Source] = (),
+) -> frozenset[str]:
+    """Imports documents; their tallies say how each ended.
+
+    Args:
+        gone: newest versions of documents whose files are gone, of which each may be that of a new
+            file: one of the same size and ending, with the same passages and time.
+
+    Returns:
+        Hashes of the texts of documents that were compared, in a dry run.
+    """
+    reader = _Reader(session, files, options, gone)
     with VectorsAhead(session) as ahead:
         groups = reader.groups()
         group = next(groups, None)
@@ -129,20 +145,7 @@ def import_documents(
             else:
                 _write(session, reader, group, following, ahead)
             group = following
-
-
-def missing_documents(session: Session, folders: Sequence[str], scope: str | None) -> list[str]:
-    """Paths of the documents below these folders whose file is gone."""
-    found = []
-    with session.ledger.read() as view:
-        for name in documents.newest_versions(view, session.namespace):
-            path = name.path
-            if path is None or name.scope != scope:
-                continue
-            inside = any(path.startswith(os.path.join(one, "")) for one in folders)
-            if inside and not path_exists(path):
-                found.append(path)
-    return sorted(found)
+    return frozenset(reader.seen)
 
 
 def _write(
@@ -191,12 +194,15 @@ def _write(
             added=document.added,
             kept=document.kept,
             ended=document.version.ended if document in changed else 0,
+            moved=document.moved,
         )
 
 
 def _is_known(session: Session, document: _Document) -> bool:
     """Return whether a document is as its newest version, so that no other is written."""
     version, previous = document.version, document.previous
+    if version.moved_from is not None:
+        return False
     if version.items or not document.products.issuperset(version.written):
         return False
     if document.is_same_file:
@@ -211,7 +217,7 @@ def _is_known(session: Session, document: _Document) -> bool:
 
 
 def _is_unchanged(previous: Source, file: DocumentFile) -> bool:
-    if file.file_us is None:
+    if file.file_us is None or documents.has_ended(previous):
         return False
     same = previous.metadata.get("size") == file.size
     return same and to_us(previous.created_at) == file.file_us
@@ -232,13 +238,18 @@ class _Reader:
     """Reads documents a transaction ahead of what is written."""
 
     def __init__(
-        self, session: Session, files: Sequence[DocumentFile], options: DocumentOptions
+        self,
+        session: Session,
+        files: Sequence[DocumentFile],
+        options: DocumentOptions,
+        gone: Sequence[Source],
     ) -> None:
         self._session = session
         self._files = files
         self._options = options
+        self._gone = list(gone)
         # passages that a dry run has seen
-        self._seen: set[str] = set()
+        self.seen: set[str] = set()
 
     def groups(self) -> Iterator[_Group]:
         """The passages of all documents that are to be compared, a transaction at a time."""
@@ -283,11 +294,11 @@ class _Reader:
                 standing = self._standing(view, document, items)
                 for item in items:
                     known = standing.get(item.identity)
-                    is_new = known is None and item.identity not in self._seen
+                    is_new = known is None and item.identity not in self.seen
                     if known is not None:
                         document.version.kept.append(known)
                     is_new = is_new and not document.is_same_file
-                    self._seen.add(item.identity)
+                    self.seen.add(item.identity)
                     document.added += is_new
                     document.kept += not is_new
                 if is_last:
@@ -299,6 +310,7 @@ class _Reader:
                         added=document.added,
                         kept=document.kept,
                         ended=0 if document.is_same_file else len(gone),
+                        moved=document.moved,
                     )
 
     def _prepared(self, shares: list[_Share]) -> _Group:
@@ -347,6 +359,7 @@ class _Reader:
                 file.tally.left_out["blank file"] += 1
             except (VestigError, OSError) as error:
                 file.tally.fail(error)
+                file.tally.run.unread.append(file.tally.source.name)
 
     def _document(self, file: DocumentFile, previous: Source | None) -> _Document:
         text = self._clean(file)
@@ -360,25 +373,19 @@ class _Reader:
             file.tally.left_out["control character"] += controls
             file.tally.run.warn(f"{controls} control characters were left out")
         file.tally.left_out.update(text.left_out)
-        cut = cut_document(
-            text.text[matter.body :],
-            self._options.passage_chars,
-            title=text.title or matter.title,
-            name=text.label,
-            markup=text.markup,
-        )
+        cut = self._cut(text, matter)
+        if cut.passages and (previous is None or documents.has_ended(previous)):
+            moved = self._moved(file, text, matter)
+            if moved is not None:
+                return moved
         if not cut.passages and previous is None:
             if file.file_us is not None:
                 raise _BlankDocumentError
             raise ValidationError("document", "", "", message="the document holds no text")
         name = DocumentName(self._options.scope, file.path)
         version = self._version(file, text, cut, name)
-        dated = _dated(matter.date_us, text, version.file_us)
-        requests = [
-            self._request(passage, version, *dated, tags=matter.tags, author=text.author)
-            for passage in cut.passages
-        ]
-        items = self._items(file, requests, version)
+        part = self._part(text, matter, cut, version)
+        items = self._items(file, part, version)
         version.metadata["passages"] = len(items)
         if file.path is None:
             previous = self._known_by_passages(items)
@@ -396,15 +403,80 @@ class _Reader:
             products=products,
         )
 
-    def _items(
-        self, file: DocumentFile, requests: Sequence[dict[str, Any]], version: DocumentVersion
-    ) -> list[Item]:
+    def _cut(self, text: DocumentText, matter: FrontMatter) -> CutDocument:
+        return cut_document(
+            text.text[matter.body :],
+            self._options.passage_chars,
+            title=text.title or matter.title,
+            name=text.label,
+            markup=text.markup,
+        )
+
+    def _part(
+        self, text: DocumentText, matter: FrontMatter, cut: CutDocument, version: DocumentVersion
+    ) -> Part:
+        """The passages of a version, checked."""
+        dated = _dated(matter.date_us, text, version.file_us)
+        requests = [
+            self._request(passage, version, *dated, tags=matter.tags, author=text.author)
+            for passage in cut.passages
+        ]
+        return prepare_part(self._session, requests, whole=range(len(requests)))
+
+    def _moved(
+        self, file: DocumentFile, text: DocumentText, matter: FrontMatter
+    ) -> _Document | None:
+        """A document under its new name, with the passages that it has; None where no file that is
+        gone was this one."""
+        name = DocumentName(self._options.scope, file.path)
+        base = os.path.basename(str(file.path))
+        fitting = [
+            one
+            for one in self._gone
+            if (one.metadata.get("size"), one.metadata.get("format")) == (text.size, text.format)
+        ]
+        # a file that lies in another folder comes before one of another name
+        fitting.sort(key=lambda one: os.path.basename(str(one.path)) != base)
+        for old in fitting:
+            before = document_at(text, str(old.path))
+            cut = self._cut(before, matter)
+            version = self._version(file, before, cut, name)
+            if _dated(matter.date_us, before, 0) != _dated(matter.date_us, text, 0):
+                continue
+            part = self._part(before, matter, cut, version)
+            items = [item for _, item in part.items if item.outcome is None]
+            with self._session.ledger.read() as view:
+                made = documents.products(view, old.id)
+            stored, given = {one.content_hash for one in made}, {item.identity for item in items}
+            forgotten = 0
+            if _is_unchanged(old, file) and len(items) == _passages_of(old):
+                forgotten = len(given - stored)
+            if not stored <= given or len(given - stored) > forgotten:
+                continue
+            self._gone.remove(old)
+            self._items(file, part, version)
+            version.kept = [one.id for one in made]
+            version.metadata["passages"] = len(items)
+            version.moved_from = documents.name_of(old)
+            if forgotten:
+                file.tally.left_out["passage that was forgotten"] += forgotten
+            return _Document(
+                file=file,
+                version=version,
+                previous=old,
+                passages=len(items),
+                items=[],
+                products=frozenset(version.kept),
+                kept=len(made),
+            )
+        return None
+
+    def _items(self, file: DocumentFile, part: Part, version: DocumentVersion) -> list[Item]:
         """The passages of a version that can be stored; the others are counted.
 
         Raises:
             ValidationError: there are passages, and all are refused.
         """
-        part = prepare_part(self._session, requests, whole=range(len(requests)))
         items = [item for _, item in part.items if item.outcome is None]
         for item in items:
             item.document = version.source_id
@@ -456,6 +528,8 @@ class _Reader:
             "format": text.format,
             "size": text.size,
         }
+        if file.file_us is not None:
+            metadata["file"] = True
         if self._options.scope is not None:
             metadata["scope"] = self._options.scope
         return DocumentVersion(
@@ -492,7 +566,7 @@ class _Reader:
             "metadata": {"passage": passage.number, "time_from": time_from},
         }
         if author is not None:
-            request.setdefault("author", author)
+            request["author"] = author
         if tags:
             request["tags"] = [*tags, *(one for one in shared.get("tags") or () if one not in tags)]
         if passage.links:
@@ -582,17 +656,14 @@ def add_document(session: Session, asked: AddDocumentRequest) -> AddedDocument:
 def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
     """The newest version of each document, the newest first."""
     with session.operation("documents"), session.ledger.read() as view:
-        newest: dict[Any, Source] = {}
-        for source in documents.versions(view, session.namespace):
-            name = documents.name_of(source)
-            # one without a path has no other versions
-            key: Any = name if name.path is not None else source.id
-            newest.pop(key, None)
-            newest[key] = source
+        histories = documents.histories(view, session.namespace)
+        newest = [history[-1] for history in reversed(histories)]
         found = [
             _document(source)
-            for source in reversed(newest.values())
-            if asked.scope is None or documents.name_of(source).scope == asked.scope
+            for source in newest
+            if not documents.has_ended(source)
+            and (asked.scope is None or documents.name_of(source).scope == asked.scope)
+            and (asked.source is None or _is_at(source.path, asked.source))
         ]
     return DocumentList(documents=tuple(found[: asked.limit]), total=len(found))
 
@@ -608,15 +679,12 @@ def forget_document(
     """
     space = session.in_namespace(asked.namespace)
     with session.operation("forget", without_store="make"), session.ledger.read() as view:
-        versions = list(documents.versions(view, space))
-        by_id = {source.id: source for source in versions}
+        histories = documents.histories(view, space)
+        by_id = {source.id: history for history in histories for source in history}
         id = unambiguous_id([one for one in by_id if one.startswith(asked.id)], "id", asked.id)
         if id is None:
             raise NotFoundError("Document", asked.id)
-        chosen = [by_id[id]]
-        name = documents.name_of(by_id[id])
-        if name.path is not None:
-            chosen = [source for source in versions if documents.name_of(source) == name]
+        chosen = by_id[id]
         ids = view.products_of(space, [source.id for source in chosen])
     request = ForgetRequest(
         ids=tuple(ids),
@@ -627,6 +695,14 @@ def forget_document(
     )
     gone = tuple(source.id for source in chosen)
     return forget(session, request, run_jobs=run_jobs, documents=gone)
+
+
+def _is_at(path: str | None, asked: str) -> bool:
+    """Return whether a document has this source, or lies in the file or folder of this path."""
+    absolute = escaped(os.path.abspath(os.path.expanduser(asked)))
+    return path is not None and (
+        path in (asked, absolute) or path.startswith(os.path.join(absolute, ""))
+    )
 
 
 def _document(source: Source) -> Document:

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -26,17 +25,18 @@ from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions, Run, Tally, named
 from vestig.exchange.converter import Converter
 from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
-from vestig.exchange.documents import (
-    DocumentFile,
-    DocumentOptions,
-    import_documents,
-    missing_documents,
-)
+from vestig.exchange.documents import DocumentFile, DocumentOptions, import_documents
 from vestig.exchange.file_records import RecordFile, unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.formats.table import is_document
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive, is_companion
 from vestig.exchange.mail import mails_of
+from vestig.exchange.mirror import (
+    check_mirror,
+    end_documents,
+    folders_of,
+    gone_documents,
+)
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
@@ -50,6 +50,7 @@ from vestig.types import Degradation, EdgeType, ItemError
 # Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
 _ENDINGS_SHOWN: Final = 8
+_UNREAD_SHOWN: Final = 5
 _ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 
 
@@ -66,6 +67,8 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
         shared=_shared(asked),
     )
     with session.operation("import", without_store="make"):
+        if asked.mirror:
+            check_mirror(asked.files)
         inputs, alone = given_inputs(asked.files, recursive=asked.recursive)
         if alone and not is_document(inputs[0], asked.format) and not is_archive(inputs[0]):
             file = ImportFile(inputs[0], options)
@@ -181,6 +184,9 @@ class _Files:
         for one in inputs:
             self._add(one)
         self.bytes_total = all_of(self._inputs)
+        # paths of what is read, and of the archives and files of mails that hold some of it
+        paths = [one.path for one in self._inputs] + [one.path for one in self._archives]
+        self.read = {path for path in paths if path is not None}
 
     def __enter__(self) -> _Files:
         return self
@@ -204,6 +210,7 @@ class _Files:
         """
         for source, error in self._refused:
             self._tally(source).fail(error)
+            self.run.unread.append(source.name)
         for source in self._inputs:
             self._current = source
             yield from self._of_file(source)
@@ -237,6 +244,7 @@ class _Files:
                 raise ValidationError("document", "no line that begins a mail", "an mbox file", "")
         except (VestigError, OSError) as error:
             tally.fail(error)
+            self.run.unread.append(source.name)
             return
         seen: Counter[str] = Counter()
         for mail in mails:
@@ -246,6 +254,8 @@ class _Files:
             path = None if source.path is None else f"{source.path}/{name}-{seen[name]}"
             read = partial(mail_document, mail, source, path)
             self.documents.append(DocumentFile(tally, path, len(mail), source.file_us, read))
+            if path is not None:
+                self.read.add(path)
 
     def _tally(self, source: Input) -> Tally:
         lone = self._alone and not self._archives
@@ -425,18 +435,31 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
         force=asked.force,
         dry_run=asked.dry_run,
     )
-    import_documents(session, files.documents, options)
-    files.run.missing = tuple(missing_documents(session, _folders(asked.files), asked.scope))
+    _import_documents(session, files, asked, options)
     if progress is not None:
         progress(files.bytes_total, files.bytes_total)
     return files.run.report()
 
 
-def _folders(files: Any) -> list[str]:
-    """The absolute paths of the folders among what was named."""
-    named = files if isinstance(files, (list, tuple)) else [files]
-    paths = [Path(one).expanduser() for one in named if isinstance(one, (str, os.PathLike))]
-    return [os.path.abspath(path) for path in paths if path.is_dir()]
+def _import_documents(
+    session: Session, files: _Files, asked: ImportRequest, options: DocumentOptions
+) -> None:
+    """Imports the documents among the files, and ends those whose files are gone, if asked to."""
+    run = files.run
+    folders = folders_of(asked.files, recursive=asked.recursive)
+    gone = gone_documents(session, folders, asked.scope, files.read)
+    looked_for = [one for one in gone if asked.mirror and folders.read(str(one.path))]
+    texts = import_documents(session, files.documents, options, looked_for)
+    left = [one for one in looked_for if one.path not in run.moved]
+    if left and run.unread:
+        run.warn(
+            f"mirror: no document ended, for {len(run.unread)} files or folders could not be read:"
+            f" {', '.join(run.unread[:_UNREAD_SHOWN])}"
+        )
+    elif left:
+        run.ended_documents = dict(end_documents(session, left, dry_run=asked.dry_run, texts=texts))
+    done = {*run.moved, *run.ended_documents}
+    run.missing = tuple(sorted(str(one.path) for one in gone if one.path not in done))
 
 
 # --- secrets in an export ---------------------------------------------------------------------

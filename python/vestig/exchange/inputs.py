@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import stat
 import tempfile
 import zipfile
 import zlib
@@ -104,6 +105,23 @@ class PathInput(Input):
     def position(self) -> int:
         stream = self._stream
         return self.size if stream is None or stream.closed else min(stream.tell(), self.size)
+
+
+class UnreadInput(Input):
+    """An entry of a folder that the file system does not show."""
+
+    is_named = False
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        self.name = escaped(str(path))
+        self.size = 0
+        self._error = error
+
+    def open(self) -> BinaryIO:
+        raise self._error
+
+    def position(self) -> int:
+        return 0
 
 
 class StreamInput(Input):
@@ -297,19 +315,22 @@ def escaped(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def path_exists(name: str) -> bool:
-    """Return whether the file is there that `escaped` names so, or the archive or file of mails in
-    which it lay."""
+def file_of(name: str) -> str | None:
+    """The file that `escaped` names so, or the archive or file of mails in which it lay; None where
+    neither is there. One of which the file system does not say it is there."""
     given = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
-    for path in (name, given):
-        if os.path.exists(path):
-            return True
-        above = os.path.dirname(path)
-        while len(above) > 1 and not os.path.exists(above):
-            above = os.path.dirname(above)
-        if os.path.isfile(above):
-            return True
-    return False
+    for written in (name, given):
+        path = written
+        while not os.path.isdir(path):
+            try:
+                os.lstat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                path = os.path.dirname(path)
+                continue
+            except (OSError, ValueError):
+                pass
+            return escaped(path)
+    return None
 
 
 def is_archive(source: Input) -> bool:
@@ -344,9 +365,7 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
         )
     path = _path(files).expanduser()
     if path.is_dir():
-        inside: list[Input] = [PathInput(one) for one in _in_folder(path, recursive=recursive)]
-        for one in inside:
-            one.is_named = False
+        inside = list(_in_folder(path, recursive=recursive))
         if not inside:
             hint = "" if recursive else "name --recursive for what lies in its folders"
             raise ValidationError("files", f"an empty folder, {path}", "a folder with files", hint)
@@ -372,16 +391,27 @@ def _path(given: str | os.PathLike[str]) -> Path:
     return Path(given)
 
 
-def _in_folder(folder: Path, *, recursive: bool) -> Iterator[Path]:
-    """Files of a folder, sorted; hidden entries and links are left out."""
-    entries = sorted(folder.iterdir())
+def _in_folder(folder: Path, *, recursive: bool) -> Iterator[Input]:
+    """Files of a folder, sorted; hidden entries and links are left out. What the file system does
+    not show is among them."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        yield UnreadInput(folder, error)
+        return
     for entry in entries:
-        if entry.name.startswith(".") or entry.is_symlink():
+        if entry.name.startswith("."):
             continue
-        if entry.is_file():
-            yield entry
-        elif recursive and entry.is_dir():
-            yield from _in_folder(entry, recursive=True)
+        try:
+            mode = entry.lstat().st_mode
+            if stat.S_ISREG(mode):
+                file = PathInput(entry)
+                file.is_named = False
+                yield file
+            elif recursive and stat.S_ISDIR(mode):
+                yield from _in_folder(entry, recursive=True)
+        except OSError as error:
+            yield UnreadInput(entry, error)
 
 
 def _seekable(stream: IO[Any]) -> BinaryIO:

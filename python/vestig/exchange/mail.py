@@ -16,8 +16,12 @@ from vestig.exchange.html_text import decoded_html, shown_html
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import to_us
 
-# A mail of an mbox begins with such a line, behind an empty one.
-_FROM_LINE: Final = lazy_pattern(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\d\d:\d\d[^\n]*\n")
+# A mail of an mbox begins with such a line, behind an empty one and before a field of its head.
+_FROM_LINE: Final = lazy_pattern(
+    rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*"
+    rb"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +\d{1,2}|\d{4}-\d\d-\d\d)"
+    rb"[^\n]*\d\d:\d\d[^\n]*\n(?=[!-9;-~]+:)"
+)
 _ESCAPED_FROM: Final = lazy_pattern(rb"(?m)^>(>*From )")
 # Behind it stands the mail that is answered.
 _ORIGINAL: Final = lazy_pattern(
@@ -128,8 +132,7 @@ def _words(part: Message, kind: str, left_out: Counter[str]) -> str:
             ) from None  # fmt: skip
     if kind == "text/html":
         shown = shown_html(text)
-        if shown.hidden:
-            left_out["hidden element"] += shown.hidden
+        left_out.update(shown.left_out)
         text = shown.text
     return text.replace("\r\n", "\n")
 

@@ -54,6 +54,28 @@ def versions(view: LedgerView, namespace: str) -> Iterator[Source]:
             yield source_of(row)
 
 
+def has_ended(version: Source) -> bool:
+    """Return whether a version says that the file of its document is gone."""
+    return version.metadata.get("ended") is True
+
+
+def histories(view: LedgerView, namespace: str) -> list[list[Source]]:
+    """The versions of each document, oldest first; the one with the newest version last. A document
+    that has moved has those of its name before, too."""
+    found: dict[Any, list[Source]] = {}
+    for source in versions(view, namespace):
+        name = name_of(source)
+        # one without a path has no other versions
+        key: Any = source.id if name.path is None else name
+        history = [*found.pop(key, ()), source]
+        path = source.metadata.get("moved_to")
+        if path is not None:
+            key = DocumentName(name.scope, path)
+            history = [*found.pop(key, ()), *history]
+        found[key] = history
+    return list(found.values())
+
+
 def newest_versions(view: LedgerView, namespace: str) -> dict[DocumentName, Source]:
     """The newest version of each document that has a path, oldest first."""
     found: dict[DocumentName, Source] = {}

@@ -586,6 +586,8 @@ def imported(value: ImportReport, _: Args) -> str:
     rows += [(name, str(getattr(value, name))) for name in counts]
     if value.passages or value.ended:
         rows += [(name, str(getattr(value, name))) for name in ("added", "kept", "ended")]
+    rows += [("ended", path) for path in value.ended_documents]
+    rows += [("moved", f"{old} → {new}") for old, new in value.moved.items()]
     rows += [("missing", path) for path in value.missing]
     if value.dry_run:
         rows.append(("dry run", "nothing was written"))
