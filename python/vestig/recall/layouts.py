@@ -115,7 +115,7 @@ def confidence_line(confidence: float, *, foreign: bool = False) -> str:
 
 
 def _nearest(foreign: bool) -> str:
-    """What stands before the nearest misses."""
+    """The words before the nearest misses."""
     return f"; nearest{_FOREIGN if foreign else ''}:"
 
 

@@ -289,9 +289,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             )
         flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(_flags(row, replaced))
-        language = None if self.language is None else language_of(content)
-        if differ(language, self.language):
-            flags.append("other_language")
+        flags.extend(["other_language"] if (foreign := self._foreign(content)) else [])
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
@@ -299,6 +297,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         matched = self._matched(row)
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
+        told = self._why(row, memory, matched, before)
+        told += [*self._sentences(row, memory, flags, hypothetical), *foreign]
         made = Reason(
             retrieval_method=method,
             similarity=similarity,
@@ -325,13 +325,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             in_place_of=_id(row.in_place_of) or UNSET,
             answers=_id(row.answers) or UNSET,
             flags=tuple(flags),
-            explanation=" ".join(
-                [
-                    *self._why(row, memory, matched, before),
-                    *self._sentences(row, memory, flags, hypothetical),
-                    *self._of_language(language),
-                ]
-            ),
+            explanation=" ".join(told),
         )
         return self._shown(made)
 
@@ -429,7 +423,9 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
                 told.append((added.get(name, 0.0), f"{label} {', '.join(matched[name])}."))
         return told
 
-    def _of_language(self, language: str | None) -> list[str]:
+    def _foreign(self, content: str) -> list[str]:
+        """A sentence, where the text is certainly in another language than the query."""
+        language = None if self.language is None else language_of(content)
         if not differ(language, self.language):
             return []
         return [f"Written in {language}; the question is in {self.language}."]
