@@ -78,12 +78,13 @@ _SENTENCE: Final = "|".join(
         rf"Through stored question \"[^\n]{{0,300}}\" \({_SCORE}\)\.",
         rf"Reinforced \d+×; TraceRank {_SCORE}\.", rf"(?:Newer|Older) than {_FULL_ID}\.",
         rf"No longer valid since {_DAY}\.",
+        r"Written in [A-Z][A-Za-z ]{1,30}; the question is in [A-Z][A-Za-z ]{1,30}\.",
     )
 )  # fmt: skip
 _REASON: Final = rf"(?:{_SENTENCE})(?: (?:{_SENTENCE}))*"
 _NUMBER: Final = rf"(?:{_SCORE}|–)"
 _STATE: Final = (
-    r"(?:no_longer_valid|not_yet_valid|expired|archived|pinned|asked_before"
+    r"(?:no_longer_valid|not_yet_valid|expired|archived|pinned|asked_before|other_language"
     rf"|(?:supersedes|newer_than|older_than): {_FULL_ID})"
 )
 _EXPLAINED: Final = lazy_pattern(
@@ -108,9 +109,10 @@ _WHY_SIGNALS: Final = lazy_pattern(
 )
 _CONTENT: Final = "Content: "
 _BELOW: Final = r"nothing above \d+(?:\.\d+)? \(best \d\.\d+\)"
+_FOREIGN: Final = "(?:, in another language than the question)?"
 _CERTAINTY: Final = (
-    rf"(?:{_BELOW}|nothing close \(confidence \d\.\d\d\)); nearest:"
-    r"|(?:likely|doubtful) \(confidence \d\.\d\d\)|Why \(seq \d+\):"
+    rf"(?:{_BELOW}|nothing close \(confidence \d\.\d\d\)); nearest{_FOREIGN}:"
+    rf"|(?:likely|doubtful) \(confidence \d\.\d\d\){_FOREIGN}|Why \(seq \d+\):"
 )
 _HEADING: Final = lazy_pattern(rf"(## .*) · ({_DAY})(?: to ({_DAY}))?")
 _SHOW: Final = lazy_pattern(rf" \(show ({_ID})\)$")

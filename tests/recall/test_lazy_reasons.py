@@ -41,9 +41,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ids: list[str] = []
     reason = Explainer.reason
 
-    def counted(self: Explainer, row: Any, memory: Any, *rest: Any) -> Reason:
+    def counted(self: Explainer, row: Any, memory: Any, *rest: Any, **named: Any) -> Reason:
         ids.append(id_text("mem", row.id))
-        return reason(self, row, memory, *rest)
+        return reason(self, row, memory, *rest, **named)
 
     monkeypatch.setattr(Explainer, "reason", counted)
     return ids

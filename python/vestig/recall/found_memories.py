@@ -187,6 +187,7 @@ class _RowValues(msgspec.Struct, kw_only=True):
             self.replaced.get(id, ()),
             None if nearest is None else self.questions[id][nearest[0]],
             self.before.get(id),
+            content=self.stored[at].content,
         )
 
     def _is_plain(self, at: int, explainer: Explainer) -> bool:

@@ -19,11 +19,13 @@ from vestig.answers import (
     certainty_of,
 )
 from vestig.errors import ValidationError
+from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import escaped_breaks, one_line
 from vestig.printed import LIST_CHARS, SEPARATOR, content_lines
 from vestig.times import age_words, to_us
 
 NO_RESULTS: Final = "No memories found."
+_FOREIGN: Final = ", in another language than the question"
 _SEPARATOR: Final = f"\n\n{SEPARATOR}\n\n"
 
 
@@ -86,21 +88,43 @@ def first_line(result: RecallResult) -> str | None:
     confidence, least = result.confidence, result.min_confidence
     if confidence is None:
         return None
+    foreign = _first_is_foreign(result)
     if result.abstained and least is not None:
-        return f"{_below(least, confidence)}; nearest:"
-    return confidence_line(confidence)
+        return f"{_below(least, confidence)}{_nearest(foreign)}"
+    return confidence_line(confidence, foreign=foreign)
 
 
-def confidence_line(confidence: float) -> str:
+def confidence_line(confidence: float, *, foreign: bool = False) -> str:
     """How sure the store is of what follows.
+
+    Args:
+        confidence: that of the result.
+        foreign: what follows first is in another language than the question.
 
     Example:
         >>> confidence_line(0.947), confidence_line(0.061)
         ('likely (confidence 0.95)', 'nothing close (confidence 0.06); nearest:')
+        >>> confidence_line(0.31, foreign=True)
+        'doubtful (confidence 0.31), in another language than the question'
     """
     certainty = certainty_of(confidence)
-    follows = "; nearest:" if certainty is Certainty.NOTHING_CLOSE else ""
-    return f"{certainty} (confidence {_rounded(confidence)}){follows}"
+    said = f"{certainty} (confidence {_rounded(confidence)})"
+    if certainty is Certainty.NOTHING_CLOSE:
+        return f"{said}{_nearest(foreign)}"
+    return f"{said}{_FOREIGN}" if foreign else said
+
+
+def _nearest(foreign: bool) -> str:
+    """The words before the nearest misses."""
+    return f"; nearest{_FOREIGN if foreign else ''}:"
+
+
+def _first_is_foreign(result: RecallResult) -> bool:
+    """Return whether the first hit is certainly in another language than the query."""
+    hits = result.nearest if result.abstained else result.results
+    if not hits or result.query is None:
+        return False
+    return differ(language_of(hits[0].content), language_of(result.query))
 
 
 def _header(hit: RecallHit, style: Style) -> str:

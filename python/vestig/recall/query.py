@@ -22,6 +22,7 @@ from vestig.config import Config
 from vestig.embedders.checked import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
+from vestig.language.languages import language_of
 from vestig.language.time import expressions
 from vestig.language.time.expressions import is_yearless
 from vestig.language.words import ContentTerm, content_terms
@@ -583,6 +584,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         meta_shares=_shares(query, entities),
         has_vector=query.vector is not None,
         query_time=from_us(request.moments.query_time_us),
+        language=language_of(request.query),
         parts=ranking.reasons,
     )
 

@@ -19,6 +19,7 @@ from vestig.answers import (
 )
 from vestig.config.recall_sections import ReasonSettings
 from vestig.ids import id_text
+from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
 from vestig.memories.read import flags_of
@@ -165,6 +166,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         pool_means: as `_core.Scan` has them.
         meta_shares: shares of the metadata's terms, read where they are not.
         has_vector: whether the query was embedded.
+        language: of the query, where it is certain.
     """
 
     terms: Sequence[str]
@@ -176,6 +178,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     meta_shares: dict[str, float]
     has_vector: bool
     query_time: datetime
+    language: str | None = None
     # without `enabled` a reason holds no more than method and scores
     parts: ReasonSettings = ReasonSettings()
 
@@ -265,6 +268,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         replaced: Sequence[str],
         question: str | None,
         before: str | None = None,
+        *,
+        content: str = "",
     ) -> Reason:
         """The reason of one hit.
 
@@ -274,6 +279,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             question: the stored question of the memory that is nearest to the query, where the
                 row has one.
             before: the question that the memory replies to, where it has one.
+            content: text of the memory, whose language is compared with that of the query.
         """
         method = "graph_traversal" if _walked_to(row) else "direct_match"
         similarity = self.similarity(row)
@@ -283,6 +289,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             )
         flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(_flags(row, replaced))
+        flags.extend(["other_language"] if (foreign := self._foreign(content)) else [])
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
@@ -290,6 +297,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         matched = self._matched(row)
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
+        told = self._why(row, memory, matched, before)
+        told += [*self._sentences(row, memory, flags, hypothetical), *foreign]
         made = Reason(
             retrieval_method=method,
             similarity=similarity,
@@ -316,12 +325,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             in_place_of=_id(row.in_place_of) or UNSET,
             answers=_id(row.answers) or UNSET,
             flags=tuple(flags),
-            explanation=" ".join(
-                [
-                    *self._why(row, memory, matched, before),
-                    *self._sentences(row, memory, flags, hypothetical),
-                ]
-            ),
+            explanation=" ".join(told),
         )
         return self._shown(made)
 
@@ -418,6 +422,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             if matched[name]:
                 told.append((added.get(name, 0.0), f"{label} {', '.join(matched[name])}."))
         return told
+
+    def _foreign(self, content: str) -> list[str]:
+        """A sentence, where the text is certainly in another language than the query."""
+        language = None if self.language is None else language_of(content)
+        if not differ(language, self.language):
+            return []
+        return [f"Written in {language}; the question is in {self.language}."]
 
     def _sentences(
         self,

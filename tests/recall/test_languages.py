@@ -1,0 +1,151 @@
+"""A question and a memory in two languages: what a recall says of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import documents
+import vestig
+from vestig.answers import RecallResult
+from vestig.language.languages import HAN, JAPANESE, differ, language_of
+from vestig.recall.layouts import render
+from vestig.types import CommitOutcomeKind
+
+FACT = "Der Ersatzschlüssel liegt unter dem blauen Blumentopf und nicht im Haus."
+QUESTION = "Where does Mirela keep the spare key of the house?"
+FOREIGN = ", in another language than the question"
+SENTENCE = "Written in German; the question is in English."
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Where does the client keep his keys?", "English"),
+        ("Wer hat den Schlüssel und wo ist er?", "German"),
+        ("Le chat dort dans la cuisine avec nous.", "French"),
+        ("¿Cómo podemos pagar nuestro alojamiento?", "Spanish"),
+        ("Perché non abbiamo la chiave?", "Italian"),
+        ("Não temos a chave, está com ele.", "Portuguese"),
+        ("Waarom heeft hij de sleutel niet?", "Dutch"),
+        ("Jag har inte nyckeln och är hemma.", "Swedish"),
+        ("Gdzie jest klucz i kto go ma?", "Polish"),
+        ("Ключ под ковриком дома", "Cyrillic"),
+        ("Πού είναι το κλειδί", "Greek"),
+        ("أين المفتاح", "Arabic"),
+        ("איפה המפתח", "Hebrew"),
+        ("चाबी कहाँ है", "Devanagari"),
+        ("กุญแจอยู่ที่ไหน", "Thai"),
+        ("열쇠는 어디에 있습니까", "Korean"),
+        ("鍵はマットの下です", JAPANESE),
+        ("备用钥匙在花盆下面", HAN),
+    ],
+)
+def test_a_language_is_known_by_its_letters_or_function_words(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "4471 😀",
+        "gate code 4471",
+        "Die Hard",
+        "Los Angeles and El Paso",
+        "Ludwig van Beethoven",
+        "for x in range(3): if x not in y and z is None",
+        "SELECT * FROM users WHERE id IN (1) AND name IS NOT NULL",
+        "/usr/the/what.py the_are_of",
+        "What does 'wer ist das und wo' mean?",
+        "Привет the key is under the mat at home",
+        "鍵を東京都渋谷区神宮前一丁目本社受付",
+    ],
+)
+def test_what_is_not_certain_is_of_no_language(text: str) -> None:
+    assert language_of(text) is None
+
+
+def test_of_a_long_text_both_ends_are_read() -> None:
+    english = "The keys are with the neighbour, who has them because of the cat. "
+    german = "Die Schlüssel sind beim Nachbarn, und wir haben keine, weil er sie hat. "
+    assert language_of(english * 20) == "English"
+    assert language_of(english * 20 + german * 20) is None
+
+
+def test_no_word_is_of_two_languages() -> None:
+    file = documents.ROOT / "python/vestig/data/function_words.json"
+    words = [word for listed in json.loads(file.read_text("utf-8")).values() for word in listed]
+    assert len(words) == len(set(words))
+    assert all(word == word.lower() and len(word) > 1 for word in words)
+
+
+def test_japanese_may_have_no_kana() -> None:
+    assert not differ(JAPANESE, HAN)
+    assert differ(JAPANESE, "Korean")
+    assert not differ(None, "English")
+
+
+@pytest.fixture
+def found() -> RecallResult:
+    with vestig.open(":memory:") as store:
+        store.commit(FACT)
+        return store.recall(QUESTION)
+
+
+def test_a_hit_in_another_language_is_flagged(found: RecallResult) -> None:
+    reason = found[0].reason
+    assert reason.flags == ("other_language",)
+    assert reason.explanation.endswith(SENTENCE)
+
+
+def test_the_first_line_says_so_where_the_first_hit_is(found: RecallResult) -> None:
+    for layout in ("text", "compact", "explain", "list"):
+        assert FOREIGN in render(found, layout).split("\n")[0]
+
+
+def test_abstention_says_so_too() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit(FACT)
+        first = render(store.recall(QUESTION, min_confidence=1.0)).split("\n")[0]
+    assert first.startswith("nothing above 1 (best ")
+    assert first.endswith(f"; nearest{FOREIGN}:")
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        (FACT, "Wo hat Mirela den Schlüssel, und wer kennt ihn?"),
+        ("The spare key is under the pot that they painted.", QUESTION),
+        (FACT, "spare key"),
+        ("Schlüssel: Blumentopf", QUESTION),
+    ],
+)
+def test_nothing_is_said_where_the_languages_are_one_or_unknown(fact: str, question: str) -> None:
+    with vestig.open(":memory:") as store:
+        store.commit(fact)
+        result = store.recall(question)
+        assert result[0].reason.flags == ()
+        assert "Written in" not in str(result[0].reason.explanation)
+        assert FOREIGN not in render(result)
+
+
+@pytest.mark.parametrize("layout", ["text", "explain"])
+def test_what_says_so_is_an_echo_when_it_comes_back(layout: str) -> None:
+    with vestig.open(":memory:") as store:
+        store.commit(FACT)
+        text = render(store.recall(QUESTION), layout, explained=True)
+        assert SENTENCE in text
+        assert store.commit(text).outcome is CommitOutcomeKind.EXACT_DUPE
+
+
+@pytest.mark.parametrize("name", ["locomo_dev", "locomo_notes_dev"])
+def test_no_english_text_is_of_another_language(labelled_data: Path, name: str) -> None:
+    for part in ("corpus", "queries"):
+        path = labelled_data / name / f"{part}.jsonl.gz"
+        rows = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
+        languages = {language_of(row["text"]) for row in rows}
+        assert languages == {None, "English"}
