@@ -50,7 +50,10 @@ def shown_package(data: bytes, ending: str) -> ShownPackage:
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         if sum(info.file_size for info in package.infolist()) > BYTES_MAX:
             raise ValidationError(
-                "document", "a package that unpacks to more", f"at most {BYTES_MAX >> 20} MiB", ""
+                "document",
+                "a larger one",
+                f"a package within the limit of {BYTES_MAX >> 20} MiB",
+                "",
             )
         changed, left_out = edit(package)
         if not changed:
