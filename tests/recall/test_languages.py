@@ -149,3 +149,16 @@ def test_no_english_text_is_of_another_language(labelled_data: Path, name: str) 
         rows = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
         languages = {language_of(row["text"]) for row in rows}
         assert languages == {None, "English"}
+
+
+def test_a_confidence_of_a_query_in_another_language_than_english_says_so() -> None:
+    told = "the confidence is learned on English; the query is in {}"
+    with vestig.open(":memory:") as store:
+        store.commit(FACT)
+        for query, warnings in {
+            "Wo ist der Schlüssel und wer hat ihn?": (told.format("German"),),
+            "Где лежит ключ?": (told.format("Cyrillic"),),
+            "Where is the key of the house?": (),
+            "Ersatzschlüssel": (),
+        }.items():
+            assert store.recall(query).warnings == warnings, query

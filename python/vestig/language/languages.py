@@ -16,6 +16,7 @@ import msgspec
 
 from vestig.language.text_forms import TextCache
 
+ENGLISH: Final = "English"
 JAPANESE: Final = "Japanese"
 HAN: Final = "Chinese characters"
 _KOREAN: Final = "Korean"

@@ -26,6 +26,7 @@ from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.weights import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
+from vestig.language.languages import ENGLISH, language_of
 from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
@@ -259,6 +260,9 @@ class OneRecall:
             found.append(APPROXIMATE)
         if self.request.min_confidence is not None and certainty is None:
             found.append("min_confidence held nothing back: words or meaning were not compared")
+        language = language_of(self.request.query)
+        if certainty is not None and language not in (None, ENGLISH):
+            found.append(f"the confidence is learned on English; the query is in {language}")
         return tuple(found)
 
 
