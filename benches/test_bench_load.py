@@ -42,9 +42,10 @@ def test_load_beyond_the_capacity(benchmark: Any, tmp_path: Path) -> None:
 
 
 def check_beside(found: Beside, where: str) -> None:
-    """No recall is refused or fails, and the documents are answered in time."""
+    """No recall is refused or fails, and each document is answered: done, under way, or on a
+    machine that is busy otherwise, to be sent again."""
     assert [(run.refused, run.failed) for run in (found.idle, found.beside)] == [(0, 0)] * 2
-    assert {status for status, _ in found.answers} <= {200, 202}
+    assert {status for status, _ in found.answers} <= {200, 202, 503}
     met = "met" if found.slower <= BESIDE_BAR else "MISSED"
     note_line(f"{where}: {found} · bar {BESIDE_BAR:g} times {met}")
 

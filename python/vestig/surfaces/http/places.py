@@ -2,10 +2,10 @@
 
 A client is a tenant, or the address that asks a server of one store. Its short requests are one
 flow, its long ones another. A place that becomes free goes to the flow that has had places for the
-least time, so that no client waits behind all that another one has sent. A flow that begins has had
-as much as the one that was last given a place: what it did not use is not saved. A request that has
-had its place for `SLICE_S` is a long one, and gives way at each of its steps; long ones have one
-place less than there are, so that one is left for the short.
+least time, that of long requests counted fourfold, so that no client waits behind all that another
+one has sent. A flow that begins has had as much as the one that was last given a place: what it did
+not use is not saved. A request that has had its place for `SLICE_S` is a long one, and gives way at
+each of its steps; long ones have one place less than there are, so that one is left for the short.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Final
 from vestig.surfaces.http.access import Refusal, busy
 
 SLICE_S: Final = 0.2
+# The time of a long request counts so many times: somebody waits for the short ones.
+LONG_WEIGHT: Final = 4
 # Long requests that are begun and not ended: each holds what it was given, and a thread.
 BEGUN_PER_PLACE: Final = 4
 BEGUN_PER_CLIENT: Final = 2
@@ -250,7 +252,8 @@ class Places:
     def _release(self, place: Place) -> None:
         self._free += 1
         self._free_long += place.is_long
-        self._flow(place).had_s += time.monotonic() - place.since_s
+        weight = LONG_WEIGHT if place.is_long else 1
+        self._flow(place).had_s += weight * (time.monotonic() - place.since_s)
 
     def _take(self, place: Place) -> None:
         self._free -= 1

@@ -156,6 +156,29 @@ def test_a_place_goes_to_who_has_had_places_for_the_least_time() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.usefixtures("standing")
+def test_the_time_of_long_requests_counts_fourfold() -> None:
+    async def main() -> None:
+        places, had = Places(1, 100, 10.0), list[str]()
+        held = await enter(places, "nobody")
+
+        async def one(client: str, *, long: bool) -> None:
+            place = await enter(places, client, long=long)
+            had.append(client)
+            place.since_s -= 1.0
+            await asyncio.sleep(0)
+            places.leave(place)
+
+        tasks = [asyncio.create_task(one("a", long=True)) for _ in range(2)]
+        tasks += [asyncio.create_task(one("b", long=False)) for _ in range(5)]
+        await asyncio.sleep(0)
+        places.leave(held)
+        await asyncio.gather(*tasks)
+        assert had == ["a", "b", "b", "b", "b", "a", "b"]
+
+    asyncio.run(main())
+
+
 def test_long_requests_leave_a_place() -> None:
     async def main() -> None:
         places = Places(2, 0, 10.0)
