@@ -5,8 +5,9 @@ keeps up.
 
 Nine recalls to one commit, with the built-in embedder. Capacity is what two clients that wait for
 each answer get; unloaded is a tenth of it. A dozen clients that wait for each answer are all
-served. At four times the capacity what is accepted waits no longer than the queue lets it, the rest
-is refused with Retry-After, and every acknowledged commit is found afterwards.
+served, and so are recalls beside large documents of another client. At four times the capacity what
+is accepted waits no longer than the queue lets it, the rest is refused with Retry-After, and every
+acknowledged commit is found afterwards.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ from vestig.config import load
 
 # Clients that ask one after the other.
 CROWD = 12
+# What one client sends at once, beside so many recalls a second of another one.
+DOCUMENTS = 2
+DOCUMENT_CHARS = 900_000
+RECALLS = 20.0
 RUN = "from vestig.surfaces.cli import main; main()"
 COMMITS = 0.1
 
@@ -61,8 +66,9 @@ class Outcome:
 class Client:
     """Connections that are kept open, each used by one request at a time."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, token: str | None = None) -> None:
         self.port = port
+        self._token = "" if token is None else f"Authorization: Bearer {token}\r\n"
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def post(self, route: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
@@ -71,7 +77,7 @@ class Client:
         data = json.dumps(body).encode()
         head = (
             f"POST /api/memory/{route} HTTP/1.1\r\nHost: localhost\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+            f"Content-Type: application/json\r\n{self._token}Content-Length: {len(data)}\r\n\r\n"
         )
         writer.write(head.encode() + data)
         lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -131,6 +137,14 @@ async def one(client: Client, mix: Mix, outcome: Outcome, due: float | None = No
         outcome.acknowledged.append(json.loads(content)["memory_id"])
 
 
+class Recalls(Mix):
+    """Recalls alone."""
+
+    def next(self) -> tuple[str, dict[str, Any]]:
+        """(route, arguments) of the next request."""
+        return "recall", {"query": self._random.choice(self._questions)}
+
+
 async def closed_loop(port: int, mix: Mix, seconds: float, clients: int) -> Outcome:
     """Clients that wait for each answer before they ask again."""
     outcome = Outcome(seconds=seconds)
@@ -146,10 +160,12 @@ async def closed_loop(port: int, mix: Mix, seconds: float, clients: int) -> Outc
     return outcome
 
 
-async def open_loop(port: int, mix: Mix, seconds: float, rate: float, seed: int) -> Outcome:
+async def open_loop(
+    port: int, mix: Mix, seconds: float, rate: float, seed: int, token: str | None = None
+) -> Outcome:
     """Requests that come at random moments, `rate` a second, whatever the server does."""
     outcome = Outcome(seconds=seconds)
-    client = Client(port)
+    client = Client(port, token)
     pauses = random.Random(seed)
     tasks = []
     due = time.perf_counter()
@@ -164,12 +180,76 @@ async def open_loop(port: int, mix: Mix, seconds: float, rate: float, seed: int)
     return outcome
 
 
+@dataclass
+class Beside:
+    """Recalls of one client, idle and beside large documents of another one; the statuses of the
+    answers about these, and the seconds until each came."""
+
+    idle: Outcome
+    beside: Outcome
+    answers: list[tuple[int, float]]
+
+    @property
+    def slower(self) -> float:
+        """The 95th percentile beside the documents, of that of an idle server."""
+        return self.beside.quantile_ms(0.95) / max(self.idle.quantile_ms(0.95), 1e-9)
+
+    def __str__(self) -> str:
+        answers = ", ".join(f"{status} after {seconds:.0f} s" for status, seconds in self.answers)
+        runs = (("idle", self.idle), ("beside the documents", self.beside))
+        shown = "; ".join(
+            f"{name} p50 {run.quantile_ms(0.5):.0f} ms, p95 {run.quantile_ms(0.95):.0f} ms,"
+            f" {run.refused} refused of {run.refused + len(run.accepted_ms)}"
+            for name, run in runs
+        )
+        return (
+            f"{RECALLS:g} recalls a second, {DOCUMENTS} documents of {DOCUMENT_CHARS // 1000} kB:"
+            f" {shown}; p95 {self.slower:.1f} times; the documents: {answers}"
+        )
+
+
+def document(chars: int, seed: int) -> str:
+    """A document of sections of a few sentences."""
+    texts, parts, length = stream(1_000_000, seed=seed), list[str](), 0
+    while length < chars:
+        sentences = [next(texts)["content"] for _ in range(8)]
+        parts.append(f"## Part {len(parts)}\n\n" + "\n\n".join(sentences) + "\n\n")
+        length += len(parts[-1])
+    return "".join(parts)[:chars]
+
+
+async def beside_documents(
+    port: int, seconds: float, recalling: str | None = None, adding: str | None = None
+) -> Beside:
+    """Recalls of one client, first alone, then while another one adds large documents. The tokens
+    are those of the two."""
+    mix = Recalls(5, iter(()))
+    await open_loop(port, mix, min(3.0, seconds), RECALLS, 1, recalling)  # warm
+    idle = await open_loop(port, mix, seconds, RECALLS, 2, recalling)
+    answers: list[tuple[int, float]] = []
+
+    async def add(number: int) -> None:
+        began = time.perf_counter()
+        text = document(DOCUMENT_CHARS, seed=number)
+        body = {"text": text, "source": f"document {number}"}
+        status, _, _ = await Client(port, adding).post("document/add", body)
+        answers.append((status, time.perf_counter() - began))
+
+    adds = [asyncio.create_task(add(number)) for number in range(DOCUMENTS)]
+    await asyncio.sleep(0.5)
+    beside = await open_loop(port, mix, seconds, RECALLS, 3, recalling)
+    await asyncio.gather(*adds)
+    return Beside(idle, beside, answers)
+
+
 @contextmanager
-def server(store: Path) -> Iterator[tuple[int, int]]:
-    """(port, process id) of a server of a store, with the limits that it has by default."""
-    config = store.parent / "vestig.yaml"
-    config.write_text("{}\n", encoding="utf-8")
-    command = [sys.executable, "-c", RUN, "serve", "--port", "0", "--store", str(store)]
+def server(store: Path | str, *words: str, folder: Path | None = None) -> Iterator[tuple[int, int]]:
+    """(port, process id) of a server of a store, with the limits that it has by default; its
+    configuration and the copies of tenants lie in `folder`."""
+    config = (Path(store).parent if folder is None else folder) / "vestig.yaml"
+    keys = "{}\n" if folder is None else f"fleet: {{cache_dir: {folder / 'copies'}}}\n"
+    config.write_text(keys, encoding="utf-8")
+    command = [sys.executable, "-c", RUN, "serve", "--port", "0", "--store", str(store), *words]
     with subprocess.Popen(
         [*command, "--config", str(config)], stdout=subprocess.PIPE, text=True
     ) as running:
@@ -264,6 +344,11 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=20.0)
     given = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        server(filled(Path(folder), given.memories)) as (port, _),
+    ):
+        print(asyncio.run(beside_documents(port, given.seconds)))
     with tempfile.TemporaryDirectory() as folder:
         print(described(measured(filled(Path(folder), given.memories), given.seconds)))
 

@@ -27,6 +27,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
         "json_text",
         "messages",
         "telemetry",
+        "turns",
     ),
     ("arguments",),
     ("store", "store.sqlite", "store.tables", "config", "language"),

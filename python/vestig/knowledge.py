@@ -44,6 +44,7 @@ from vestig.store.records import jobs
 from vestig.store.records.jobs import Readable
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult
+from vestig.turns import aside, give_way
 from vestig.types import Degradation, ItemError, Memory, Status
 
 _COUNTS: Final = tuple(name for name in WrittenAnswer.__struct_fields__ if name != "unknown_types")
@@ -197,6 +198,7 @@ class _Run:
                 self._asked_windows += 1
                 asked.popleft()
                 done += 1
+                give_way(done, len(plans[: self._asked.limit]))
                 if self._asked.progress is not None:
                     self._asked.progress(done, len(plans[: self._asked.limit]))
         finally:
@@ -247,8 +249,10 @@ class _Run:
             self._read += 1
             return
         with self._attempt(taken.number, taken.jobs) as failed:
+            with aside():
+                answer = asked.result()
             ended, counts = AnswerWriting(
-                self._session, taken.window.memories, taken.jobs, asked.result()
+                self._session, taken.window.memories, taken.jobs, answer
             ).write()
             self._read += bool(ended)
             for name in _COUNTS:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.errors import ValidationError
-from vestig.language.names import find_names, norm_key
+from vestig.language.names import analyse, find_names, norm_key, resolve_names
 
 
 def names(text: str) -> list[str]:
@@ -114,6 +114,12 @@ def test_a_title_loses_its_final_parenthesis() -> None:
     assert [(name.name, name.start, name.confidence) for name in found] == [
         ("Ada Lovelace", -1, 0.95)
     ]
+
+
+def test_a_word_of_more_than_a_hundred_characters_is_no_name() -> None:
+    word = "Zx9Q" * 25
+    for found, text in (([word], f"the key {word} of it"), ([], f"the key {word}a of it")):
+        assert [name.name for name in resolve_names(analyse(text))] == found
 
 
 @given(st.text())

@@ -61,6 +61,7 @@ from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
 from vestig.telemetry import WARNING, caused_by_interrupt, log_event, span
 from vestig.times import from_us
+from vestig.turns import give_way, shared_or
 from vestig.types import (
     CommitOutcome,
     CommitOutcomeKind,
@@ -179,6 +180,7 @@ def commit_many(
                 failures.extend([] if done.hook_failure is None else [done.hook_failure])
                 failed_in_a_row = 0 if done.provider_error is None else failed_in_a_row + 1
                 provider_errors += [] if done.provider_error is None else [done.provider_error]
+            give_way(len(results))
             part = following if looks_ahead else next(parts, None)
         if provider_errors and not any(_is_written(result) for result in results):
             raise provider_errors[0]
@@ -188,7 +190,7 @@ def commit_many(
 
 def _parts(session: Session, items: Iterable[object]) -> Iterator[Part]:
     waiting, offset = iter(items), 0
-    while group := list(itertools.islice(waiting, GROUP_ITEMS)):
+    while group := list(itertools.islice(waiting, shared_or(GROUP_ITEMS))):
         yield prepare_part(session, group, offset)
         offset += len(group)
 
@@ -236,6 +238,7 @@ def prepare_part(
     control characters."""
     part = Part([None] * len(group), [], offset)
     for place, given in enumerate(group):
+        give_way()
         try:
             part.items.append((place, _prepare(session, _arguments(given), whole=place in whole)))
         except (VestigError, TypeError) as error:

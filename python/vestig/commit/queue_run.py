@@ -57,6 +57,7 @@ from vestig.store.records.memory_queries import ids_with_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult
 from vestig.times import DAY_US
+from vestig.turns import aside
 from vestig.types import Degradation, EventType, Kind, Memory, Status
 
 EMBED: Final = "embed"
@@ -308,7 +309,8 @@ class QueueRun:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            with aside():
+                thread.join()
         if self._failures:
             raise self._failures[0]
 

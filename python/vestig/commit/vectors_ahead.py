@@ -18,6 +18,7 @@ from vestig.session.embedding import check_identity, embed_memories, embedded_te
 from vestig.session.session import Session
 from vestig.store.sqlite import processes
 from vestig.telemetry import span
+from vestig.turns import is_shared
 
 # Text → its vector, and codes of its word pieces.
 Made = dict[str, tuple[bytes, Pieces | None]]
@@ -110,7 +111,8 @@ class VectorsAhead:
         """The embedder has answered for the part whose turn it is: the texts of the next one go to
         it."""
         planned, self._planned = self._planned, []
-        if planned:
+        # a thread of its own would go on while others have the place of this call
+        if planned and not is_shared():
             self._next = _Run(self._session, planned)
 
     def made_of(self, wanted: Collection[str]) -> Made:

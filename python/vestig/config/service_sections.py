@@ -237,8 +237,8 @@ class ServeSettings(Section, frozen=True, kw_only=True):
     request_timeout_s: Annotated[
         Timeout,
         doc(
-            "Seconds after which a request is answered as not done in time, and in which its body"
-            " has to come, beside the time for its size."
+            "Seconds after which a request is answered as not done in time, or that it goes on, and"
+            " in which its body has to come, beside the time for its size."
         ),
     ] = 30.0
 

@@ -203,8 +203,14 @@ class BuiltinEmbedder:
 def _threads(texts: int) -> int:
     if texts < _PARALLEL_FROM:
         return 1
+    # imported here: a query, which comes first, needs none of it
+    from vestig.turns import is_shared
+
     has_affinity = hasattr(os, "sched_getaffinity")
     processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    if is_shared():
+        # one is left to the calls that have other places
+        processors = max(1, processors - 1)
     return min(processors, _THREADS_MAX, texts)
 
 

@@ -44,6 +44,7 @@ from vestig.store.records import documents
 from vestig.store.records.documents import DocumentName
 from vestig.store.records.reads import LedgerView
 from vestig.times import from_us, to_us
+from vestig.turns import give_way, shared_or
 from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, OriginType, Source
 
 # Passages of one transaction; those of two are held at a time.
@@ -134,7 +135,7 @@ def import_documents(
     Returns:
         Hashes of the texts of documents that were compared, in a dry run.
     """
-    reader = _Reader(session, files, options, gone)
+    reader, written = _Reader(session, files, options, gone), 0
     with VectorsAhead(session) as ahead:
         groups = reader.groups()
         group = next(groups, None)
@@ -144,6 +145,11 @@ def import_documents(
                 reader.count(group)
             else:
                 _write(session, reader, group, following, ahead)
+                written += sum(len(share.items) for share in group.shares)
+                if len(files) == 1:
+                    give_way(written, group.shares[0].document.passages)
+                else:
+                    give_way()
             group = following
     return frozenset(reader.seen)
 
@@ -254,12 +260,12 @@ class _Reader:
     def groups(self) -> Iterator[_Group]:
         """The passages of all documents that are to be compared, a transaction at a time."""
         shares: list[_Share] = []
-        size = 0
+        size, most = 0, shared_or(_GROUP_PASSAGES)
         for document in self._documents():
             items = document.items
             document.items = []
-            while len(items) > _GROUP_PASSAGES - size:
-                taken, items = items[: _GROUP_PASSAGES - size], items[_GROUP_PASSAGES - size :]
+            while len(items) > most - size:
+                taken, items = items[: most - size], items[most - size :]
                 yield self._prepared([*shares, _Share(document, taken, is_last=False)])
                 shares, size = [], 0
             shares.append(_Share(document, items, is_last=True))

@@ -45,6 +45,7 @@ from vestig.session.embedding import embed_memories, probed_identity, remember_i
 from vestig.session.session import Session, catch_up
 from vestig.store.portable.restore import restore
 from vestig.telemetry import span
+from vestig.turns import give_way, shared_or
 from vestig.types import Degradation, EdgeType, ItemError
 
 # Commits of one transaction; the parts of one record are never separated.
@@ -356,10 +357,10 @@ class _Reader:
     ) -> Iterator[tuple[list[tuple[Tally, ImportItem]], list[tuple[Tally, Link]]]]:
         group: list[tuple[Tally, ImportItem]] = []
         links: list[tuple[Tally, Link]] = []
-        size = 0
+        size, most = 0, shared_or(_GROUP_COMMITS)
         for tally, item in self._files.records():
             length = 1 if isinstance(item, Link) else len(item.parts)
-            if size + length > _GROUP_COMMITS and size:
+            if size + length > most and size:
                 yield group, links
                 group, links, size = [], [], 0
             if isinstance(item, Link):
@@ -427,6 +428,7 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
                 place += len(item.parts)
             if progress is not None:
                 progress(group.bytes_done, files.bytes_total)
+            give_way()
             group = following
     options = DocumentOptions(
         scope=asked.scope,

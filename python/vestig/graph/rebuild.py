@@ -38,6 +38,7 @@ from vestig.store.records.memory_queries import repeated_texts
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing
 from vestig.times import to_us
+from vestig.turns import give_way, in_steps
 from vestig.types import Degradation, Edge, EdgeType, Memory, Status, _Value
 
 # Memories compared, and written, at once: a killed run loses no more than this.
@@ -351,7 +352,7 @@ class _Backfill:
 
     def _store(self, new: dict[str, Mention]) -> None:
         remember_identity(self.session)
-        vectors = self.session.embed([embedded_name(name.name) for name in new.values()])
+        vectors = in_steps([embedded_name(name.name) for name in new.values()], self.session.embed)
         entities = tuple(
             new_entity(
                 self.space,
@@ -445,5 +446,6 @@ class _Backfill:
 
     def _step(self, count: int) -> None:
         self.done += count
+        give_way(self.done, self.total)
         if self._progress is not None:
             self._progress(self.done, self.total)

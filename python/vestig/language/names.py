@@ -245,6 +245,8 @@ def analyse_all(
     return RULES.analyse(texts, types=types)
 
 
+# A single word that is longer is no name.
+_WORD_CHARS_MAX: Final = 100
 # (first word, number of words, entity id, stored name)
 NameHit = tuple[int, int, str, str]
 
@@ -340,7 +342,13 @@ def resolve_names(
             entity=entity,
         )
         for name, type, confidence, start, end, evidence, entity in rows
+        if entity is not None or not _is_encoded(name)
     ]
+
+
+def _is_encoded(name: str) -> bool:
+    """Return whether a name that only rules found is one word that nobody speaks, as in base64."""
+    return len(name) > _WORD_CHARS_MAX and len(name.split(None, 1)) == 1
 
 
 def best_mentions(names: Iterable[Mention], most: int) -> list[Mention]:

@@ -13,6 +13,7 @@ from vestig.ports import EmbeddingIdentity, Pieces, TokenStates, gives_codes, gi
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.store_rows import same_model
+from vestig.turns import give_way, in_steps
 from vestig.types import Claim, Memory
 
 # Sentences whose vectors stand for a model that has no fingerprint.
@@ -63,16 +64,19 @@ def embed_memories(
     session: Session, texts: Sequence[str], others: Sequence[str] = ()
 ) -> tuple[list[tuple[bytes, Pieces | None]], list[bytes]]:
     """Vectors of memories' texts, with codes of their word pieces where these are wanted; then
-    vectors of other texts. Each text is embedded once.
+    vectors of other texts. Each text is embedded once. Called where no lock is held, for others may
+    have the place of this call meanwhile.
 
     Raises:
         ProviderError: the embedder failed.
         EmbeddingMismatchError: the store's vectors are of another model.
     """
     if wants_codes(session):
-        made: list[tuple[bytes, Pieces | None]] = [*session.embed_codes(list(texts))]
-        return made, session.embed(list(others)) if others else []
-    vectors = session.embed([*texts, *others])
+        made: list[tuple[bytes, Pieces | None]] = [*in_steps(texts, session.embed_codes)]
+        if made and others:
+            give_way()
+        return made, in_steps(others, session.embed)
+    vectors = in_steps([*texts, *others], session.embed)
     return [(vector, None) for vector in vectors[: len(texts)]], vectors[len(texts) :]
 
 

@@ -38,6 +38,7 @@ from vestig.results import ModelCost
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.observer import Metrics
 from vestig.telemetry import span
+from vestig.turns import aside
 from vestig.types import Degradation
 
 _PER_TOKENS: Final = 1_000_000
@@ -404,20 +405,21 @@ class ModelCalls:
         Raises:
             ProviderTimeoutError, ModelCallError, ProviderError, ConfigError.
         """
-        try:
-            return within(seconds + _GRACE_S, call)
-        except TimeoutError as error:
-            raise ProviderTimeoutError(
-                f"{self._name(self._llm.model)}: no whole answer within {seconds:g} s; raise"
-                " llm.timeout_s"
-            ) from error
-        except (ProviderError, ConfigError):
-            raise
-        except Exception as error:  # an adapter of another package may raise anything
-            raise ProviderError(
-                f"{self._name(self._llm.model)}: it raised {type(error).__name__}; check the"
-                " provider's package"
-            ) from error
+        with aside():
+            try:
+                return within(seconds + _GRACE_S, call)
+            except TimeoutError as error:
+                raise ProviderTimeoutError(
+                    f"{self._name(self._llm.model)}: no whole answer within {seconds:g} s; raise"
+                    " llm.timeout_s"
+                ) from error
+            except (ProviderError, ConfigError):
+                raise
+            except Exception as error:  # an adapter of another package may raise anything
+                raise ProviderError(
+                    f"{self._name(self._llm.model)}: it raised {type(error).__name__}; check the"
+                    " provider's package"
+                ) from error
 
     def _counted(self, method: str, call: Callable[[], _T]) -> _T:
         with self._measured(method):

@@ -6,7 +6,8 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,8 @@ from served import Reply, Site, raw, serving
 from vestig.config import load
 from vestig.errors import ConfigError, ConflictError
 from vestig.surfaces.http.access import Access, Refusal, is_loopback
-from vestig.surfaces.http.service import Admission, RateLimiter
+from vestig.surfaces.http.places import Place, Places, Progress
+from vestig.surfaces.http.service import RateLimiter
 
 
 @pytest.fixture
@@ -278,23 +280,26 @@ def test_what_takes_long_leaves_a_place_to_short_requests() -> None:
 
 def test_a_place_that_comes_when_it_was_given_up_is_not_lost() -> None:
     async def main() -> None:
-        admission = Admission(1, 1, 10.0)
-        await admission.enter()
-        waiting = asyncio.create_task(admission.enter())
+        def enter(places: Places) -> Coroutine[Any, Any, Place]:
+            return places.enter("a", Progress(), long=False)
+
+        places = Places(1, 1, 10.0)
+        first = await enter(places)
+        waiting = asyncio.create_task(enter(places))
         await asyncio.sleep(0)
         waiting.cancel()
-        admission.leave()
+        places.leave(first)
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await asyncio.wait_for(admission.enter(), 1)
-        assert not admission.is_full
-        late = Admission(1, 1, 0.0)
-        await late.enter()
+        await asyncio.wait_for(enter(places), 1)
+        assert places.has_room("a")
+        late = Places(1, 1, 0.0)
+        first = await enter(late)
         for _ in range(3):
             with pytest.raises(Refusal):
-                await late.enter()
-        late.leave()
-        await late.enter()
+                await enter(late)
+        late.leave(first)
+        await enter(late)
 
     asyncio.run(main())
 

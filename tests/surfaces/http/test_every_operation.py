@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from served import Site, serving
+from vestig.errors import ConflictError
 from vestig.surfaces.http.routes import routes
 from vestig.surfaces.outlines import OUTLINES
 
@@ -124,17 +126,68 @@ def test_an_export_is_the_lines_that_an_import_takes(
         assert other.get(f"show/{ids[0]}").status == 200
 
 
-def test_what_takes_long_is_waited_for(tmp_path: Path) -> None:
+def test_what_takes_longer_than_the_limit_goes_on_and_is_asked_for(tmp_path: Path) -> None:
     with serving(tmp_path / "store", request_timeout_s=0.2) as site:
         site.store.commit(NOTES[0])
-        rebuild = site.store.admin.rebuild
+        rebuild, go = site.store.admin.rebuild, threading.Event()
 
         def slow(**given: bool) -> object:
-            time.sleep(0.6)
+            go.wait(10)
             return rebuild(**given)
 
         site.store.admin.rebuild = slow  # type: ignore[method-assign,assignment]
-        assert site.post("rebuild", {}).status == 200
+        late = site.post("rebuild", {})
+        assert (late.status, late.document["schema"]) == (202, "vestig/running/1")
+        assert (late.document["route"], late.document["state"]) == ("rebuild", "running")
+        asked = late.headers["location"]
+        assert asked == f"/api/memory/request/{late.document['request']}"
+        again = site.get(asked)
+        assert (again.status, again.headers["location"]) == (202, asked)
+        go.set()
+        ended = site.get(asked)
+        while ended.status == 202:
+            ended = site.get(asked)
+        assert (ended.status, ended.document["schema"]) == (200, "vestig/rebuild/1")
+        assert site.get(asked).body == ended.body, "it is kept for a client that lost it"
+        unknown = site.get("request/req_1")
+        assert (unknown.status, unknown.code) == (404, "not-found")
+
+
+def test_a_late_answer_is_a_problem_where_the_call_fails(tmp_path: Path) -> None:
+    with serving(tmp_path / "store", request_timeout_s=0.1) as site:
+        go = threading.Event()
+
+        def fail(**_: object) -> None:
+            go.wait(10)
+            raise ConflictError("it cannot be done")
+
+        site.store.commit = fail  # type: ignore[method-assign,assignment]
+        late = site.post("commit", {"content": NOTES[0]})
+        assert late.status == 202
+        go.set()
+        ended = site.get(late.headers["location"])
+        while ended.status == 202:
+            ended = site.get(late.headers["location"])
+        assert (ended.status, ended.code) == (409, "conflict")
+
+
+def test_an_export_that_is_late_is_read_once(tmp_path: Path) -> None:
+    with serving(tmp_path / "store", request_timeout_s=0.2) as site:
+        site.store.commit(NOTES[0])
+        export, go = site.store.export, threading.Event()
+
+        def slow(*given: Any, **more: Any) -> object:
+            go.wait(10)
+            return export(*given, **more)
+
+        site.store.export = slow  # type: ignore[method-assign,assignment]
+        asked = site.post("export", {}).headers["location"]
+        go.set()
+        ended = site.get(asked)
+        while ended.status == 202:
+            ended = site.get(asked)
+        assert json.loads(ended.body.splitlines()[0])["record"] == "header"
+        assert site.get(asked).status == 404
 
 
 def test_a_hit_is_small_unless_it_is_explained(notes: tuple[Site, list[str]]) -> None:

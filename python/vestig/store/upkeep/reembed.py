@@ -33,6 +33,7 @@ from vestig.store.sqlite.connections import damaged, fetch, has_table, select_in
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.store.tables.store import IDENTITY_KEY, NEW_VECTORS
+from vestig.turns import give_way, in_steps
 
 
 class _TextKind(NamedTuple):
@@ -120,7 +121,8 @@ def reembed(
                     embedded=embedded, resumed=resumed, replaced=replaced, added=added, seq=seq
                 )
             continue
-        vectors = embedder.embed([text for _row, text in todo])
+        give_way()
+        vectors = in_steps([text for _row, text in todo], embedder.embed)
         _check(embedder, identity, vectors, len(todo))
         _keep(ledger, [row for row, _text in todo], vectors, read_at)
         embedded += len(todo)
@@ -369,11 +371,13 @@ def fill_codes(
         if not todo:
             return done
         texts = [_text_with_author(row, where) for row in todo]
-        made = embed(
+        give_way()
+        made = in_steps(
             [
                 claim_text(claims[row[0]]) if row[0] in claims else text
                 for row, text in zip(todo, texts, strict=True)
-            ]
+            ],
+            embed,
         )
         if len(made) != len(todo) or not all(are_pieces(pieces) for _vector, pieces in made):
             raise ProviderError(

@@ -78,6 +78,16 @@ def busy() -> Refusal:
     )
 
 
+def client_in(scope: MutableMapping[str, Any]) -> str:
+    """Return whose share of a server a request has: that of the tenant of its token, else of the
+    address that it comes from."""
+    grant: Grant | None = scope["state"].get("grant")
+    if grant is not None and grant.tenant:
+        return f"tenant {grant.tenant}"
+    client = scope.get("client")
+    return "" if client is None else str(client[0])
+
+
 async def send_problem(send: Send, error: BaseException, request_id: str) -> None:
     """Answers a request with the problem object of an error."""
     status, shown, headers = problem_of(error, request_id)

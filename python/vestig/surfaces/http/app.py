@@ -15,6 +15,7 @@ from vestig.surfaces.http import openapi
 from vestig.surfaces.http.access import Access, Refusal
 from vestig.surfaces.http.gate import Application, Gate
 from vestig.surfaces.http.imports import Imports
+from vestig.surfaces.http.late import LATE_PATH
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.http.service import Service, problem_response
 
@@ -24,7 +25,7 @@ _CODES: Final = {404: "not-found", 405: "validation"}
 
 def application(service: Service, access: Access) -> Application:
     """Return what a server runs."""
-    return Gate(make_app(service), access, service.admission)
+    return Gate(make_app(service), access, service.places)
 
 
 def app_of(service: Service, chosen: Iterable[Route], *, openapi_url: str | None) -> FastAPI:
@@ -66,7 +67,18 @@ def make_app(service: Service) -> FastAPI:
         "POST",
         imports.answer,
         extra=openapi.import_extra(),
-        successes={200: "What was taken in: exact counts."},
+        successes={200: "What was taken in: exact counts.", **openapi.RUNNING},
+    )
+    _add(
+        app,
+        LATE_PATH,
+        "GET",
+        service.late,
+        extra=openapi.late_extra(),
+        successes={
+            200: "The answer of the request, with the status that it would have had.",
+            **openapi.RUNNING,
+        },
     )
     _add_looks(app, service)
     for path in ("/", "/docs"):

@@ -11,12 +11,13 @@ from vestig.surfaces.http.access import (
     Access,
     ClientGone,
     busy,
+    client_in,
     header,
     request_id_of,
     send_problem,
     values,
 )
-from vestig.surfaces.http.service import Admission
+from vestig.surfaces.http.places import Places
 
 # an application as servers call it
 Scope = MutableMapping[str, Any]
@@ -40,12 +41,12 @@ class Gate:
         self,
         app: Application,
         access: Access,
-        admission: Admission,
+        places: Places,
         open_paths: Collection[str] = OPEN_PATHS,
     ) -> None:
         self._app = app
         self._access = access
-        self._admission = admission
+        self._places = places
         self._open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +72,8 @@ class Gate:
                 return
             if scope["path"] not in self._open_paths:
                 scope["state"]["grant"] = await self._access.grant(scope["headers"])
-                if self._admission.is_full and scope["path"] not in METRICS_PATHS:
+                looks = scope["path"] in METRICS_PATHS
+                if not looks and not self._places.has_room(client_in(scope)):
                     raise busy()
             # the connection leaves the body of its answer out
             read = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope

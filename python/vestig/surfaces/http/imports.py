@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import tempfile
-import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import IO, Any, Final
@@ -26,9 +25,11 @@ from vestig.surfaces.http.access import (
     too_large,
 )
 from vestig.surfaces.http.calls import Answer, Calls
+from vestig.surfaces.http.places import Progress
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import (
     LINES,
+    Began,
     Service,
     check_media_type,
     check_right,
@@ -58,12 +59,12 @@ class Imports:
     async def answer(self, request: Request) -> Response:
         """The report of an import, or events: progress, then done or error."""
         request_id: str = request.scope["state"]["request_id"]
-        began = self._service.stores.now_us(), time.perf_counter()
+        service, began = self._service, self._service.began()
+        right = operation("import").needed_right
         # without a name: nothing of it is left, however the process ends
         file = tempfile.TemporaryFile()  # noqa: SIM115 - an import may outlive the request
-        streamed = False
         try:
-            check_right(request, operation("import").needed_right)
+            check_right(request, right)
             given = read_object(
                 IMPORT_PARAMETERS,
                 from_query(IMPORT_PARAMETERS, request.query_params.multi_items()),
@@ -71,24 +72,34 @@ class Imports:
             )
             check_media_type(request.scope["headers"], IMPORT_TYPES)
             await self._taken(request, file)
-            run = partial(self._run, request, file, given)
-            if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
-                events = self._events(run, file, request_id)
-                streamed = True
-                return StreamingResponse(events, media_type=_EVENTS)
-            report, position = await self._service.admitted(lambda: run(None), long=True)
-            response = Response(_document(report), media_type="application/json")
-            tell_position(response, position)
         except ClientGone:
+            file.close()
             raise
         except Exception as error:  # whatever happens, the client is answered
-            response = self._service.problem(error, request_id)
-        finally:
-            if not streamed:
-                file.close()
+            file.close()
+            return self._logged(request, service.problem(error, request_id), began)
+        run, progress = partial(self._run, request, file, given), Progress()
+        if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
+            events = self._events(request, run, file, request_id)
+            return self._logged(request, StreamingResponse(events, media_type=_EVENTS), began)
+
+        async def work() -> Response:
+            try:
+                with file:
+                    report, position = await service.admitted(
+                        request, lambda: run(progress.tell), long=True, progress=progress
+                    )
+            except Exception as error:  # whatever happens, the client is answered
+                return self._logged(request, service.problem(error, request_id), began)
+            response = Response(_document(report), media_type="application/json")
+            tell_position(response, position)
+            return self._logged(request, response, began)
+
+        return await service.in_time(request, "import", right, work, progress)
+
+    def _logged(self, request: Request, response: Response, began: Began) -> Response:
         answer = Answer(status=response.status_code, body=b"")
-        times = (began[0], time.perf_counter() - began[1])
-        self._service.log(request, "import", response, answer, times)
+        self._service.log(request, "import", response, answer, began)
         return response
 
     async def _taken(self, request: Request, file: IO[bytes]) -> None:
@@ -138,6 +149,7 @@ class Imports:
 
     async def _events(
         self,
+        request: Request,
         run: Callable[[Any], tuple[ImportReport, int | None]],
         file: IO[bytes],
         request_id: str,
@@ -157,7 +169,7 @@ class Imports:
 
         async def work() -> None:
             try:
-                report, _ = await self._service.admitted(lambda: run(progress), long=True)
+                report, _ = await self._service.admitted(request, lambda: run(progress), long=True)
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told
                 tell("error", self._service.problem_of(error, request_id)[1])

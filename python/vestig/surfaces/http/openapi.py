@@ -54,6 +54,7 @@ _STATUSES: Final[dict[int, str]] = {
     504: "The model or the embedder did not answer in time.",
     507: "The disk is full; nothing was changed.",
 }
+RUNNING: Final = {202: "It goes on: `Location` says where its answer will be."}
 _COMMITTED: Final = {200: "The text is known already; what became of it.", 201: "A new memory."}
 _SUCCESSES: Final[dict[str, dict[int, str]]] = {
     "commit": _COMMITTED | {207: "What became of each of `items`."},
@@ -110,7 +111,8 @@ def responses(
     document = {"application/json": {"schema": {"$ref": f"{_REFS}Document"}}}
     content = {LINES: {"schema": {"type": "string"}}} if lines else document
     shown: dict[int | str, dict[str, Any]] = {
-        status: {"description": text, "content": content} for status, text in successes.items()
+        status: {"description": text, "content": document if status == 202 else content}
+        for status, text in successes.items()
     }
     for status, text in _STATUSES.items():
         content = {_PROBLEM: {"schema": {"$ref": f"{_REFS}Problem"}}}
@@ -161,7 +163,8 @@ def route_extra(route: Route, facts: Facts) -> dict[str, Any]:
 
 def successes(route: Route) -> Mapping[int, str]:
     """The answers of a route that is no problem."""
-    return _SUCCESSES.get(route.name, {200: route.operation.help})
+    found = _SUCCESSES.get(route.name, {200: route.operation.help})
+    return found | RUNNING if route.is_late else found
 
 
 def _in_url(route: Route, schema: Mapping[str, Any], facts: Facts) -> Iterator[dict[str, Any]]:
@@ -239,6 +242,14 @@ def import_extra() -> dict[str, Any]:
             "content": {kind: {} for kind in IMPORT_TYPES},
         },
     }
+
+
+def late_extra() -> dict[str, Any]:
+    """Parameter and description of the route of late answers."""
+    text = "The answer of a request that goes on, as soon as it is there."
+    id = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    id["description"] = "As `Location` of the answer 202 has it."
+    return {"summary": text, "description": text, "parameters": [id]}
 
 
 def components() -> dict[str, Any]:

@@ -80,8 +80,8 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "doctor": ("GET", "doctor"),
 }
 _RANKED: Final = ("memory recall", "search", "graph search")
-# Their time grows with the store: they are waited for.
-_UNLIMITED: Final = (
+# Their time grows with the store or with what they are given.
+_LONG: Final = (
     "document add",
     "entity extract",
     "edge rebuild",
@@ -106,7 +106,7 @@ _IMPORTED: Final = ("format", "scope", "include_system", "merge", "partial")
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """One operation as a route. `explains`: results may come with their reasons. `items`: a body
     may hold several objects of arguments under `items`. `limited`: clients may only ask so often.
-    `fixed`: arguments that its path sets. `unlimited`: its end is waited for, whenever it comes."""
+    `fixed`: arguments that its path sets. `is_long`: its time grows with the store or its input."""
 
     operation: Operation
     arguments: Arguments
@@ -116,12 +116,18 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     items: bool = False
     limited: bool = False
     fixed: Mapping[str, Any] = {}
-    unlimited: bool = False
+    is_long: bool = False
 
     @property
     def name(self) -> str:
         """Its path in one word: what logs and documents call it."""
         return self.path.removeprefix(f"{PREFIX}/").partition("/{")[0].replace("/", "-")
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether its answer may come later than the time limit: what it does is done
+        whether or not somebody waits."""
+        return self.is_long or self.operation.writes
 
     @property
     def parameters(self) -> dict[str, Argument]:
@@ -149,7 +155,7 @@ def routes(*, traced: bool = False) -> Iterator[Route]:
             explains=operation.name in _RANKED,
             items=operation.name == "memory add",
             limited=operation.name in _LIMITED,
-            unlimited=operation.name in _UNLIMITED,
+            is_long=operation.name in _LONG,
         )
         yield route
         if traced and operation.name in _TRACED:

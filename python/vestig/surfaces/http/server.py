@@ -15,6 +15,9 @@ from vestig.surfaces.http.listener import Server, listen
 from vestig.surfaces.http.service import Service, Stores
 
 _STOP_S: Final = 10
+# So long a thread computes before another one that waits for the interpreter has its turn: a recall
+# asks for it many times, and would wait each time for what takes long.
+_SWITCH_S: Final = 0.0005
 MakeApplication = Callable[[Service, Access], Application]
 
 
@@ -46,6 +49,7 @@ def serve(
     Raises:
         ConfigError: an address that cannot be had.
     """
+    sys.setswitchinterval(_SWITCH_S)
     place = listen(settings.host, settings.port)
     service = Service(stores, settings)
     host, port = place.getsockname()[:2]

@@ -1,8 +1,8 @@
 """One request on its way: read, admitted, run in a thread, answered, logged; and what a server says
 of itself: its health and its counters.
 
-A pool with a short queue bounds how many requests run at once, and a limit how many one client
-asks for. The log has routes, times, counts and codes.
+Places bound how many requests run at once, and are shared among clients; a limit bounds how many
+retrievals one client asks for. The log has routes, times, counts and codes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import queue
 import tempfile
 import threading
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -41,15 +40,18 @@ from vestig.surfaces.http.access import (
     Bodies,
     ClientGone,
     Refusal,
-    busy,
     check_length,
+    client_in,
     header,
     is_loopback,
     problem_of,
 )
 from vestig.surfaces.http.calls import Answer, CallInput, Calls, RunningKeys
+from vestig.surfaces.http.late import LateAnswer, LateAnswers
+from vestig.surfaces.http.places import Place, Places, Progress
 from vestig.surfaces.http.routes import Route, from_query
 from vestig.surfaces.operation import Right
+from vestig.turns import in_turn
 from vestig.types import JobState
 
 if TYPE_CHECKING:
@@ -57,58 +59,6 @@ if TYPE_CHECKING:
     from vestig.fleet.tokens import Grant
 
 _CLIENTS_MAX: Final = 10_000
-
-
-class Admission:
-    """Places for `running_max` requests; `waiting_max` more wait for one, `wait_s` at most. Used
-    by one event loop."""
-
-    def __init__(self, running_max: int, waiting_max: int, wait_s: float) -> None:
-        self._free = running_max
-        self._waiting_max = waiting_max
-        self._wait_s = wait_s
-        self._queue: deque[asyncio.Future[None]] = deque()
-
-    @property
-    def is_full(self) -> bool:
-        """Return whether a request that comes is refused at once."""
-        return self._free == 0 and len(self._queue) >= self._waiting_max
-
-    async def enter(self) -> None:
-        """Takes a place; `leave` gives it back.
-
-        Raises:
-            Refusal: none became free in time.
-        """
-        if self._free:
-            self._free -= 1
-            return
-        if self.is_full:
-            raise busy()
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(place)
-        try:
-            async with asyncio.timeout(self._wait_s):
-                await place
-        except (TimeoutError, asyncio.CancelledError) as error:
-            if place.done() and not place.cancelled():
-                # the place was handed over in the same moment
-                self.leave()
-            elif place in self._queue:
-                # `leave` takes out what was given up
-                self._queue.remove(place)
-            if isinstance(error, TimeoutError):
-                raise busy() from None
-            raise
-
-    def leave(self) -> None:
-        """Gives a place back: to the one that waits longest."""
-        while self._queue:
-            place = self._queue.popleft()
-            if not place.done():
-                place.set_result(None)
-                return
-        self._free += 1
 
 
 class RateLimiter:
@@ -373,6 +323,8 @@ class RequestLog:
 
 
 _T = TypeVar("_T")
+# When a request began, in µs since the epoch and by the clock that never goes back, in s.
+Began = tuple[int, float]
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 LINES: Final = "application/x-ndjson"
@@ -407,6 +359,11 @@ def grant_of(request: Request) -> Grant | None:
     return found
 
 
+def client_of(request: Request) -> str:
+    """Return whose share of the places a request has: that of its tenant, or of its address."""
+    return client_in(request.scope)
+
+
 def check_right(request: Request, needed: Right) -> None:
     """Check that a request may do what needs this right.
 
@@ -432,15 +389,15 @@ class Service:
 
     def __init__(self, stores: Stores, settings: ServeSettings) -> None:
         self.stores, self.settings = stores, settings
-        places = self.settings.max_concurrent
         waiting, wait_s = self.settings.max_waiting, self.settings.max_wait_ms / 1000
-        self.admission = Admission(places, waiting, wait_s)
-        # what takes long leaves a place to the others, where there are several
-        self._long = Admission(max(1, places - 1), waiting, wait_s)
+        self.places = Places(self.settings.max_concurrent, waiting, wait_s)
+        self.late_answers = LateAnswers(self.settings.request_timeout_s)
         requests = self.settings.rate_limit.requests or _RETRIEVALS
         self._limiter = RateLimiter(requests, _RATE_WINDOW_S)
         self.running_keys = RunningKeys()
-        self._workers = ThreadPoolExecutor(places, thread_name_prefix="vestig-request")
+        self._workers = ThreadPoolExecutor(
+            self.places.threads_max, thread_name_prefix="vestig-request"
+        )
         # health and metrics answer while every place is taken
         self._lookers = ThreadPoolExecutor(1, thread_name_prefix="vestig-health")
         self._log = RequestLog(stores) if self.settings.audit else None
@@ -451,6 +408,7 @@ class Service:
 
     def close(self) -> None:
         """Ends the threads that nothing runs in, and writes the log."""
+        self.places.close()
         self._workers.shutdown(wait=False, cancel_futures=True)
         self._lookers.shutdown(wait=False, cancel_futures=True)
         if self._log is not None:
@@ -460,35 +418,86 @@ class Service:
 
     async def answer(self, route: Route, request: Request) -> Response:
         """Answers an operation's route. No exception leaves it but that the client is gone."""
-        request_id: str = request.scope["state"]["request_id"]
-        began_s, began_us = time.perf_counter(), self.stores.now_us()
-        given, answer, began_seq = CallInput(), Answer(status=500, body=b""), 0
+        began, began_seq, given = self.began(), 0, CallInput()
         grant = grant_of(request)
         try:
             check_right(request, route.operation.needed_right)
             if self._logs_texts:
-                began_seq = await self._look_at(grant, lambda: self._newest_seq(grant))
+                began_seq = await self._look_at(request, lambda: self._newest_seq(grant))
             self._check_rate(route, request)
             given = await self._given(route, request)
-            limit_s = None if route.unlimited else self.settings.request_timeout_s
-            answer = await self.admitted(
-                lambda: self._run(grant, route, given), limit_s, long=route.unlimited
-            )
+        except ClientGone:
+            raise
+        except Exception as error:  # whatever happens, the client is answered
+            return self._ended(route, request, error, began, given, began_seq)
+        progress = Progress()
+
+        async def work() -> Response:
+            limit_s = None if route.is_late else self.settings.request_timeout_s
+            try:
+                answer = await self.admitted(
+                    request, lambda: self._run(grant, route, given), limit_s,
+                    long=route.is_long, progress=progress,
+                )  # fmt: skip
+            except Exception as error:  # whatever happens, the client is answered
+                return self._ended(route, request, error, began, given, began_seq)
+            return self._ended(route, request, answer, began, given, began_seq)
+
+        if not route.is_late:
+            return await work()
+        return await self.in_time(request, route.name, route.operation.needed_right, work, progress)
+
+    def _ended(
+        self,
+        route: Route,
+        request: Request,
+        end: Answer | Exception,
+        began: Began,
+        given: CallInput,
+        began_seq: int,
+    ) -> Response:
+        """The response of a request that has ended so, which is logged."""
+        answer = Answer(status=500, body=b"")
+        if isinstance(end, Answer):
+            answer = end
             self._damage.pop(route.operation.writes, None)
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
                 response.headers["Idempotency-Replayed"] = "true"
             tell_position(response, answer.position)
-        except ClientGone:
-            raise
-        except Exception as error:  # whatever happens, the client is answered
-            if isinstance(error, VestigError) and error.code in _UNUSABLE:
-                self._damage[route.operation.writes] = error
-            response = self.problem(error, request_id)
-        times = (began_us, time.perf_counter() - began_s)
+        else:
+            if isinstance(end, VestigError) and end.code in _UNUSABLE:
+                self._damage[route.operation.writes] = end
+            response = self.problem(end, request.scope["state"]["request_id"])
         payload = self._payload(response, given) if self._logs_texts else None
-        self.log(request, route.name, response, answer, times, payload=payload, began_seq=began_seq)
+        self.log(request, route.name, response, answer, began, payload=payload, began_seq=began_seq)
         return response
+
+    async def in_time(
+        self,
+        request: Request,
+        name: str,
+        right: Right,
+        work: Callable[[], Coroutine[Any, Any, Response]],
+        progress: Progress,
+    ) -> Response:
+        """Return what `work` answers; where that is late, that it goes on, how far it has come,
+        and where its answer will be."""
+        late = LateAnswer(client_of(request), name, right, progress, work())
+        return await self.late_answers.first(late)
+
+    async def late(self, request: Request) -> Response:
+        """The answer of a request that was told that it goes on."""
+        try:
+            late = self.late_answers.found(request.path_params["id"], client_of(request))
+            check_right(request, late.right)
+        except Exception as error:  # whatever happens, the client is answered
+            return self.problem(error, request.scope["state"]["request_id"])
+        return await self.late_answers.next(late)
+
+    def began(self) -> Began:
+        """The moment at which a request begins."""
+        return self.stores.now_us(), time.perf_counter()
 
     def _run(self, grant: Grant | None, route: Route, given: CallInput) -> Answer:
         with self.stores.lease(grant) as store:
@@ -502,27 +511,43 @@ class Service:
 
     async def export(self, route: Route, request: Request) -> Response:
         """Answers an export: its lines, from a file without a name."""
-        request_id: str = request.scope["state"]["request_id"]
-        began_s, began_us = time.perf_counter(), self.stores.now_us()
-        given = CallInput()
-        file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 - kept
+        began, right = self.began(), route.operation.needed_right
         try:
-            check_right(request, route.operation.needed_right)
+            check_right(request, right)
             given = await self._given(route, request)
-            position = await self.admitted(
-                lambda: self._export(grant_of(request), route, given, file), long=True
-            )
-            response: Response = StreamingResponse(_lines(file), media_type=LINES)
-            tell_position(response, position)
         except ClientGone:
-            file.close()
             raise
         except Exception as error:  # whatever happens, the client is answered
-            file.close()
-            response = self.problem(error, request_id)
+            return self._exported(route, request, error, None, began)
+        progress = Progress()
+
+        async def work() -> Response:
+            file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115
+            run = partial(self._export, grant_of(request), route, given, file)
+            try:
+                position = await self.admitted(request, run, long=True, progress=progress)
+            except Exception as error:  # whatever happens, the client is answered
+                file.close()
+                return self._exported(route, request, error, None, began)
+            return self._exported(route, request, file, position, began)
+
+        return await self.in_time(request, route.name, right, work, progress)
+
+    def _exported(
+        self,
+        route: Route,
+        request: Request,
+        end: IO[str] | Exception,
+        position: int | None,
+        began: Began,
+    ) -> Response:
+        if isinstance(end, Exception):
+            response = self.problem(end, request.scope["state"]["request_id"])
+        else:
+            response = StreamingResponse(_lines(end), media_type=LINES)
+            tell_position(response, position)
         answer = Answer(status=response.status_code, body=b"")
-        times = (began_us, time.perf_counter() - began_s)
-        self.log(request, route.name, response, answer, times)
+        self.log(request, route.name, response, answer, began)
         return response
 
     @property
@@ -545,7 +570,7 @@ class Service:
         name: str,
         response: Response,
         answer: Answer,
-        times: tuple[int, float],
+        began: Began,
         *,
         payload: str | None = None,
         began_seq: int = 0,
@@ -553,7 +578,6 @@ class Service:
         """One entry in the log of requests.
 
         Args:
-            times: when it began in µs, how long it took in s.
             began_seq: the newest transaction when it began; without a payload any.
         """
         counted = {"route": name, "status": str(response.status_code)}
@@ -566,8 +590,8 @@ class Service:
                 id=new_id("req"),
                 namespace=self.stores.namespace,
                 route=name,
-                began_us=times[0],
-                duration_us=round(times[1] * 1_000_000),
+                began_us=began[0],
+                duration_us=round((time.perf_counter() - began[1]) * 1_000_000),
                 status=response.status_code,
                 counts=answer.counts,
                 confidence=answer.confidence,
@@ -597,7 +621,7 @@ class Service:
         """The counters as text."""
         try:
             grant = grant_of(request)
-            text = await self._look_at(grant, lambda: metrics_text(self.stores.metrics(grant)))
+            text = await self._look_at(request, lambda: metrics_text(self.stores.metrics(grant)))
         except Exception as error:  # whatever happens, the client is answered
             return self.problem(error, request.scope["state"]["request_id"])
         return Response(text, media_type=CONTENT_TYPE)
@@ -616,34 +640,33 @@ class Service:
     # --- steps -------------------------------------------------------------------------------
 
     async def admitted(
-        self, run: Callable[[], _T], limit_s: float | None = None, *, long: bool = False
+        self,
+        request: Request,
+        run: Callable[[], _T],
+        limit_s: float | None = None,
+        *,
+        long: bool = False,
+        progress: Progress | None = None,
     ) -> _T:
         """Return what `run` gives, in a thread, in one of the places for requests. A place is given
         back when the thread is done, also after the answer was given up.
 
         Args:
             limit_s: None waits for the end.
-            long: it takes as long as what it is given is large: one place less than there are is
-                for such requests.
+            long: it takes as long as what it is given is large.
+            progress: is told how far it has come.
 
         Raises:
             Refusal: no place, or not done in time.
         """
-        if long:
-            await self._long.enter()
-        try:
-            await self.admission.enter()
-        except BaseException:
-            if long:
-                self._long.leave()
-            raise
+        place = await self.places.enter(client_of(request), progress or Progress(), long=long)
         self.running += 1
         try:
-            work = asyncio.get_running_loop().run_in_executor(self._workers, run)
+            work = asyncio.get_running_loop().run_in_executor(self._workers, _placed(place, run))
         except BaseException:
-            self._done(long, None)
+            self._done(place, None)
             raise
-        work.add_done_callback(partial(self._done, long))
+        work.add_done_callback(partial(self._done, place))
         try:
             async with asyncio.timeout(limit_s):
                 return await asyncio.shield(work)
@@ -652,15 +675,13 @@ class Service:
                 return await work
             raise Refusal(
                 "not-ready",
-                f"expected an end within {limit_s:g} s; a write may still be done",
+                f"expected an end within {limit_s:g} s; ask again later",
                 headers={"Retry-After": "1"},
             ) from None
 
-    def _done(self, long: bool, work: asyncio.Future[Any] | None) -> None:
+    def _done(self, place: Place, work: asyncio.Future[Any] | None) -> None:
         self.running -= 1
-        self.admission.leave()
-        if long:
-            self._long.leave()
+        self.places.leave(place)
         if work is not None and not work.cancelled():
             work.exception()  # it was answered, or nobody waits for it any more
 
@@ -668,10 +689,11 @@ class Service:
         """Return what `run` gives, in the thread of those that need no place."""
         return await asyncio.get_running_loop().run_in_executor(self._lookers, run)
 
-    async def _look_at(self, grant: Grant | None, run: Callable[[], _T]) -> _T:
+    async def _look_at(self, request: Request, run: Callable[[], _T]) -> _T:
         """Return what `run` gives; a tenant may have to be opened for it, which needs a place."""
+        grant = grant_of(request)
         of_tenant = grant is not None and grant.tenant
-        return await (self.admitted(run) if of_tenant else self.look(run))
+        return await (self.admitted(request, run) if of_tenant else self.look(run))
 
     def _check_rate(self, route: Route, request: Request) -> None:
         if not route.limited:
@@ -700,6 +722,16 @@ class Service:
         check_length(headers, BODY_BYTES_MAX)
         body = await self._bodies.read(request.receive, BODY_BYTES_MAX)
         return CallInput(body=body, key=key, position=position)
+
+
+def _placed(place: Place, run: Callable[[], _T]) -> Callable[[], _T]:
+    """`run` in a thread that has this place."""
+
+    def placed() -> _T:
+        with in_turn(place):
+            return run()
+
+    return placed
 
 
 async def _lines(file: IO[str]) -> AsyncIterator[bytes]:

@@ -79,7 +79,7 @@ def application(service: Service, access: Access) -> Application:
     for path, (name, media_type) in _FILES.items():
         app.add_api_route(path, _file(name, media_type), methods=["GET"])
     app.add_api_route(f"{PREFIX}/overview", _overview(service), methods=["GET"])
-    return _guarded(Gate(app, access, service.admission, (*OPEN_PATHS, *_FILES)))
+    return _guarded(Gate(app, access, service.places, (*OPEN_PATHS, *_FILES)))
 
 
 def _file(name: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
