@@ -373,7 +373,7 @@ class _Reader:
             raise ValidationError("document", "", "", message="the document holds no text")
         name = DocumentName(self._options.scope, file.path)
         version = self._version(file, text, cut, name)
-        dated = _dated(matter.date_us, text, version.file_us)
+        dated = _dated(matter.date_us, text, self._session.now_us())
         requests = [
             self._request(passage, version, *dated, tags=matter.tags, author=text.author)
             for passage in cut.passages
@@ -524,7 +524,8 @@ def _dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, s
     if text.date_us is not None:
         return text.date_us, "header"
     named = date_in(text.label)
-    if named is not None:
+    # a day to come is what the document is about
+    if named is not None and named <= now_us:
         return named, "file_name"
     return (now_us, "now") if text.file_us is None else (text.file_us, "file_time")
 
