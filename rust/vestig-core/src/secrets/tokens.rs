@@ -120,7 +120,7 @@ fn has_plain_parts(token: &str) -> bool {
     const HEX_MAX: usize = 24;
     const SHORT_MAX: usize = 3;
     let parts = || token.split(['-', '_', '.', '/', '+', '~']);
-    // `YubiKey-5C-NFC`
+    // `Harbour-5C-NFC`
     let worded = parts().any(|part| shape(part).is_wordy());
     let plain = |part: &str| {
         let digits = part.bytes().all(|b| b.is_ascii_digit());
