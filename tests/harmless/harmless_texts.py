@@ -1,4 +1,5 @@
 """Texts that nothing may change: each stands for a kind of what people and programs write."""
+# ruff: noqa: RUF001
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ _NUMBERS: Final = (
     "trace {h32}, span {h16}, parent {h16}",
     "wallet 0x{h40} got 2 ether",
     "MD5 of the {thing} firmware: {h32}",
-    "ETag: \"{h32}-{one}\"",
+    'ETag: "{h32}-{one}"',
     "MAC 02:{h2}:{h2}:{h2}:{h2}:{h2}, address 10.{d2}.{d2}.{one}",
     "2001:db8:{h4}:{h4}::{h4} answers to ping",
     "build 2026.{d2}.{d6}+{h7}",
@@ -91,25 +92,25 @@ _NOTES: Final = (
     "Ask {who} before the {thing} is moved to room {d3}.",
     "Version 2.{one}.{d2} of the {thing} software is out.",
     "The meeting on {date} begins at {one}:30.",
-    "{who} said: \"never switch the {thing} off\".",
+    '{who} said: "never switch the {thing} off".',
     "Pay {d3} EUR for the {thing} until {date}.",
     "If the {thing} smokes, then pull lever {one}; else wait {d2} s.",
 )
 _SNIPPETS: Final = (
-    "def press_{n}(kiln: int) -> int:\n    \"\"\"The `kiln`.\"\"\"\n    return kiln << {n}\n",
+    'def press_{n}(kiln: int) -> int:\n    """The `kiln`."""\n    return kiln << {n}\n',
     "for i in range({n}):\n\tif i % 2:\n\t\tprint(i)\n",
-    "{{\"id\": {n}, \"tags\": [\"a\", \"b\"], \"nested\": {{\"at\": null, \"x\": 1.50}}}}",
-    "[\n  {{\"n\": {n}}},\n  {{\"n\": 1e-7}}\n]",
+    '{{"id": {n}, "tags": ["a", "b"], "nested": {{"at": null, "x": 1.50}}}}',
+    '[\n  {{"n": {n}}},\n  {{"n": 1e-7}}\n]',
     "loom:\n  - name: kiln {n}\n    at: 2026-01-02\n  - {{x: 1}}\n",
     "---\ntitle: Kiln {n}\n---\n\nText below what looks like front matter.",
-    "a,b,c\n{n},\"x, y\",\"\"\"q\"\"\"\n",
+    'a,b,c\n{n},"x, y","""q"""\n',
     "a;b\n{n};2,5\n",
     "| kiln | at |\n|:-----|---:|\n| k{n} | 9 |",
     "# Kiln {n}\n\n* one\n* two\n    1. deep\n\n> quoted\n\n```sh\nmake kiln\n```",
     "SELECT * FROM kiln WHERE id = {n} AND name LIKE '%x%';  -- all",
-    "<div class=\"k{n}\"><p>kiln &amp; loom</p><br/></div>",
-    "<kiln at=\"{n}\"/>",
-    "[kiln]\nat = {n}\nname = \"loom\"  # of Ilse",
+    '<div class="k{n}"><p>kiln &amp; loom</p><br/></div>',
+    '<kiln at="{n}"/>',
+    '[kiln]\nat = {n}\nname = "loom"  # of Ilse',
     "$ make kiln\ncc -O2 kiln.c -o kiln{n}\nok",
     "diff --git a/kiln b/kiln\n--- a/kiln\n+++ b/kiln\n@@ -1 +1 @@\n-old {n}\n+new {n}",
     "\\begin{{equation}} x_{n} = \\frac{{a}}{{b}} \\end{{equation}}",
@@ -232,7 +233,7 @@ def _variants(text: str, chance: random.Random) -> list[str]:
 def written() -> Iterator[Given]:
     """Yields code, tables, layouts, tags and other scripts."""
     kinds = (_SNIPPETS, _TAGGED, _WORDS_OF_SCRIPTS)
-    for (template, number) in product([one for kind in kinds for one in kind], range(3)):
+    for template, number in product([one for kind in kinds for one in kind], range(3)):
         shown = template.format(n=number + 3)
         yield Given(template, unicodedata.normalize("NFC", shown) if number == 1 else shown)
 

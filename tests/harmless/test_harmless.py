@@ -21,6 +21,7 @@ from harmless_texts import SERVICES, Given, all_of, identified, notes
 import vestig
 from scripted import Opener
 from served import serving
+from vestig.surfaces.hooks.project import remote_name
 from vestig.surfaces.hooks.sessions import read_transcripts
 from vestig.testing import FrozenClock
 from vestig.types import CommitOutcome, CommitOutcomeKind
@@ -162,9 +163,7 @@ def test_what_quotes_a_memory_to_correct_it_is_kept(opener: Opener) -> None:
         memory = store.get(str(store.commit(text).memory_id))
         day = memory.t_valid.date().isoformat()
         said = [
-            form.format(
-                short=memory.id[4:12], id=memory.id, day=day, text=text, upper=text.upper()
-            )
+            form.format(short=memory.id[4:12], id=memory.id, day=day, text=text, upper=text.upper())
             for form in _QUOTING
         ]
         ids = assert_untouched(said, store.commit_many(said))
@@ -274,6 +273,35 @@ def test_a_document_has_the_date_of_its_name_only_where_that_is_one(
     (memory,) = store.list()
     assert (memory.metadata["time_from"] == "file_name") == from_name
     assert memory.title == name
+
+
+_HOSTS: Final = ("github.com", "gitlab.com", "bitbucket.org", "git.kiln.example", "10.0.0.7")
+_PATHS: Final = (
+    "north/kiln", "south/kiln", "north/loom", "north/crew/kiln", "south/crew/kiln", "north/kiln.js",
+    "north/kiln-js", "~north/kiln", "north.kiln/loom", "kiln", "north/kiln/loom", "scm/north/kiln",
+)  # fmt: skip
+_FORMS: Final = (
+    "https://{host}/{path}.git",
+    "https://{host}/{path}/",
+    "git@{host}:{path}.git",
+    "ssh://git@{host}/{path}",
+    "git://{host}:9418/{path}.git",
+)
+
+
+def test_a_repository_is_one_project_and_another_one_is_another() -> None:
+    names = {
+        (host, path): {remote_name(form.format(host=host, path=path)) for form in _FORMS}
+        for host in _HOSTS
+        for path in _PATHS
+    }
+    assert all(len(found) == 1 for found in names.values())
+    assert len(set().union(*names.values()) - {None}) == len(_HOSTS) * len(_PATHS)
+    ports = {remote_name(f"ssh://git@{_HOSTS[3]}:{port}/north/kiln") for port in (22, 2222, 7999)}
+    users = {remote_name(f"{user}@{_HOSTS[3]}:kiln.git") for user in ("git", "ilse", "yusuf")}
+    assert (len(ports), len(users)) == (3, 3)
+    nameless = ("/srv/north/kiln.git", "../kiln", "file:///srv/kiln", "C:\\looms\\kiln")
+    assert {remote_name(url) for url in nameless} == {None}
 
 
 # --- items, adapters, HTTP --------------------------------------------------------------------

@@ -193,8 +193,8 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def _refused(self, came: str, path: Path | None = None) -> ConfigError:
         return ConfigError(
-            f"{path or self.path}: expected a JSON object with a list of hooks for each event, got {came};"
-            " nothing was changed: mend the file, or move it away"
+            f"{path or self.path}: expected a JSON object with a list of hooks for each event, got"
+            f" {came}; nothing was changed: mend the file, or move it away"
         )
 
     def _with_ours(self, found: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
