@@ -254,6 +254,12 @@ def test_what_only_looks_like_front_matter_is_text(
         ("20260318-log.md", datetime(2026, 3, 18, tzinfo=UTC), "file_name"),
         ("log 20261399.md", datetime.fromtimestamp(1_770_000_000, UTC), "file_time"),
         ("120260318.md", datetime.fromtimestamp(1_770_000_000, UTC), "file_time"),
+        ("IMG_20260318_101500.md", datetime(2026, 3, 18, tzinfo=UTC), "file_name"),
+        ("20260318T101500.md", datetime(2026, 3, 18, tzinfo=UTC), "file_name"),
+        ("2026-03-18 and 20260318.md", datetime(2026, 3, 18, tzinfo=UTC), "file_name"),
+        ("2026-03-17 to 2026-03-18.md", datetime.fromtimestamp(1_770_000_000, UTC), "file_time"),
+        ("part A20260318.md", datetime.fromtimestamp(1_770_000_000, UTC), "file_time"),
+        ("plan for 2099-03-19.md", datetime.fromtimestamp(1_770_000_000, UTC), "file_time"),
     ],
 )
 def test_the_time_of_a_document(

@@ -110,6 +110,18 @@ def test_a_result_with_another_word_is_kept_whole(facts: vestig.Vestig, layout: 
     assert facts.show(str(first.memory_id)).memory.reinforce_count == 0
 
 
+def test_short_words_beside_an_echo_are_stored_or_refused(facts: vestig.Vestig) -> None:
+    text = _shown(facts, "where does the database run?", "context")
+    stored = facts.commit(f"{text}\nNow 6001.")
+    assert stored.outcome is CommitOutcomeKind.INSERTED_NEW
+    assert facts.show(str(stored.memory_id)).memory.content == "Now 6001."
+    refused = facts.commit(f"{text}\nhm")
+    assert refused.outcome is CommitOutcomeKind.REJECTED_HYGIENE
+    assert refused.hygiene_reasons == ("Content too short: 2 chars (minimum: 12)",)
+    assert refused.echoes == stored.echoes
+    assert facts.commit(f"{text}\n--").outcome is CommitOutcomeKind.EXACT_DUPE
+
+
 _OWN = "The ferry to the island costs 20 euros [valid until 2025-12-31]."
 _CHANGED = (
     "[{short}] {day}: The ferry to the island costs 20 euros [valid until 2026-06-30].",

@@ -9,9 +9,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from identifiers import SERVICES, TEXTS, harmless, identifier
 from secret_layouts import FORMATS, LAYOUTS, written
 
+from identifiers import SERVICES, TEXTS, harmless, identifier
 from scripted import Opener
 from vestig.firewall import masked_text
 from vestig.types import CommitOutcomeKind

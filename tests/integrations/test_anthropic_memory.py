@@ -133,3 +133,21 @@ def test_of_two_writers_the_slower_is_told(store: vestig.Vestig) -> None:
         tool.call({"command": "insert", "path": "/memories/a", "insert_line": 0,
                    "insert_text": "x"})  # fmt: skip
     assert store.items.get("/memories/a", scope="memory-tool").value == "between"  # type: ignore[union-attr]
+
+
+def test_the_model_and_the_log_are_told_of_masked_secrets(
+    store: vestig.Vestig, caplog: pytest.LogCaptureFixture
+) -> None:
+    tool = MemoryTool(store)
+    path = "/memories/a"
+    told = tool.call({"command": "create", "path": path, "file_text": "password: Kx9!mmQ2\nred"})
+    said = "Secrets are not kept: 1 in it became [secret:…]."
+    assert told == f"File created successfully at: {path}\n{said}"
+    told = tool.call({"command": "insert", "path": path, "insert_line": 2, "insert_text": "blue"})
+    assert told == f"The file {path} has been edited."
+    told = tool.call({"command": "str_replace", "path": path, "old_str": "red",
+                      "new_str": "password: Zz7#mmQ2"})  # fmt: skip
+    assert str(told).endswith(f"\n{said}")
+    assert "[secret:password]\n" in str(tool.call({"command": "view", "path": path}))
+    records = [one for one in caplog.records if one.message == "secrets_masked"]
+    assert [getattr(one, "vestig") for one in records] == [{"count": 1}] * 2  # noqa: B009

@@ -37,6 +37,7 @@ from vestig.commit.names import NameVectors, named_claim, with_known_types
 from vestig.commit.text import (
     check_text,
     content_hash,
+    is_bare,
     normalise,
     refusal_reason,
     text_forms,
@@ -405,7 +406,7 @@ def _prepare(
             item.key = key_of_claim(request.claim)
         except ValidationError as error:
             item.warnings.append(f"the claim has no key, and replaces no earlier one: {error}")
-    if said.echoes and len(text) < settings.hygiene.min_chars:
+    if said.echoes and is_bare(text):
         item.outcome = _echoed(item)
     elif reason is not None:
         item.outcome = _rejected(session, item, reason)

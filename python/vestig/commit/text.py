@@ -159,12 +159,17 @@ def says_nothing(text: str, settings: HygieneSettings) -> bool:
 
 
 def _is_filler(text: str) -> bool:
-    return text.lower() in _FILLERS or not any(_says_something(char) for char in text)
+    return text.lower() in _FILLERS or is_bare(text)
 
 
-def _says_something(char: str) -> bool:
-    """Return whether a character is a letter, a digit or a symbol."""
-    return unicodedata.category(char)[0] in "LNS"
+def is_bare(text: str) -> bool:
+    """Return whether a text has no letter, digit or symbol.
+
+    Example:
+        >>> is_bare("---"), is_bare(""), is_bare("+1")
+        (True, True, False)
+    """
+    return not any(unicodedata.category(char)[0] in "LNS" for char in text)
 
 
 def derive_stability(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -22,7 +23,9 @@ from vestig.lazy_pattern import lazy_pattern
 
 FILE_BYTES_MAX: Final = 50 * 1024 * 1024
 TEXT_CHARS_MAX: Final = 20_000_000
-_DATE: Final = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d)-(\d\d)|(\d\d)(\d\d))(?!\d)")
+_DATE: Final = lazy_pattern(
+    r"(?<![^\W_])((?:19|20)\d\d)(?:-(\d\d)-(\d\d)|(\d\d)(\d\d))(?:(?![^\W_])|(?=T\d))"
+)
 _HTML: Final = (".html", ".htm")
 _BOM: Final = "\ufeff"
 
@@ -186,19 +189,24 @@ def decoded(data: bytes) -> str:
 
 
 def date_in(name: str) -> int | None:
-    """The first date in the name of a file, in microseconds since 1970.
+    """The date in the name of a file, in microseconds since 1970; None where there is none, or
+    several. Digits within a word or a longer number are no date.
 
     Example:
         >>> date_in("log-20260318.md") == date_in("2026-03-18 log.md") == 1773792000_000_000
         True
+        >>> date_in("2026-03-18 to 2026-03-20.md"), date_in("part-A20260318.md")
+        (None, None)
     """
-    for found in _DATE.finditer(name):
-        year, *rest = (part for part in found.groups() if part is not None)
-        try:
-            return parse_time("-".join((year, *rest)), "date")
-        except ValidationError:
-            continue
-    return None
+    found = {date for match in _DATE.finditer(name) if (date := _date(match)) is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _date(match: re.Match[str]) -> int | None:
+    try:
+        return parse_time("-".join(filter(None, match.groups())), "date")
+    except ValidationError:
+        return None
 
 
 # --- front matter -----------------------------------------------------------------------------

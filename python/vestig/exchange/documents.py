@@ -422,7 +422,7 @@ class _Reader:
         self, text: DocumentText, matter: FrontMatter, cut: CutDocument, version: DocumentVersion
     ) -> Part:
         """The passages of a version, checked."""
-        dated = _dated(matter.date_us, text, version.file_us)
+        dated = _dated(matter.date_us, text, self._session.now_us())
         requests = [
             self._request(passage, version, *dated, tags=matter.tags, author=text.author)
             for passage in cut.passages
@@ -441,13 +441,14 @@ class _Reader:
             for one in self._gone
             if (one.metadata.get("size"), one.metadata.get("format")) == (text.size, text.format)
         ]
+        now_us = self._session.now_us()
         # a file that lies in another folder comes before one of another name
         fitting.sort(key=lambda one: os.path.basename(str(one.path)) != base)
         for old in fitting:
             before = document_at(text, str(old.path))
             cut = self._cut(before, matter)
             version = self._version(file, before, cut, name)
-            if _dated(matter.date_us, before, 0) != _dated(matter.date_us, text, 0):
+            if _dated(matter.date_us, before, now_us) != _dated(matter.date_us, text, now_us):
                 continue
             part = self._part(before, matter, cut, version)
             items = [item for _, item in part.items if item.outcome is None]
@@ -604,7 +605,8 @@ def _dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, s
     if text.date_us is not None:
         return text.date_us, "header"
     named = date_in(text.label)
-    if named is not None:
+    # a day to come is what the document is about
+    if named is not None and named <= now_us:
         return named, "file_name"
     return (now_us, "now") if text.file_us is None else (text.file_us, "file_time")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.errors import ConflictError, ValidationError
+from vestig.integrations import count_masked
 from vestig.results import Item
 
 try:
@@ -25,6 +26,7 @@ _LINE_WIDTH: Final = len(str(_LINES_MAX))
 _LEVELS: Final = 2
 _PAGE: Final = 1_000
 _CONTEXT_LINES: Final = 2
+_MASKED: Final = "Secrets are not kept: {count} in it became [secret:…]."
 
 
 class _Entry(NamedTuple):
@@ -87,8 +89,9 @@ class MemoryTool(BetaAbstractMemoryTool):
         path = _resolved(command.path)
         if self._exists(path):
             raise ToolError(f"File {command.path} already exists")
-        self._put(command.path, [*self._folders(path, command.path), (path, command.file_text, 0)])
-        return f"File created successfully at: {command.path}"
+        files = [*self._folders(path, command.path), (path, command.file_text, 0)]
+        masked = self._put(command.path, files)
+        return f"File created successfully at: {command.path}{masked}"
 
     def str_replace(self, command: Any) -> str:
         """A file with another text in the place of one that stands in it once."""
@@ -108,13 +111,13 @@ class MemoryTool(BetaAbstractMemoryTool):
             )
         changed = text[: text.find(command.old_str)].count("\n")
         new = text.replace(command.old_str, command.new_str)
-        self._put(command.path, [(path, new, found.version)])
+        masked = self._put(command.path, [(path, new, found.version)])
         lines = new.split("\n")
         first = max(0, changed - _CONTEXT_LINES)
         snippet = lines[first : changed + _CONTEXT_LINES + 1]
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line"
-            " numbers):\n" + "\n".join(_numbered(snippet, first + 1))
+            " numbers):\n" + "\n".join(_numbered(snippet, first + 1)) + masked
         )
 
     def insert(self, command: Any) -> str:
@@ -131,8 +134,8 @@ class MemoryTool(BetaAbstractMemoryTool):
         lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
         new = "\n".join(lines)
         new = new if new.endswith("\n") else f"{new}\n"
-        self._put(command.path, [(path, new, found.version)])
-        return f"The file {command.path} has been edited."
+        masked = self._put(command.path, [(path, new, found.version)])
+        return f"The file {command.path} has been edited.{masked}"
 
     def delete(self, command: Any) -> str:
         """Removes a file, or a folder with all that is in it, for good."""
@@ -211,19 +214,22 @@ class MemoryTool(BetaAbstractMemoryTool):
             above = posixpath.dirname(above)
         return missing
 
-    def _put(self, given: str, files: Iterable[tuple[str, Any, int]]) -> None:
-        """Writes files and folders (key, text, expected version) in one transaction."""
+    def _put(self, given: str, files: Iterable[tuple[str, Any, int]]) -> str:
+        """Writes files and folders (key, text, expected version) in one transaction; a sentence
+        about the secrets that were masked in them, "" for none."""
         puts = [
             {"key": key, "value": text, "text": text, "scope": self._scope, "expected": version}
             for key, text, version in files
         ]
+        count = 0
         try:
             for start in range(0, len(puts), _PAGE):
-                self._items.put_many(puts[start : start + _PAGE])
+                count += count_masked(self._items.put_many(puts[start : start + _PAGE]))
         except ConflictError as error:
             raise ToolError(f"The path {given} was changed meanwhile. View it again.") from error
         except ValidationError as error:
             raise ToolError(f"The path {given} could not be written: {error}") from error
+        return f"\n{_MASKED.format(count=count)}" if count else ""
 
     def _all(self) -> Iterator[Item]:
         offset = 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from vestig.calls.filter import FilterFields
 from vestig.calls.items import key_of_part
+from vestig.integrations import count_masked
 from vestig.items.put import extend
 from vestig.results import Item as StoredItem
 from vestig.times import from_us
@@ -132,7 +133,7 @@ class VestigStore(BaseStore):
                     }
                 )
         for start in range(0, len(puts), _PAGE):
-            self._store.items.put_many(puts[start : start + _PAGE])
+            count_masked(self._store.items.put_many(puts[start : start + _PAGE]))
         for scope, keys in gone.items():
             self._store.items.delete(keys, scope=scope)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.errors import ConflictError
+from vestig.integrations import count_masked
 from vestig.results import ItemPage
 
 try:
@@ -110,7 +111,7 @@ class VestigSession(SessionABC):
                 for at, item in enumerate(items)
             ]
             try:
-                self._items.put_many(puts)
+                count_masked(self._items.put_many(puts))
             except ConflictError:
                 # another writer of the session was faster
                 if attempt == _TRIES - 1:

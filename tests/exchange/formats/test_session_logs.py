@@ -99,7 +99,10 @@ def spoken(role: str, *texts: str, **fields: Any) -> dict[str, Any]:
 CODEX: list[Any] = [
     item("session_meta", {"id": THREAD, "cwd": "/srv/boats", "cli_version": "0.80.0"}),
     spoken("developer", "You may use the shell."),
-    spoken("user", "# AGENTS.md instructions for /srv/boats"),
+    spoken(
+        "user",
+        "# AGENTS.md instructions for /srv/boats\n\n<INSTRUCTIONS>\nTar is black.\n</INSTRUCTIONS>",
+    ),
     spoken("user", "<environment_context>\n<cwd>/srv/boats</cwd>\n</environment_context>"),
     spoken("user", "Which planks are rotten?"),
     item("event_msg", {"type": "user_message", "message": "Which planks are rotten?"}),

@@ -126,6 +126,65 @@ def test_hooks_that_came_meanwhile_stay(home: Path) -> None:
     assert left["hooks"]["Stop"] == json.loads(FOREIGN["codex"])["hooks"]["Stop"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/opt/vestig hook {} --store /mine && notify",
+        "/opt/vestig hook {} > /tmp/log",
+        "/opt/vestig hook {} | tee /tmp/log",
+        "/opt/vestig hook {}; true",
+        "MINE=1 /opt/vestig hook {}",
+        "notify -m vestig hook {}",
+        "/opt/vestig hook {} --verbose",
+    ],
+)
+def test_a_command_that_does_more_is_its_owners(home: Path, command: str) -> None:
+    path = hooks_file(home, "cursor")
+    mine = {"command": command.format("sessionStart"), "timeout": 9}
+    path.write_text(json.dumps({"version": 1, "hooks": {"sessionStart": [mine]}}))
+    was = path.read_bytes()
+    assert call(home, "cursor").returncode == 0
+    assert json.loads(path.read_text())["hooks"]["sessionStart"][0] == mine
+    assert len(commands(path)) == 3
+    assert call(home, "cursor", "--remove").returncode == 0
+    assert path.read_bytes() == was
+
+
+def test_what_was_there_is_copied_before_a_command_is_replaced(home: Path) -> None:
+    path = hooks_file(home, "codex")
+    hook = {"type": "command", "command": "/opt/vestig hook SessionStart --store /mine"}
+    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
+    was = path.read_bytes()
+    assert "hooks.json.before-vestig" in call(home, "codex").stdout
+    assert (path.parent / "hooks.json.before-vestig").read_bytes() == was
+    assert "/mine" not in path.read_text()
+    assert call(home, "codex", "--remove").returncode == 0
+    assert files_of(path.parent) == {}
+
+
+@pytest.mark.parametrize("word", ["", "--remove", "--check"])
+def test_no_pipe_is_opened(home: Path, word: str) -> None:
+    path = hooks_file(home, "codex")
+    os.mkfifo(path)
+    refused = call(home, "codex", *[one for one in [word] if one])
+    assert refused.returncode == 2
+    assert f"{path}: " in refused.stderr
+    assert "got a folder, pipe or device; nothing was changed" in refused.stderr
+
+
+def test_a_copy_that_is_a_pipe_is_not_opened(home: Path) -> None:
+    path = hooks_file(home, "codex")
+    path.write_text(FOREIGN["codex"])
+    call(home, "codex")
+    backup = path.with_name("hooks.json.before-vestig")
+    backup.unlink()
+    os.mkfifo(backup)
+    installed = path.read_bytes()
+    refused = call(home, "codex", "--remove")
+    assert (refused.returncode, f"{backup}: " in refused.stderr) == (2, True)
+    assert path.read_bytes() == installed
+
+
 def test_a_link_stays_a_link(home: Path) -> None:
     path = hooks_file(home, "cursor")
     target = home / "dotfiles.json"

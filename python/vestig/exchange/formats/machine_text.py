@@ -1,5 +1,5 @@
-"""The texts that an editor itself writes into those of a user: elements, lines and beginnings of a
-closed list for each editor, `data/machine_tags.json`.
+"""The texts that an editor itself writes into those of a user: elements and lines of a closed list
+for each editor, `data/machine_tags.json`.
 
 A text is an editor's where it consists of such elements alone. Between own words, only an element
 that editors attach to prompts is taken off, where it stands on lines of its own at the beginning or
@@ -24,12 +24,13 @@ _COUNTED: Final = "injected context"
 
 class Marks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The marks of an editor. `elements`: names of elements that it writes; `attached`: those that
-    it adds to a prompt; `lines`: whole texts; `beginnings`: of texts without an end mark."""
+    it adds to a prompt; `lines`: whole texts; `headed`: how a line begins that stands before an
+    element, and the name of that."""
 
     elements: tuple[str, ...]
     attached: tuple[str, ...]
     lines: tuple[str, ...]
-    beginnings: tuple[str, ...]
+    headed: dict[str, str]
 
 
 @cache
@@ -63,16 +64,26 @@ def said_by_user(texts: list[str], editor: str, reading: Reading) -> list[str]:
 
 def _own_words(text: str, marks: Marks) -> str:
     bare = text.strip()
-    if bare in marks.lines or bare.startswith(marks.beginnings):
+    if bare in marks.lines:
         return ""
     if "<" not in bare:
         return text
-    if not _after_elements(bare, _opening(marks.elements)):
+    if not _after_elements(_without_heading(bare, marks), _opening(marks.elements)):
         return ""
     attached = _opening(marks.attached)
     rest = _after_elements(bare, attached, own_lines=True)
     rest = _before_elements(rest, attached)
     return text if rest == bare else rest
+
+
+def _without_heading(text: str, marks: Marks) -> str:
+    """The text behind a line that heads an element, and behind that; the text itself where it
+    begins with no such line."""
+    for beginning, element in marks.headed.items():
+        rest = text.partition("\n")[2].lstrip()
+        if text.startswith(beginning) and _opening((element,)).match(rest):
+            return _after_elements(rest, _opening((element,)))
+    return text
 
 
 @cache

@@ -25,6 +25,7 @@ from vestig.store.sqlite.files import replacing
 
 _PROGRAM: Final = "vestig"
 _OPTIONS: Final = ("store", "config", "namespace", "profile")
+_PYTHONS: Final = ("python", "pypy")
 
 
 def program() -> list[str]:
@@ -74,12 +75,13 @@ def hook_options(words: Sequence[str]) -> tuple[str, dict[str, str]] | None:
 
 
 def is_hook_command(command: object, event: str) -> bool:
-    """Return whether a command starts Vestig's hook for an event, wherever Vestig is installed.
+    """Return whether a command is one that `hook_command` writes for an event, wherever Vestig is
+    installed. One that does anything else beside is its owner's.
 
     Example:
-        >>> is_hook_command("/opt/bin/vestig hook SessionEnd", "SessionEnd")
+        >>> is_hook_command("/opt/bin/vestig hook SessionEnd --store /srv/s", "SessionEnd")
         True
-        >>> is_hook_command("notify vestig hook SessionEnd", "SessionEnd")
+        >>> is_hook_command("/opt/bin/vestig hook SessionEnd && notify", "SessionEnd")
         False
     """
     if not isinstance(command, str):
@@ -88,11 +90,12 @@ def is_hook_command(command: object, event: str) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
-    module = words[1:3] == ["-m", _PROGRAM]
-    if not module and (not words or Path(words[0]).name != _PROGRAM):
+    name = Path(words[0]).name if words else ""
+    module = name.startswith(_PYTHONS) and words[1:3] == ["-m", _PROGRAM]
+    if not module and name != _PROGRAM:
         return False
-    start = 3 if module else 1
-    return words[start : start + 2] == ["hook", event]
+    found = hook_options(words[3 if module else 1 :])
+    return found is not None and found[0] == event
 
 
 _BACKUP_END: Final = ".before-vestig"
@@ -123,8 +126,7 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: the file cannot be read as one of hooks.
         """
-        data = self._data()
-        found = self._read(data)
+        found = self._read(self._data(self.path))
         if found == self._with_ours(found, options):
             return "current"
         return "absent" if found == self._without_ours(found) else "outdated"
@@ -135,9 +137,9 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: the file cannot be read as one of hooks; nothing is changed.
         """
-        data = self._data()
+        data = self._data(self.path)
         found = self._read(data)
-        if data is not None and found == self._without_ours(found):
+        if data is not None and not self.backup.exists():
             self._write(self.backup, data)
         self._write(self.path, self._text(self._with_ours(found, options), data))
 
@@ -147,9 +149,10 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: the file cannot be read as one of hooks; nothing is changed.
         """
-        data = self._data()
+        data, before = self._data(self.path), self._data(self.backup)
         left = self._without_ours(self._read(data))
-        before = self.backup.read_bytes() if self.backup.exists() else None
+        if before is not None and self._has_ours(before):
+            before = None
         if before is not None and self._plain(self._read(before)) == self._plain(left):
             self._write(self.path, before)
         elif before is None and self._plain(left) == self.empty:
@@ -158,11 +161,18 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
             self._write(self.path, self._text(left, data))
         self.backup.unlink(missing_ok=True)
 
-    def _data(self) -> bytes | None:
+    def _data(self, path: Path) -> bytes | None:
+        """The bytes of a file; None where there is none. No pipe and no device is opened."""
         try:
-            return self.path.read_bytes()
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise self._refused("a folder, pipe or device", path)
+            return path.read_bytes()
         except FileNotFoundError:
             return None
+
+    def _has_ours(self, data: bytes) -> bool:
+        found = self._read(data)
+        return found != self._without_ours(found)
 
     def _read(self, data: bytes | None) -> dict[str, Any]:
         if data is None:
@@ -181,10 +191,10 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
                 raise self._refused(f"a {type(entries).__name__} under hooks.{event}")
         return found
 
-    def _refused(self, came: str) -> ConfigError:
+    def _refused(self, came: str, path: Path | None = None) -> ConfigError:
         return ConfigError(
-            f"{self.path}: expected a JSON object with a list of hooks for each event, got {came};"
-            " nothing was changed: mend the file, or move it away"
+            f"{path or self.path}: expected a JSON object with a list of hooks for each event, got"
+            f" {came}; nothing was changed: mend the file, or move it away"
         )
 
     def _with_ours(self, found: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Plugin:
         if not any(path.exists() for path in written) and not self._is_installed():
             return "absent"
         same = all(
-            path.exists() and path.read_text(encoding="utf-8") == text
+            path.is_file() and path.read_text(encoding="utf-8") == text
             for path, text in zip(written, self._files().values(), strict=True)
         )
         return "current" if same and (self.missing or self._is_installed()) else "outdated"
@@ -275,7 +275,8 @@ def install(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) -
                 plugin.install()
     elif state != "current":
         file = _hooks_file(editor)
-        kept = f", copy it to {file.backup.name}" if file.path.exists() else ""
+        is_first = file.path.exists() and not file.backup.exists()
+        kept = f", copy it to {file.backup.name}" if is_first else ""
         done = [f"add hooks to {place}{kept}"]
         if not dry_run:
             file.install(options)

@@ -11,6 +11,8 @@ use super::values::{Link, Value, is_secret, value_at};
 /// Between a name and its value stand so many words at most, in so many bytes.
 const WORDS_BETWEEN: usize = 9;
 const BYTES_BETWEEN: usize = 100;
+/// The name of a resource is read back so many bytes.
+const BYTES_OF_RESOURCE: usize = 160;
 /// Before a name stand so many bytes of its cell at most.
 const BYTES_OF_CELL: usize = 20;
 
@@ -38,7 +40,22 @@ impl Name {
 
 /// The name that a word is, if that is a secret.
 pub(super) fn name_at(scan: &Scan<'_>, place: usize) -> Option<Name> {
-    name_in(scan.text, &scan.lexemes, place)
+    let named = name_in(scan.text, &scan.lexemes, place)?;
+    (!is_in_resource_name(scan.text, scan.lexemes[place].start)).then_some(named)
+}
+
+/// Returns whether a word is a part of the name of a resource: `arn:aws:secretsmanager:…:secret:…`,
+/// `did:key:…`.
+fn is_in_resource_name(text: &str, start: usize) -> bool {
+    if !text[..start].ends_with(':') {
+        return false;
+    }
+    let before = bytes::just_before(text, start, BYTES_OF_RESOURCE);
+    let outside = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | '<' | '=');
+    let word = before.rsplit(outside).next().unwrap_or(before);
+    ["arn:", "urn:", "did:"]
+        .iter()
+        .any(|scheme| word.starts_with(scheme))
 }
 
 /// The name that a text is, if that is a secret: "token", "API key".
@@ -259,10 +276,6 @@ fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Lin
     let spaced = after.trim_start_matches(bytes::is_blank);
     let at = text.len() - spaced.len();
     let mut chars = spaced.chars();
-    // `did:key:…`
-    if text[..start].ends_with("did:") {
-        return None;
-    }
     let cell = bytes::just_before(text, start, BYTES_OF_CELL);
     let row = cell
         .rfind(['|', '\n'])

@@ -107,15 +107,29 @@ fn is_timed(token: &str) -> bool {
 
 /// A name that programs put together: words, numbers, dates, short hexadecimal numbers.
 fn is_built(token: &str) -> bool {
+    token.contains(['-', '_', '.']) && has_plain_parts(token)
+}
+
+/// Returns whether a path leads from folder to folder by names that are put together so.
+pub(super) fn is_built_path(path: &str) -> bool {
+    let mut names = path.split('/');
+    path.contains('/') && names.all(|name| is_uuid(name) || has_plain_parts(name))
+}
+
+fn has_plain_parts(token: &str) -> bool {
     const HEX_MAX: usize = 24;
+    const SHORT_MAX: usize = 3;
+    let parts = || token.split(['-', '_', '.', '/', '+', '~']);
+    // `Harbour-5C-NFC`
+    let worded = parts().any(|part| shape(part).is_wordy());
     let plain = |part: &str| {
         let digits = part.bytes().all(|b| b.is_ascii_digit());
         let hex = part.len() <= HEX_MAX && is_hex(part);
         let small = |b: u8| b.is_ascii_lowercase();
         let word = part.bytes().all(small) && part.len() <= 12;
-        let short = part.bytes().all(|b| small(b) || b.is_ascii_digit()) && part.len() <= 5;
+        let short = part.bytes().all(|b| small(b) || b.is_ascii_digit()) && part.len() <= 5
+            || worded && part.len() <= SHORT_MAX;
         digits || hex || word || short || shape(part).is_wordy()
     };
-    let mut parts = token.split(['-', '_', '.', '/', '+', '~']);
-    token.contains(['-', '_', '.']) && parts.all(plain)
+    parts().all(plain)
 }

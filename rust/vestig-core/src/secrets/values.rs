@@ -7,6 +7,7 @@ use super::lists::word;
 use super::named::{Name, Strength};
 use super::public::is_public;
 use super::random::{is_hex, is_random, is_uuid, shape};
+use super::tokens::is_built_path;
 
 /// A closing quote is looked for in so many bytes.
 const QUOTED_BYTES_MAX: usize = 2048;
@@ -144,7 +145,12 @@ pub(super) fn is_secret(value: &str, quoted: bool, link: Link, name: &Name) -> b
         return false;
     }
     let value = &value[..floor(value, VALUE_BYTES_READ)];
-    if value.chars().count() < 4 || is_placeholder(value) || is_elsewhere(value) || is_public(value)
+    if value.chars().count() < 4
+        || is_placeholder(value)
+        || is_elsewhere(value)
+        || is_public(value)
+        || is_chord(value)
+        || !name.is_typed() && is_built_path(value)
     {
         return false;
     }
@@ -240,7 +246,35 @@ fn is_measure(value: &str, link: Link) -> bool {
     let dated = value.bytes().filter(u8::is_ascii_digit).count() * 3 > value.len() * 2
         && value.contains(['-', ':', '/', '.'])
         && value.bytes().filter(u8::is_ascii_alphabetic).count() <= 2;
-    dated || (link == Link::Stated && (unit || named))
+    dated || (link == Link::Stated && (unit || named || is_duration(value)))
+}
+
+/// `4m31s`, `2h`.
+fn is_duration(value: &str) -> bool {
+    const UNITS: [&str; 8] = ["d", "h", "m", "s", "ms", "us", "min", "sec"];
+    let mut rest = value;
+    while !rest.is_empty() {
+        let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let behind = number.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        if number.len() == rest.len() || !UNITS.contains(&&number[..number.len() - behind.len()]) {
+            return false;
+        }
+        rest = behind;
+    }
+    true
+}
+
+/// Keys that are pressed together: `Ctrl+Shift+P`.
+fn is_chord(value: &str) -> bool {
+    const HELD: [&str; 14] = [
+        "ctrl", "control", "alt", "altgr", "shift", "cmd", "command", "meta", "super", "option",
+        "win", "fn", "strg", "umschalt",
+    ];
+    const KEY_BYTES_MAX: usize = 10;
+    let mut keys = value.split('+');
+    let held = |key: &str| HELD.iter().any(|one| key.eq_ignore_ascii_case(one));
+    let is_key = |key: &str| (1..=KEY_BYTES_MAX).contains(&key.len());
+    value.contains('+') && keys.next().is_some_and(held) && keys.all(is_key)
 }
 
 fn is_weak_secret(value: &str, quoted: bool, name: &Name) -> bool {
