@@ -228,7 +228,7 @@ def detail(value: MemoryDetail, _: Args) -> str:
         rows += _claim(value.claim)
     rows.extend(("similar", _judged(one)) for one in value.similar)
     rows.extend(
-        ("version", f"{one.memory_id} {one.t_valid:%Y-%m-%d}: {one_line(one.content, 120)}")
+        ("other version", f"{one.memory_id} {one.t_valid:%Y-%m-%d}: {one_line(one.content, 120)}")
         for one in value.versions
     )
     for record in value.supersessions:
