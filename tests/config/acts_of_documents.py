@@ -34,7 +34,7 @@ def converted(world: World, seconds: float) -> Any:
     """The text of a file for whose conversion so much time is needed, or why it is refused."""
     world.monkeypatch.setattr(converter, "_PROGRAM", _CONFINED)
     world.monkeypatch.setattr(converter, "find_spec", lambda _: True)
-    path = world.folder / "file.docx"
+    path = world.folder / "file.pdf"
     path.write_text(str(seconds))
     store = world.open()
     report = store.import_(path)

@@ -19,7 +19,7 @@ from vestig.testing import FrozenClock, TokenHashingEmbedder
 
 WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron", "willow")
 # Fields of other memories that may become null when what they point to is forgotten.
-POINTERS = ("superseded_by", "revives", "supersessions", "similar", "ledger_seq")
+POINTERS = ("superseded_by", "revives", "supersessions", "similar", "versions", "ledger_seq")
 
 # Every memory is said in a conversation and has token vectors.
 LATE = {"ranking.weights.chat_peer.late_window": 1.0}
