@@ -510,7 +510,10 @@ impl Projection {
         at_us: i64,
     ) -> PyResult<Vec<usize>> {
         let id = id_of(&id)?;
-        let others = others.iter().map(|one| id_of(one)).collect::<PyResult<Vec<Id>>>()?;
+        let others = others
+            .iter()
+            .map(|one| id_of(one))
+            .collect::<PyResult<Vec<Id>>>()?;
         self.on_snapshot(py, seq, |snapshot| {
             versions_of(snapshot, &filter.0, &id, &others, at_us)
         })
