@@ -3,6 +3,7 @@
 //! Two short texts are versions of one statement where they say much of the same in both directions:
 //! a list that holds the words of many facts is no version of any of them.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::OnceLock;
 
@@ -52,11 +53,11 @@ struct Statement<'a> {
     scope: Option<&'a str>,
     /// Since when it holds, the transaction that stored it, its place in its session.
     order: (i64, i64, i64),
-    /// Content terms of title and text, each with its idf.
-    terms: BTreeMap<&'a str, f64>,
+    /// Content terms of title and text, each with its idf; only few of the best are compared by them.
+    terms: OnceCell<BTreeMap<&'a str, f64>>,
     /// Sum of the idf of the query's content terms that it holds.
     cover: f64,
-    /// One of the terms has a digit.
+    /// One of its terms has a digit.
     has_number: bool,
 }
 
@@ -89,10 +90,14 @@ pub fn versions(
         .into_iter()
         .map(|term| (term, rarity.idf(term)))
         .collect();
-    let lack_max = bounds.lack_max * content.iter().map(|(_, idf)| idf).sum::<f64>();
+    let rule = Rule {
+        rarity: &rarity,
+        lack_max: bounds.lack_max * content.iter().map(|(_, idf)| idf).sum::<f64>(),
+        bounds,
+    };
     let found: Vec<Option<Statement<'_>>> = rows
         .iter()
-        .map(|(id, _)| statement(snapshot, &rarity, &content, id))
+        .map(|(id, _)| statement(snapshot, &content, id))
         .map(|found| found.filter(|one| one.order.0 <= at))
         .collect();
     let mut grouped = vec![false; rows.len()];
@@ -104,8 +109,8 @@ pub fn versions(
         let joins = |place: &usize| {
             let newer = found[*place].as_ref();
             !grouped[*place]
-                && rows[at].1 - rows[*place].1 <= bounds.behind_max
-                && newer.is_some_and(|newer| states_anew(newer, older, &bounds, lack_max))
+                && rows[at].1 - rows[*place].1 <= rule.bounds.behind_max
+                && newer.is_some_and(|newer| rule.states_anew(newer, older))
         };
         let mut group: Vec<usize> = (at + 1..rows.len()).filter(joins).collect();
         if group.is_empty() {
@@ -132,18 +137,22 @@ pub fn versions_of(
     at: i64,
 ) -> Vec<usize> {
     let rarity = Rarity::new(snapshot, filter);
-    let found = |id| statement(snapshot, &rarity, &[], id).filter(|one| one.order.0 <= at);
+    let found = |id| statement(snapshot, &[], id).filter(|one| one.order.0 <= at);
     let Some(own) = found(id) else {
         return Vec::new();
     };
-    let anew = |one: &Statement<'_>| {
-        states_anew(one, &own, &PLAIN, 0.0) || states_anew(&own, one, &PLAIN, 0.0)
+    let rule = Rule {
+        rarity: &rarity,
+        bounds: PLAIN,
+        lack_max: 0.0,
     };
-    let mut versions: Vec<((i64, i64, i64), usize)> = others
-        .iter()
-        .enumerate()
-        .filter_map(|(place, id)| Some((found(id).filter(anew)?.order, place)))
-        .collect();
+    let mut versions = Vec::new();
+    for (place, id) in others.iter().enumerate() {
+        let Some(one) = found(id) else { continue };
+        if rule.states_anew(&one, &own) || rule.states_anew(&own, &one) {
+            versions.push((one.order, place));
+        }
+    }
     versions.sort_by_key(|&(order, _)| std::cmp::Reverse(order));
     versions.into_iter().map(|(_, place)| place).collect()
 }
@@ -160,15 +169,21 @@ fn frame_terms() -> &'static HashSet<String> {
 
 /// How rare terms are among the memories that a filter lets through.
 pub(crate) struct Rarity<'a> {
-    parts: Vec<(&'a Segment, Bits)>,
+    /// The eligible rows of each segment; None where all of its memories are.
+    parts: Vec<(&'a Segment, Option<Bits>)>,
     total: u64,
 }
 
 impl<'a> Rarity<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot, filter: &Filter) -> Self {
-        let eligible_of = |part: &'a Part| (part.segment.as_ref(), eligible(part, filter).0);
-        let parts: Vec<(&Segment, Bits)> = snapshot.parts.iter().map(eligible_of).collect();
-        let total = parts.iter().map(|(_, bits)| count(bits) as u64).sum();
+        let mut total = 0;
+        let eligible_of = |part: &'a Part| {
+            let (segment, bits) = (part.segment.as_ref(), eligible(part, filter).0);
+            let rows = count(&bits);
+            total += rows as u64;
+            (segment, (rows < segment.memory_rows()).then_some(bits))
+        };
+        let parts = snapshot.parts.iter().map(eligible_of).collect();
         Self { parts, total }
     }
 
@@ -177,7 +192,7 @@ impl<'a> Rarity<'a> {
         let holding = self.parts.iter().map(|(segment, bits)| {
             let number = segment.term_number(term);
             number.map_or(0, |number| {
-                document_frequency(segment.postings(number as usize).0, Some(bits))
+                document_frequency(segment.postings(number as usize).0, bits.as_deref())
             })
         });
         idf(self.total, holding.sum())
@@ -185,17 +200,20 @@ impl<'a> Rarity<'a> {
 
     /// Content terms of a row's title and text, each with its idf.
     pub(crate) fn content(&self, segment: &'a Segment, row: usize) -> BTreeMap<&'a str, f64> {
-        let author = segment.string(segment.column::<u32>(Section::Author)[row]);
-        let own = author.map_or(0, words::content_length);
-        let mut terms = BTreeMap::new();
-        for number in segment.text_terms(row).skip(own) {
-            let term = segment.term(number as usize);
-            if !terms.contains_key(term) && !frame_terms().contains(term) {
-                terms.insert(term, self.idf(term));
-            }
+        let mut found = BTreeMap::new();
+        for term in terms(segment, row).filter(|term| !frame_terms().contains(*term)) {
+            found.entry(term).or_insert_with(|| self.idf(term));
         }
-        terms
+        found
     }
+}
+
+/// Index terms of a row's title and text.
+fn terms(segment: &Segment, row: usize) -> impl Iterator<Item = &str> {
+    let author = segment.string(segment.column::<u32>(Section::Author)[row]);
+    let own = author.map_or(0, words::content_length);
+    let numbers = segment.text_terms(row).skip(own);
+    numbers.map(|number| segment.term(number as usize))
 }
 
 /// Shared idf as a part of that of the text with more.
@@ -212,7 +230,6 @@ pub(crate) fn overlap(one: &BTreeMap<&str, f64>, other: &BTreeMap<&str, f64>) ->
 
 fn statement<'a>(
     snapshot: &'a Snapshot,
-    rarity: &Rarity<'a>,
     content: &[(&str, f64)],
     id: &Id,
 ) -> Option<Statement<'a>> {
@@ -225,7 +242,6 @@ fn statement<'a>(
         .text_terms(row)
         .map(|number| segment.term(number as usize))
         .collect();
-    let terms = rarity.content(segment, row);
     let covered = content.iter().filter(|(term, _)| held.contains(term));
     let at = |section| segment.column::<i64>(section)[row];
     Some(Statement {
@@ -233,28 +249,36 @@ fn statement<'a>(
         row,
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
         order: (at(Section::Valid), at(Section::Seq), at(Section::Sequence)),
-        has_number: terms.keys().any(|term| term.chars().any(char::is_numeric)),
-        terms,
+        has_number: terms(segment, row).any(|term| term.chars().any(char::is_numeric)),
+        terms: OnceCell::new(),
         cover: covered.map(|(_, idf)| idf).sum(),
     })
 }
 
-/// `lack_max`: the idf of the query that the newer one may lack.
-fn states_anew(
-    newer: &Statement<'_>,
-    older: &Statement<'_>,
-    bounds: &Bounds,
+/// What makes a later text a version of an earlier one.
+struct Rule<'r, 'a> {
+    rarity: &'r Rarity<'a>,
+    bounds: Bounds,
+    /// The idf of the query that the later one may lack.
     lack_max: f64,
-) -> bool {
-    newer.order > older.order
-        && newer.scope == older.scope
-        && newer.cover >= older.cover - lack_max - COVER_STEP
-        && (newer.has_number || !older.has_number || !bounds.keeps_number)
-        && link(newer, older) >= bounds.link_min
 }
 
-/// How much two texts say of the same, 0 to 1: ½ cosine + ½ overlap.
-fn link(one: &Statement<'_>, other: &Statement<'_>) -> f64 {
-    let vectors = (one.segment.vector(one.row), other.segment.vector(other.row));
-    0.5 * cosine(dot(vectors.0, vectors.1)) + 0.5 * overlap(&one.terms, &other.terms)
+impl<'a> Rule<'_, 'a> {
+    fn states_anew(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        newer.order > older.order
+            && newer.scope == older.scope
+            && newer.cover >= older.cover - self.lack_max - COVER_STEP
+            && (newer.has_number || !older.has_number || !self.bounds.keeps_number)
+            && self.link(newer, older) >= self.bounds.link_min
+    }
+
+    /// How much two texts say of the same, 0 to 1: ½ cosine + ½ overlap.
+    fn link(&self, one: &Statement<'a>, other: &Statement<'a>) -> f64 {
+        let vectors = (one.segment.vector(one.row), other.segment.vector(other.row));
+        let [terms, others] = [one, other].map(|of| {
+            of.terms
+                .get_or_init(|| self.rarity.content(of.segment, of.row))
+        });
+        0.5 * cosine(dot(vectors.0, vectors.1)) + 0.5 * overlap(terms, others)
+    }
 }

@@ -134,7 +134,8 @@ fn of_sentence(sentence: &str) -> Stance {
     if forms.refusals.iter().any(refuses) && !words.iter().any(|word| word == "but") {
         return Stance::Empty;
     }
-    if !sentence.ends_with(['.', '!', ':', '…']) && has_form_of_question(&words, forms) {
+    let asked = without_announcement(&words, sentence, forms);
+    if !sentence.ends_with(['.', '!', ':', '…']) && has_form_of_question(asked, forms) {
         return Stance::Asks;
     }
     let says = |word: &str| {
@@ -146,6 +147,21 @@ fn of_sentence(sentence: &str) -> Stance {
     } else {
         Stance::Empty
     }
+}
+
+/// The words of a sentence behind a colon that only remarks stand before: "Quick question: …".
+fn without_announcement<'a>(words: &'a [String], sentence: &str, forms: &Forms) -> &'a [String] {
+    let announced = sentence.split_once(':').map_or(0, |(before, _)| {
+        let before = plain_words(before);
+        match before
+            .iter()
+            .all(|word| forms.remarks.contains(word.as_str()))
+        {
+            true => before.len(),
+            false => 0,
+        }
+    });
+    &words[announced..]
 }
 
 fn has_form_of_question(words: &[String], forms: &Forms) -> bool {
