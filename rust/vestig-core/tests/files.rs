@@ -96,7 +96,7 @@ fn features_titles_and_pieces_that_break_a_rule_are_refused() {
         (Section::TextTermOffsets, 24, word(99), "do not end"),
         (Section::TextTerms, 1, word(99), "unknown term"),
         (Section::TextTerms, 0, word(u32::MAX), "within a number"),
-        (Section::Features, 4, word(1 << 16), "unknown bit"),
+        (Section::Features, 4, word(1 << 18), "unknown bit"),
         (Section::Titles, 8, word(77), "unknown string"),
         (Section::PieceOffsets, 0, word(1), "not ascending from 0"),
         (Section::PieceOffsets, 4, word(9), "not ascending"),

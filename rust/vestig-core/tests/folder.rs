@@ -312,7 +312,7 @@ fn refused_rows_change_nothing() {
         ("length", |r| r.embedding = Some(vec![1.0; 3])),
         ("finite", |r| r.embedding = Some(vec![f32::NAN; 4])),
         ("wseq", |r| r.wseq = 0),
-        ("features", |r| r.features = 1 << 16),
+        ("features", |r| r.features = 1 << 18),
     ];
     for (name, change) in changes {
         let mut bad = row(5, 5);

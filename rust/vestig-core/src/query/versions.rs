@@ -255,7 +255,7 @@ fn statement<'a>(
     })
 }
 
-/// What makes a later text a version of an earlier one.
+/// The rule by which a later text is a version of an earlier one.
 struct Rule<'r, 'a> {
     rarity: &'r Rarity<'a>,
     bounds: Bounds,
