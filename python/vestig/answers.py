@@ -509,8 +509,8 @@ def certainty_of(confidence: float) -> Certainty:
     """Return a confidence in words: likely from ½ on, nothing close below ¼.
 
     Example:
-        >>> [str(certainty_of(one)) for one in (0.5, 0.25, 0.2)]
-        ['likely', 'doubtful', 'nothing close']
+        >>> [str(certainty_of(one)) for one in (0.5, 0.49, 0.25, 0.24)]
+        ['likely', 'doubtful', 'doubtful', 'nothing close']
     """
     if confidence >= 0.5:
         return Certainty.LIKELY

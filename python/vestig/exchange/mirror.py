@@ -41,10 +41,13 @@ class Folders(NamedTuple):
         return file_of(path) is not None
 
 
+def _named(files: Any) -> Sequence[Any]:
+    return files if isinstance(files, (list, tuple)) else [files]
+
+
 def folders_of(files: Any, *, recursive: bool) -> Folders:
     """The folders among what was named."""
-    named = files if isinstance(files, (list, tuple)) else [files]
-    paths = [Path(one).expanduser() for one in named if isinstance(one, (str, os.PathLike))]
+    paths = [Path(one).expanduser() for one in _named(files) if isinstance(one, (str, os.PathLike))]
     found = tuple(escaped(os.path.abspath(path)) for path in paths if path.is_dir())
     return Folders(found, recursive)
 
@@ -56,7 +59,7 @@ def check_mirror(files: Any) -> None:
     Raises:
         ValidationError: one is, or something else.
     """
-    for one in files if isinstance(files, (list, tuple)) else [files]:
+    for one in _named(files):
         if not isinstance(one, (str, os.PathLike)) or not Path(one).expanduser().is_dir():
             got = str(one) if isinstance(one, (str, os.PathLike)) else type(one).__name__
             raise ValidationError("mirror", got, "a folder", "nothing ends by other files")

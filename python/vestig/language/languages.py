@@ -58,8 +58,8 @@ def language_of(text: str) -> str | None:
 
     A text in Latin letters is of the language of which it has two different function words, and
     more than twice as many as of any other; words that two languages of the lists have, or that
-    programming languages have, count for none. Of a text of more
-    than 120 characters the 60 at each end are read.
+    programming languages have, count for none. Of a text of more than 120 characters the 60 at each
+    end are read.
 
     Example:
         >>> language_of("Where does the key hang?"), language_of("Der Schlüssel ist im Schuppen.")

@@ -16,7 +16,6 @@ use crate::query::versions::{Rarity, overlap};
 use crate::segment::format::Section;
 use crate::segment::{Id, NO_STRING, Segment};
 use crate::snapshot::Snapshot;
-
 use crate::words::{self, Stance, flag, stance};
 
 /// ½ cosine + ½ overlap from which on a question is like the query.

@@ -151,17 +151,14 @@ fn of_sentence(sentence: &str) -> Stance {
 
 /// The words of a sentence behind a colon that only remarks stand before: "Quick question: …".
 fn without_announcement<'a>(words: &'a [String], sentence: &str, forms: &Forms) -> &'a [String] {
-    let announced = sentence.split_once(':').map_or(0, |(before, _)| {
-        let before = plain_words(before);
-        match before
-            .iter()
-            .all(|word| forms.remarks.contains(word.as_str()))
-        {
-            true => before.len(),
-            false => 0,
-        }
-    });
-    &words[announced..]
+    let is_remark = |word: &String| forms.remarks.contains(word.as_str());
+    let before = sentence
+        .split_once(':')
+        .map(|(before, _)| plain_words(before));
+    match before.filter(|before| before.iter().all(is_remark)) {
+        Some(before) => &words[before.len()..],
+        None => words,
+    }
 }
 
 fn has_form_of_question(words: &[String], forms: &Forms) -> bool {
