@@ -167,7 +167,7 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
     assert (
         f"Reinforced {boost.events}×; TraceRank {boost.multiplier:.4f}." in top.reason.explanation
     )
-    assert "Shares the words port, deploy, service." in top.reason.explanation
+    assert "Shares the words port, deploy, service, 3." in top.reason.explanation
 
 
 def test_switches_of_this_stage(opener: Opener) -> None:

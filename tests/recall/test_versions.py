@@ -161,6 +161,13 @@ def test_what_holds_less_of_the_question_takes_no_place(opener: Opener) -> None:
     assert ids(store, "where does Tom live?") == made[::-1]
 
 
+def test_the_fact_about_another_number_takes_no_place(opener: Opener) -> None:
+    asked = "Customer 7 pays by invoice within 17 days"
+    other = "Customer 17 pays by invoice within 27 days"
+    store, (first, _) = store_of(opener, {asked: MONTHS[0], other: MONTHS[1]})
+    assert ids(store, "does customer 7 pay by invoice?")[0] == first
+
+
 def test_facts_that_have_nothing_in_common_keep_their_places_beside_versions(
     opener: Opener,
 ) -> None:

@@ -271,6 +271,39 @@ def damage_is_told(store: Path, expected: tuple[object, ...], at: int) -> bool:
     return False
 
 
+def write_untyped(store: Path, table: str, column: str, value: str, where: str) -> None:
+    """Writes a value of another type, as a flipped byte in the header of a record leaves it."""
+    of_table = "WHERE type = 'table' AND name = ?"
+    conn = apsw.Connection(str(store / "ledger.sqlite"))
+    (typed,) = conn.execute(f"SELECT sql FROM sqlite_schema {of_table}", (table,)).fetchall()[0]
+    names = ", ".join(row[1] for row in conn.execute(f"PRAGMA table_info({table})"))
+    conn.execute("PRAGMA writable_schema = on")
+    set_sql = f"UPDATE sqlite_schema SET sql = ? {of_table}"
+    conn.execute(set_sql, (f"CREATE TABLE {table} ({names})", table))
+    conn.close()
+    change(store, f"UPDATE {table} SET {column} = {value} WHERE {where}")
+    conn = apsw.Connection(str(store / "ledger.sqlite"))
+    conn.execute("PRAGMA writable_schema = on")
+    conn.execute(set_sql, (typed, table))
+    conn.close()
+
+
+@pytest.mark.parametrize("value", ["NULL", "1", "'text'", "zeroblob(32)"])
+@pytest.mark.parametrize("before_last", [0, 1, 2])
+def test_a_hash_of_another_type_is_damage(store: Path, before_last: int, value: str) -> None:
+    fill(store, count=4)
+    where = f"rowid = (SELECT max(rowid) - {before_last} FROM chain)"
+    write_untyped(store, "chain", "h", value, where)
+    try:
+        with open_ledger(store) as ledger:
+            found = {finding.check for finding in ledger.verify_all()}
+    except StoreDamagedError:
+        assert before_last < 2
+    else:
+        assert before_last == 2
+        assert "chain" in found
+
+
 def test_no_flipped_byte_is_silent(store: Path, tmp_path: Path) -> None:
     """Whatever a flipped byte hits: an error, a finding, or the very same answers."""
     fill(store, count=4)

@@ -15,6 +15,8 @@ import vestig
 from command_lines import Answer, run_line
 from scripted import Opener
 from vestig.errors import StoreDamagedError
+from vestig.store.ledger.opening import open_ledger
+from vestig.store.sqlite import files
 from vestig.testing import HashingEmbedder
 
 TEXT = "The vault key lies with Ines in the harbour office"
@@ -408,3 +410,19 @@ def test_a_store_that_was_moved_is_gone_even_where_a_link_leads_to_it(tmp_path: 
     with pytest.raises(vestig.StoreDamagedError, match="moved"):
         store.commit("Bread is sold out.")
     assert [hit.content for hit in store.recall("lift")] == ["The lift stops at floor two."]
+
+
+def test_a_store_that_another_process_makes_meanwhile_is_taken(
+    opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leftovers = files.leftovers
+
+    def after_another_made_it(folder: Path) -> str | None:
+        monkeypatch.setattr(files, "leftovers", leftovers)
+        open_ledger(folder).close()
+        return leftovers(folder)
+
+    with opener("s") as store:
+        monkeypatch.setattr(files, "leftovers", after_another_made_it)
+        store.commit(TEXT)
+        assert store.count() == 1

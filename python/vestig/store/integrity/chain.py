@@ -218,6 +218,8 @@ def check_head(conn: apsw.Connection, where: str, store_uuid: bytes) -> tuple[in
         raise damaged(where, "no chain")
     previous = rows[1][0] if len(rows) == 2 else genesis(store_uuid)
     head, *columns = rows[0]
+    if not isinstance(previous, bytes):
+        raise damaged(where, f"no hash in chain row {columns[0] - 1}")
     if len(rows) == 2 and rows[1][1] != columns[0] - 1:
         raise damaged(where, f"no chain row {columns[0] - 1}")
     if link_hash(previous, tuple(columns)) != head:

@@ -97,7 +97,7 @@ def _links(conn: apsw.Connection, store_uuid: bytes) -> _ChainTotals:
             result.findings.append(
                 Finding(check="chain", message=f"the chain does not close at row {seq}")
             )
-        previous = head
+        previous = head if isinstance(head, bytes) else b""
         try:
             for table, digests in chain.digests_of(written).items():
                 result.live[table].update(digests)

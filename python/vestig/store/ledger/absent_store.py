@@ -159,9 +159,15 @@ def find_absent(ledger: Path, *, init: bool, state_dir: Path | None) -> AbsentSt
     is or was there."""
     if _is_there(ledger, init=init):
         return None
-    folder = ledger.parent
     if init:
         return AbsentStore(ledger=ledger)
+    absent = _why_absent(ledger, state_dir)
+    # Another process may have made it while its folder was looked at.
+    return None if _is_there(ledger, init=init) else absent
+
+
+def _why_absent(ledger: Path, state_dir: Path | None) -> AbsentStore:
+    folder = ledger.parent
     lost = _lost(folder, state_dir)
     if lost is not None:
         what, removed = lost

@@ -294,7 +294,7 @@ pub(super) fn visit_pieces(
     piece: &mut impl FnMut(Span, Script),
 ) {
     if run.ascii {
-        if run.end - run.start > 1 || is_letter_name(text, run, alone) {
+        if run.end - run.start > 1 || names_alone(text, run, alone) {
             piece(run, Script::Word);
         }
         return;
@@ -331,14 +331,15 @@ pub(super) fn visit_pieces(
     close(text, open, piece);
 }
 
-/// Returns whether a run of one character is a letter by which something goes: a capital ("written
-/// in C", "C/C++"), or a letter that stands alone ("vitamin d"). The pronoun, the article and what
-/// an apostrophe cuts off ("it's", "d'or") are none.
-fn is_letter_name(text: &str, run: Span, alone: bool) -> bool {
+/// Returns whether a run of one character is one by which something goes: a capital ("written in C",
+/// "C/C++"), or a letter or digit that stands alone ("vitamin d", "customer 7"). The pronoun, the
+/// article and what an apostrophe cuts off ("it's", "d'or") are none.
+fn names_alone(text: &str, run: Span, alone: bool) -> bool {
     let (before, behind) = (&text[..run.from], &text[run.to..]);
     let apostrophe = ['\'', '’'];
     match text.as_bytes().get(run.from) {
         Some(b'i' | b'I' | b'a') => false,
+        Some(digit) if digit.is_ascii_digit() => alone,
         Some(letter) if letter.is_ascii_alphabetic() => {
             let capital = letter.is_ascii_uppercase();
             let listed = before.ends_with('/') || behind.starts_with('/');
@@ -420,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_by_which_something_goes_is_a_word() {
+    fn a_letter_or_digit_by_which_something_goes_is_a_word() {
         assert_eq!(
             texts("C, C++ and C# or F#"),
             ["c", "c++", "and", "c#", "or", "f#"]
@@ -429,10 +430,14 @@ mod tests {
             texts("vitamin k, not vitamin D"),
             ["vitamin", "k", "not", "vitamin", "d"]
         );
+        assert_eq!(
+            texts("customer 7, room 4-2 at 3.5 s"),
+            ["customer", "7", "room", "4-2", "at", "3.5", "s"]
+        );
         assert_eq!(texts("Plan A, a plan"), ["plan", "a", "plan"]);
         assert_eq!(texts("Notepad++ and g++"), ["notepad++", "and", "g++"]);
-        assert_eq!(texts("I don't; we'd, it’s a +1"), ["don", "we", "it"]);
-        assert_eq!(texts("a+b c#d 5+"), [""; 0]);
+        assert_eq!(texts("I don't; we'd, it’s a +1"), ["don", "we", "it", "1"]);
+        assert_eq!(texts("a+b c#d 5+"), ["5"]);
     }
 
     #[test]
@@ -442,7 +447,7 @@ mod tests {
             texts("ok👍🏽 👩\u{200d}💻 🇳🇴🇸🇪 ☁"),
             ["ok", "👍🏽", "👩\u{200d}💻", "🇳🇴", "🇸🇪", "☁"]
         );
-        assert_eq!(texts("Acme™ © 5 → 6"), ["acme"]);
+        assert_eq!(texts("Acme™ © 5 → 6"), ["acme", "5", "6"]);
     }
 
     #[test]
