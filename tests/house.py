@@ -73,6 +73,8 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "errors.py",
         "embedders/builtin.py",
         "embedders/checked.py",
+        "embedders/packed_file.py",
+        "rerankers/judge.py",
     ),
     # usearch is loaded behind it: the other order ends the process
     "onnxruntime": ("indexes.py", "rerankers/onnx.py"),

@@ -1,4 +1,5 @@
-"""The arrays of the built-in embedder's two files, and the states of the model in float64."""
+"""The arrays of the built-in embedder's two files and of the judge's, and the states of the
+embedder in float64."""
 
 from __future__ import annotations
 
@@ -75,18 +76,52 @@ def initialisers() -> dict[str, NDArray[Any]]:
     return found
 
 
+class _Arrays:
+    """Arrays of a file of the package, in order."""
+
+    def __init__(self, name: str) -> None:
+        self._raw = Path(builtin.data_file(name)).read_bytes()
+        self._at = 0
+
+    def take(self, kind: str, *shape: int) -> NDArray[Any]:
+        values = np.frombuffer(self._raw, kind, math.prod(shape), self._at).reshape(shape)
+        self._at += values.nbytes
+        return values
+
+    def end(self) -> None:
+        assert self._at == len(self._raw)
+
+
 @cache
 def layers() -> dict[str, NDArray[Any]]:
     """The arrays of the package's file of layers by name; codes are inputs x outputs."""
-    raw = Path(builtin.data_file("minilm_layers.bin")).read_bytes()
-    at = 0
+    arrays = _Arrays("minilm_layers.bin")
+    found = _layers(arrays)
+    arrays.end()
+    return found
 
-    def take(kind: str, *shape: int) -> NDArray[Any]:
-        nonlocal at
-        values = np.frombuffer(raw, kind, math.prod(shape), at).reshape(shape)
-        at += values.nbytes
-        return values
 
+@cache
+def judge() -> dict[str, NDArray[Any]]:
+    """The arrays of the judge's file by name, its layers as `layers` names them."""
+    arrays = _Arrays("judge_layers.bin")
+    found = _layers(arrays)
+    for name, kind, shape in (
+        ("LayerNorm.weight", "<f4", (384,)),
+        ("LayerNorm.bias", "<f4", (384,)),
+        ("token_type_embeddings.weight", "<f4", (2, 384)),
+        ("position_embeddings.weight_q", "i1", (256, 384)),
+        ("position_embeddings.weight_scale", "<f4", (256, 1)),
+    ):
+        found[f"inner.embeddings.{name}"] = arrays.take(kind, *shape)
+    found["head.weight"] = arrays.take("<f4", 2, 1152)
+    found["head.bias"] = arrays.take("<f4", 2)
+    arrays.end()
+    return found
+
+
+def _layers(arrays: _Arrays) -> dict[str, NDArray[Any]]:
+    take = arrays.take
     sizes = [(384, 384)] * 4 + [(384, 1536), (1536, 384)]
     found = {}
     for layer in range(6):
@@ -98,7 +133,6 @@ def layers() -> dict[str, NDArray[Any]]:
         for norm in ("attention.output.LayerNorm", "output.LayerNorm"):
             for part in ("weight", "bias"):
                 found[f"{name}.{norm}.{part}"] = take("<f4", 384)
-    assert at == len(raw)
     return found
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -71,6 +71,19 @@ def restored(layers: Arrays) -> dict[str, NDArray[np.float32]]:
     return found
 
 
+def finite(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """The array of this name in float32.
+
+    Raises:
+        ValueError: it is missing, of another shape, or not finite.
+    """
+    values = arrays.get(name)
+    if values is None or values.shape != shape or not np.isfinite(values).all():
+        got = "nothing" if values is None else f"an array of shape {values.shape}"
+        raise ValueError(f"{name}: expected finite numbers of shape {shape}, got {got}")
+    return values.astype("<f4")
+
+
 def layers_file(layers: Arrays) -> bytes:
     """The bytes of the file; a function of the layers.
 
@@ -79,21 +92,18 @@ def layers_file(layers: Arrays) -> bytes:
     """
     parts = list[NDArray[Any]]()
     for name, shape in parameters():
-        values = layers.get(name)
-        if values is None or values.shape != shape or not np.isfinite(values).all():
-            got = "nothing" if values is None else f"an array of shape {values.shape}"
-            raise ValueError(f"{name}: expected finite numbers of shape {shape}, got {got}")
+        values = finite(layers, name, shape)
         if len(shape) == 2:
-            codes, scales = quantised(values.astype(np.float32))
+            codes, scales = quantised(values)
             parts += [codes.T, scales]
         else:
-            parts.append(values.astype("<f4"))
+            parts.append(values)
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
-def main() -> None:
-    """Reads the files, writes one and prints its hash."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+def converted(made: Callable[[Arrays], bytes], about: str | None) -> None:
+    """Reads the arrays that the command line names, writes the file and prints its hash."""
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n\n")[0])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
@@ -101,10 +111,10 @@ def main() -> None:
     for file in given.files:
         with np.load(file) as held:
             weights.update({name: held[name] for name in held.files})
-    content = layers_file(weights)
+    content = made(weights)
     given.out.write_bytes(content)
     sys.stdout.write(f"{hashlib.sha256(content).hexdigest()}  {len(content)} bytes\n")
 
 
 if __name__ == "__main__":
-    main()
+    converted(layers_file, __doc__)

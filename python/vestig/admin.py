@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from vestig.calls.upkeep import RebuildRequest
 from vestig.config import Config, state_directory
-from vestig.embedders.builtin import WEIGHTS_SHA256, cache_fault
+from vestig.embedders.builtin import WEIGHTS_SHA256
+from vestig.embedders.packed_file import cache_fault
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.ports import Progress, gives_tokens
 from vestig.registry import unused_entry_points

@@ -1,16 +1,18 @@
-"""The forward pass of the built-in embedder, slowly: numpy in float32, sums of integers exact in
+"""The forward pass of the built-in embedder and of the judge, slowly: numpy in float32, sums of integers exact in
 float64, every order of operations as the core defines it."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model_reference import DENSE, initialisers, layers
+from model_reference import DENSE, initialisers, judge, layers
 
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Floats: TypeAlias = NDArray[np.float32]
 F = np.float32
 
@@ -55,16 +57,14 @@ def _lane_sum(values: Floats, count: int) -> Floats:
     return _folded(lanes)
 
 
-def _norm(rows: Floats, name: str) -> Floats:
+def _norm(rows: Floats, weights: Arrays, name: str) -> Floats:
     centred = rows - _lane_sum(rows, 64) / F(384)
     variance = _lane_sum(centred * centred, 64) / F(384)
     factor = F(1) / np.sqrt(variance + F(1e-12))
-    weights = initialisers() | layers()
     return centred * factor * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 
-def _product(rows: Floats, layer: int, which: int) -> Floats:
-    weights = layers()
+def _product(rows: Floats, weights: Arrays, layer: int, which: int) -> Floats:
     name = f"inner.encoder.layer.{layer}.{DENSE[which]}"
     scales = np.abs(rows).max(1, keepdims=True) / F(8191)
     codes = np.rint(np.clip(rows / scales, F(-8191), F(8191)))
@@ -90,25 +90,47 @@ def _attention(queries: Floats, keys: Floats, values: Floats) -> Floats:
     return out
 
 
-def hidden_states(ids: list[int]) -> Floats:
+def hidden_states(ids: Sequence[int]) -> Floats:
     """Last hidden states of one text."""
-    weights = initialisers()
+    return _states(ids, [0] * len(ids), initialisers() | layers())
 
+
+def judged(ids: Sequence[int], memory_from: int) -> Floats:
+    """Both logits of a question and a memory: `[CLS] question [SEP] memory [SEP]`."""
+    weights = initialisers() | judge()
+    types = [int(at >= memory_from) for at in range(len(ids))]
+    states = _states(ids, types, weights).astype(float)
+
+    def mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = np.zeros(384)
+        for row in rows:
+            total += row
+        return total / max(1, len(rows))
+
+    question, memory = mean(states[1 : memory_from - 1]), mean(states[memory_from:-1])
+    features = np.concatenate([states[0], question * memory, np.abs(question - memory)])
+    terms = features * weights["head.weight"].astype(float)
+    terms = np.concatenate([weights["head.bias"].astype(float)[:, None], terms], axis=1)
+    found: Floats = np.cumsum(terms, axis=1)[:, -1].astype(F)
+    return found
+
+
+def _states(ids: Sequence[int], types: Sequence[int], weights: Arrays) -> Floats:
     def rows(name: str, of: Any) -> Floats:
         whole = f"inner.embeddings.{name}_embeddings.weight"
         codes: Floats = weights[f"{whole}_q"][of].astype(F)
         return codes * weights[f"{whole}_scale"][of]
 
-    x = rows("word", ids) + weights["inner.embeddings.token_type_embeddings.weight"][0]
-    x = _norm(x + rows("position", slice(len(ids))), "inner.embeddings.LayerNorm")
+    x = rows("word", ids) + weights["inner.embeddings.token_type_embeddings.weight"][types]
+    x = _norm(x + rows("position", slice(len(ids))), weights, "inner.embeddings.LayerNorm")
     for layer in range(6):
         name = f"inner.encoder.layer.{layer}"
-        projected = [_product(x, layer, which) for which in range(3)]
-        attended = _product(_attention(*projected), layer, 3)
-        x = _norm(x + attended, f"{name}.attention.output.LayerNorm")
-        inner = _product(x, layer, 4)
+        projected = [_product(x, weights, layer, which) for which in range(3)]
+        attended = _product(_attention(*projected), weights, layer, 3)
+        x = _norm(x + attended, weights, f"{name}.attention.output.LayerNorm")
+        inner = _product(x, weights, layer, 4)
         inner = F(0.5) * inner * (F(1) + erf(inner * F(0.70710678)))
-        x = _norm(x + _product(inner, layer, 5), f"{name}.output.LayerNorm")
+        x = _norm(x + _product(inner, weights, layer, 5), weights, f"{name}.output.LayerNorm")
     return x
 
 

@@ -14,8 +14,8 @@ from typing import Final
 import pytest
 
 from vestig.config import load
-from vestig.embedders import builtin
-from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.embedders import packed_file
+from vestig.embedders.builtin import NAME, BuiltinEmbedder
 
 TEXT = "The office is in Oslo."
 # Its second piece is the last of the vocabulary.
@@ -28,16 +28,16 @@ HEAD = 56 + 4 * (ARRAYS + 1)
 def whole() -> tuple[bytes, bytes]:
     """The packed file of this run, and the vector of a text."""
     (vector,) = BuiltinEmbedder().embed([TEXT])
-    return Path(builtin._cache_file()).read_bytes(), vector
+    return Path(packed_file.path_of(NAME)).read_bytes(), vector
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The packed file of an empty cache folder; no warning has been given yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(builtin, "_reported", [])
-    monkeypatch.setattr(builtin, "_faults", [])
-    return Path(builtin._cache_file())
+    monkeypatch.setattr(packed_file, "_reported", [])
+    monkeypatch.setattr(packed_file, "_faults", [])
+    return Path(packed_file.path_of(NAME))
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -251,15 +251,15 @@ def test_a_folder_of_somebody_else_is_no_warning_of_every_process(
 ) -> None:
     calls: list[Path] = []
 
-    def denied() -> str:
+    def denied(name: str) -> str:
         calls.append(cache)
         raise error
 
-    monkeypatch.setattr(builtin, "_cache_file", denied)
+    monkeypatch.setattr(packed_file, "path_of", denied)
     caplog.set_level(logging.INFO)
-    assert builtin.cache_fault() is None
+    assert packed_file.cache_fault() is None
     assert BuiltinEmbedder().embed([TEXT]) == [whole[1]]
     assert calls
     assert warnings(caplog) == []
     assert "weights_packed_again" in caplog.text
-    assert builtin.cache_fault() == str(error)
+    assert packed_file.cache_fault() == str(error)

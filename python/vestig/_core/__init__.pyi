@@ -32,6 +32,7 @@ __all__ = [
     "ContentWords",
     "EntityRows",
     "Filter",
+    "JudgeWeights",
     "NameRules",
     "NameTable",
     "PackedWeights",
@@ -186,6 +187,36 @@ class PackedWeights:
     ) -> list[tuple[bytes, bytes, bytes]]:
         """The vector of each text; ids and codes (34 bytes each) of its first 160 word pieces, as
         `vestig.ports.Pieces` has them."""
+
+@final
+class JudgeWeights:
+    """Weights of the judge without its word vectors, mapped from a packed file or in memory."""
+
+    @staticmethod
+    def map(path: str | PathLike[str], sha256: bytes) -> JudgeWeights:
+        """Maps a packed file of the file with this hash. WeightsUnusable: of another layout or
+        file, or damaged anywhere. OSError: cannot be opened, or is a link."""
+
+    @staticmethod
+    def pack(file: str | PathLike[str], sha256: bytes) -> JudgeWeights:
+        """Packs in memory the weights of a file. OSError: it cannot be read; ValueError: another
+        SHA-256, or not this model."""
+
+    def write(self, path: str | PathLike[str]) -> bool:
+        """As `PackedWeights.write`."""
+
+    def read(
+        self,
+        words: PackedWeights,
+        pieces: WordPieces,
+        question: str,
+        memories: Sequence[tuple[str, str, str, str]],
+        *,
+        threads: int,
+    ) -> list[tuple[float, float]]:
+        """Two logits of each memory (head, last words of the turn before, lead, text): whether it
+        answers the question, and how well beside others. WeightsUnusable: the file of `words` is
+        damaged."""
 
 @final
 class PieceAxes:

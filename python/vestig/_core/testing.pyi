@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import Buffer
 
-from vestig._core import PackedWeights, _ConfidenceInput
+from vestig._core import JudgeWeights, PackedWeights, WordPieces, _ConfidenceInput
 from vestig.store.projection.scan_objects import TraceFields
 
 __all__ = [
@@ -13,6 +13,8 @@ __all__ = [
     "exp",
     "features_by_hand",
     "hidden_states",
+    "judge_pairs",
+    "judge_with",
     "levels",
     "most_similar",
     "name_classes",
@@ -39,6 +41,22 @@ def hidden_states(
 ) -> list[bytes]:
     """Last hidden states of texts of 1 to 256 word pieces, 384 float32 for each piece, computed by
     one instruction level of `levels()`; every level and number of threads gives the same bits."""
+
+def judge_pairs(
+    pieces: WordPieces, question: str, memories: Sequence[tuple[str, str, str, str]]
+) -> list[tuple[list[int], int]]:
+    """Of a question with each memory (head, last words of the turn before, lead, text) the word
+    pieces that the judge reads, and where the memory begins in them."""
+
+def judge_with(
+    level: str,
+    weights: JudgeWeights,
+    words: PackedWeights,
+    pairs: Sequence[tuple[Sequence[int], int]],
+    threads: int,
+) -> list[tuple[float, float]]:
+    """Both logits of pairs as `judge_pairs` gives them, computed by one instruction level of
+    `levels()`; every level and number of threads gives the same bits."""
 
 def most_similar(
     level: str, query: tuple[bytes, bytes, bytes], memory: tuple[bytes, bytes]

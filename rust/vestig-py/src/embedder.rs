@@ -16,7 +16,7 @@ const SPECIAL_PIECE: u32 = u32::MAX;
 
 /// The pieces of the vocabulary.
 #[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct WordPieces(embed::WordPieces);
+pub(crate) struct WordPieces(pub(crate) embed::WordPieces);
 
 #[pymethods]
 impl WordPieces {
@@ -164,7 +164,7 @@ impl PackedWeights {
 
     /// Version of the layout.
     #[classattr]
-    const LAYOUT: u32 = embed::packed::LAYOUT;
+    const LAYOUT: u32 = embed::image::LAYOUT;
 
     #[pyo3(signature = (pieces, texts, *, normalize, threads))]
     fn embed<'py>(
@@ -242,7 +242,7 @@ impl PackedWeights {
         }
         run(py, || {
             let ids: Vec<_> = texts.iter().map(|text| pieces.0.ids(text)).collect();
-            let each: Vec<_> = ids.iter().map(Vec::as_slice).collect();
+            let each: Vec<_> = ids.iter().map(|ids| ids.as_slice().into()).collect();
             let made = embed::embed_each(&self.0, &each, threads, |_, hidden| made(hidden))?;
             Ok((ids, made))
         })

@@ -6,6 +6,7 @@ mod embedder;
 mod errors;
 mod filter;
 mod ids;
+mod judge;
 mod marks;
 mod names;
 mod neighbours;
@@ -26,6 +27,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     ids::register(module)?;
     embedder::register(module)?;
+    judge::register(module)?;
     numbers::register(module)?;
     words::register(module)?;
     secrets::register(module)?;

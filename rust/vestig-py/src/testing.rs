@@ -14,8 +14,9 @@ use vestig_core::recall::confidence::{BestRow, features};
 use vestig_core::words::names::class_of;
 
 use crate::confidence::OwnedInput;
-use crate::embedder::PackedWeights;
+use crate::embedder::{PackedWeights, WordPieces};
 use crate::errors::{run, to_python};
+use crate::judge::{JudgeWeights, OwnedMemory, pairs_of};
 use crate::numbers::{TraceFields, floats, to_bytes};
 
 fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
@@ -64,11 +65,39 @@ fn hidden_states<'py>(
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let level = level_named(level)?;
     let states = run(py, || {
-        let texts: Vec<_> = texts.iter().map(Vec::as_slice).collect();
+        let texts: Vec<_> = texts.iter().map(|ids| ids.as_slice().into()).collect();
         let made = |_, hidden: &embed::Hidden<'_>| hidden.rows().as_flattened().to_vec();
         embed::embed_each_with(level, &weights.0, &texts, threads, made)
     })?;
     Ok(states.iter().map(|rows| to_bytes(py, rows)).collect())
+}
+
+/// Word pieces of a question with each memory, and where the memory begins in them.
+#[pyfunction]
+fn judge_pairs(
+    py: Python<'_>,
+    pieces: &WordPieces,
+    question: &str,
+    memories: Vec<OwnedMemory>,
+) -> Vec<(Vec<u32>, usize)> {
+    let pairs = py.detach(|| pairs_of(pieces, question, &memories));
+    let parts = pairs.into_iter().map(|pair| (pair.ids, pair.memory_from));
+    parts.collect()
+}
+
+#[pyfunction]
+fn judge_with(
+    py: Python<'_>,
+    level: &str,
+    weights: &JudgeWeights,
+    words: &PackedWeights,
+    pairs: Vec<(Vec<u32>, usize)>,
+    threads: usize,
+) -> PyResult<Vec<(f32, f32)>> {
+    let level = level_named(level)?;
+    let pairs = pairs.into_iter();
+    let pairs = pairs.map(|(ids, memory_from)| embed::Pair { ids, memory_from });
+    weights.judgements(py, level, words, || pairs.collect(), threads)
 }
 
 /// For each word piece of a query the largest similarity with one of a memory's codes, by a level.
@@ -198,6 +227,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(similar_within, &module)?)?;
     module.add_function(wrap_pyfunction!(most_similar, &module)?)?;
     module.add_function(wrap_pyfunction!(hidden_states, &module)?)?;
+    module.add_function(wrap_pyfunction!(judge_pairs, &module)?)?;
+    module.add_function(wrap_pyfunction!(judge_with, &module)?)?;
     module.add_function(wrap_pyfunction!(levels, &module)?)?;
     module.add_function(wrap_pyfunction!(exp, &module)?)?;
     module.add_function(wrap_pyfunction!(tracerank, &module)?)?;

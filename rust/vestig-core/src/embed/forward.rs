@@ -17,6 +17,25 @@ thread_local! {
     static STATES: Cell<Option<Box<States>>> = const { Cell::new(None) };
 }
 
+/// Word pieces of one text.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'a> {
+    /// 1 to 256 word pieces.
+    pub ids: &'a [u32],
+    /// The first piece of token type 1; those before it have type 0.
+    pub second_from: usize,
+}
+
+impl<'a> From<&'a [u32]> for Text<'a> {
+    /// A text of token type 0 alone.
+    fn from(ids: &'a [u32]) -> Self {
+        Self {
+            ids,
+            second_from: ids.len(),
+        }
+    }
+}
+
 /// Last hidden states of one text: a row of 384 values for each word piece.
 #[derive(Clone, Copy)]
 pub struct Hidden<'a> {
@@ -63,7 +82,7 @@ pub fn embed<T: Send>(
     ids: &[u32],
     made: impl Fn(&Hidden<'_>) -> T + Sync,
 ) -> Result<T> {
-    let mut only = embed_each(weights, &[ids], 1, |_, hidden| made(hidden))?;
+    let mut only = embed_each(weights, &[ids.into()], 1, |_, hidden| made(hidden))?;
     only.pop()
         .ok_or_else(|| CoreError::Invalid("expected one text, got none".into()))
 }
@@ -76,7 +95,7 @@ pub fn embed<T: Send>(
 /// word piece, and what the weights give.
 pub fn embed_each<T: Send>(
     weights: &dyn Weights,
-    texts: &[&[u32]],
+    texts: &[Text<'_>],
     threads: usize,
     made: impl Fn(usize, &Hidden<'_>) -> T + Sync,
 ) -> Result<Vec<T>> {
@@ -90,15 +109,12 @@ pub fn embed_each<T: Send>(
 pub fn embed_each_with<T: Send>(
     level: Level,
     weights: &dyn Weights,
-    texts: &[&[u32]],
+    texts: &[Text<'_>],
     threads: usize,
     made: impl Fn(usize, &Hidden<'_>) -> T + Sync,
 ) -> Result<Vec<T>> {
-    if let Some(ids) = texts
-        .iter()
-        .find(|ids| ids.is_empty() || ids.len() > PIECES_MAX)
-    {
-        let count = ids.len();
+    let mut counts = texts.iter().map(|text| text.ids.len());
+    if let Some(count) = counts.find(|count| !(1..=PIECES_MAX).contains(count)) {
         let text = format!("expected a text of 1 to {PIECES_MAX} word pieces, got {count}");
         return Err(CoreError::Invalid(text));
     }
@@ -134,14 +150,14 @@ pub fn embed_each_with<T: Send>(
 }
 
 /// Numbers of texts that are computed together: longest first, short ones in groups.
-fn groups(texts: &[&[u32]], threads: usize) -> Vec<Vec<usize>> {
+fn groups(texts: &[Text<'_>], threads: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
-    order.sort_by_key(|number| std::cmp::Reverse(texts[*number].len()));
-    let all: usize = texts.iter().map(|ids| ids.len()).sum();
+    order.sort_by_key(|number| std::cmp::Reverse(texts[*number].ids.len()));
+    let all: usize = texts.iter().map(|text| text.ids.len()).sum();
     let most = ROWS_TOGETHER.min(all.div_ceil(threads.max(1)));
     let (mut groups, mut rows) = (Vec::<Vec<usize>>::new(), 0);
     for number in order {
-        let pieces = texts[number].len();
+        let pieces = texts[number].ids.len();
         match groups.last_mut() {
             Some(group) if rows + pieces <= most => group.push(number),
             _ => {
@@ -158,17 +174,18 @@ fn groups(texts: &[&[u32]], threads: usize) -> Vec<Vec<usize>> {
 fn run(
     level: Level,
     weights: &dyn Weights,
-    texts: &[&[u32]],
+    texts: &[Text<'_>],
     group: &[usize],
     states: &mut States,
 ) -> Result<Vec<Range<usize>>> {
     states.rows.clear();
-    let token_type = weights.token_type()?;
     let mut ranges = Vec::with_capacity(group.len());
     for number in group {
         let first = states.rows.len();
-        for (at, id) in texts[*number].iter().enumerate() {
+        let text = texts[*number];
+        for (at, id) in text.ids.iter().enumerate() {
             let (word, position) = (weights.word(*id)?, weights.position(at)?);
+            let token_type = weights.token_type(usize::from(at >= text.second_from))?;
             states.rows.push(embedding(word, token_type, position));
         }
         ranges.push(first..states.rows.len());
@@ -207,7 +224,7 @@ mod tests {
         fn position(&self, _: usize) -> Result<Row<'_>> {
             missing()
         }
-        fn token_type(&self) -> Result<&[f32; HIDDEN]> {
+        fn token_type(&self, _: usize) -> Result<&[f32; HIDDEN]> {
             missing()
         }
         fn embedding_norm(&self) -> Result<Norm<'_>> {
@@ -231,7 +248,7 @@ mod tests {
 
     #[test]
     fn weights_that_cannot_be_read_are_an_error_on_every_thread() {
-        let texts = vec![&[1_u32; 200] as &[u32]; 9];
+        let texts = vec![Text::from(&[1_u32; 200] as &[u32]); 9];
         for threads in [1, 4] {
             let error = embed_each(&Missing, &texts, threads, |_, _| ()).unwrap_err();
             assert_eq!(error.to_string(), "missing");
@@ -242,9 +259,10 @@ mod tests {
     #[test]
     fn groups_take_every_text_once_and_use_every_thread() {
         let ids = [7_u32; 256];
-        let texts: Vec<&[u32]> = [5, 256, 90, 6, 13, 1].map(|count| &ids[..count]).to_vec();
+        let text = |count: usize| Text::from(&ids[..count]);
+        let texts = [5, 256, 90, 6, 13, 1].map(text);
         assert_eq!(groups(&texts, 1), [vec![1], vec![2], vec![4, 3, 0, 5]]);
-        let short: Vec<&[u32]> = vec![&ids[..13]; 6];
+        let short = vec![text(13); 6];
         assert_eq!(groups(&short, 1).len(), 1);
         assert_eq!(groups(&short, 3).len(), 3);
         assert!(groups(&[], 3).is_empty());

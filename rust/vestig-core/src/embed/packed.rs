@@ -1,83 +1,24 @@
 //! The weights of the built-in embedder in the order in which the forward pass reads them: packed
-//! from the ONNX file that holds the embeddings and the package's file of layers, kept in a file of
-//! the user's cache folder, mapped by every process (docs/format.md, "Packed weights").
-//!
-//! **Invariant** The bytes are a function of these two files and of [`LAYOUT`] alone. The head is
-//! checked when the file is mapped, an array when it is first read.
+//! from the ONNX file that holds the embeddings and the package's file of layers.
 
-use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::encoder::{self, Rest, checked_codes, checked_scales, row_of};
+use super::image::{Draft, Image, Plan};
 use super::onnx::Initialisers;
 use super::pinned::read_pinned;
-use super::weights::{HIDDEN, INTERMEDIATE, LAYERS, Layer, Matrix, Norm, PIECES_MAX, Row};
-use super::weights::{VOCABULARY, Weights, pack};
+use super::weights::{HIDDEN, Layer, Norm, PIECES_MAX, Row, VOCABULARY, Weights};
 use crate::error::{CoreError, Result};
-use crate::segment::map::{Held, Plain, Region, bytes_of, cast};
-use crate::snapshot::writer::{open_file, replace_file};
+use crate::segment::map::{bytes_of, cast};
 
-/// Version of the layout: another one has other arrays, or the same in another order.
-pub const LAYOUT: u32 = 2;
-const MAGIC: [u8; 8] = *b"VESTIGWT";
-/// Magic, layout, number of checksums, length of the file, SHA-256 of both sources.
-const HEAD_FIXED: usize = 8 + 4 + 4 + 8 + 64;
-const ALIGNMENT: usize = 64;
 /// Word pieces whose rows have one checksum, and the last of them is filled with zeros.
 const BLOCK_WORDS: usize = 32;
 const BLOCK_CODES: usize = BLOCK_WORDS * HIDDEN;
 const BLOCKS: usize = VOCABULARY.div_ceil(BLOCK_WORDS);
-
-/// Inputs and columns of the matrices of a layer, in their order.
-const MATRICES: [(usize, usize); 6] = [
-    (HIDDEN, HIDDEN),
-    (HIDDEN, HIDDEN),
-    (HIDDEN, HIDDEN),
-    (HIDDEN, HIDDEN),
-    (HIDDEN, INTERMEDIATE),
-    (INTERMEDIATE, HIDDEN),
-];
-/// Each matrix has codes, scales and biases; each of both norms has weights and biases.
-const LAYER_ARRAYS: usize = MATRICES.len() * 3 + 4;
-const FIRST_NORM: usize = MATRICES.len() * 3;
-const EMBEDDING_NORM: usize = LAYERS * LAYER_ARRAYS;
-const TOKEN_TYPE: usize = EMBEDDING_NORM + 2;
-const POSITION_CODES: usize = TOKEN_TYPE + 1;
-const POSITION_SCALES: usize = POSITION_CODES + 1;
-const FIRST_WORDS: usize = POSITION_SCALES + 1;
-const ARRAYS: usize = FIRST_WORDS + BLOCKS;
+const TOKEN_TYPES: usize = 1;
+const FIRST_WORDS: usize = encoder::ARRAYS;
 
 const POSITIONS: usize = 512;
-
-fn unusable(what: impl Into<String>) -> CoreError {
-    CoreError::Weights(what.into())
-}
-
-/// Bytes of each array, in order.
-fn lengths() -> impl Iterator<Item = usize> {
-    let floats = size_of::<f32>();
-    let layer = MATRICES
-        .into_iter()
-        .flat_map(move |(inputs, columns)| [inputs * columns, columns * floats, columns * floats])
-        .chain([HIDDEN * floats; 4]);
-    std::iter::repeat_n(layer, LAYERS)
-        .flatten()
-        .chain([HIDDEN * floats; 3])
-        .chain([PIECES_MAX * HIDDEN, PIECES_MAX * floats])
-        .chain([BLOCK_CODES + BLOCK_WORDS * floats; BLOCKS])
-}
-
-/// Where each array lies, and how long the file is.
-fn places() -> (Vec<Range<usize>>, usize) {
-    let mut end = HEAD_FIXED + (ARRAYS + 1) * size_of::<u32>();
-    let place = |length| {
-        let start = end.next_multiple_of(ALIGNMENT);
-        end = start + length;
-        start..end
-    };
-    let places: Vec<_> = lengths().map(place).collect();
-    (places, end)
-}
 
 /// SHA-256 of the files that the weights are packed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,21 +30,15 @@ pub struct SourceHashes {
 }
 
 impl SourceHashes {
-    fn bytes(&self) -> [u8; 64] {
-        let mut bytes = [0; 64];
-        bytes[..32].copy_from_slice(&self.embeddings);
-        bytes[32..].copy_from_slice(&self.layers);
-        bytes
+    fn plan(&self) -> Plan {
+        let block = BLOCK_CODES + BLOCK_WORDS * size_of::<f32>();
+        let lengths = encoder::lengths(TOKEN_TYPES).chain([block; BLOCKS]);
+        Plan::new(&[self.embeddings, self.layers], lengths)
     }
 }
 
 /// Packed weights, mapped or in memory.
-pub struct PackedWeights {
-    region: Region,
-    places: Vec<Range<usize>>,
-    /// True if the checksum of an array has been compared.
-    sound: Vec<AtomicBool>,
-}
+pub struct PackedWeights(Image);
 
 impl PackedWeights {
     /// Maps a packed file of the files with these hashes.
@@ -111,15 +46,7 @@ impl PackedWeights {
     /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
     /// layout, of other files or damaged in its head.
     pub fn map(path: &Path, hashes: &SourceHashes) -> Result<Self> {
-        let region = Region::map_unlocked(open_file(path)?)?;
-        let (places, length) = places();
-        check_head(region.bytes(), length, hashes)?;
-        let sound = (0..ARRAYS).map(|_| AtomicBool::new(false)).collect();
-        Ok(Self {
-            region,
-            places,
-            sound,
-        })
+        Image::map(path, hashes.plan()).map(Self)
     }
 
     /// Packs in memory the embeddings of an ONNX file and the layers of a file of them.
@@ -129,70 +56,24 @@ impl PackedWeights {
     pub fn pack(embeddings: &Path, layers: &Path, hashes: &SourceHashes) -> Result<Self> {
         let onnx = read_pinned(embeddings, &hashes.embeddings, "embeddings")?;
         let layers = read_pinned(layers, &hashes.layers, "layers")?;
-        let (places, length) = places();
-        let mut image = Image {
-            held: Held::zeroed(length),
-            places: &places,
-            next: 0,
-        };
-        fill_layers(&mut image, &layers)?;
-        fill_embeddings(&mut image, &Initialisers::read(&onnx)?)?;
-        let held = sealed(image.held, &places, hashes);
-        Ok(Self {
-            region: Region::Held(held),
-            places,
-            sound: (0..ARRAYS).map(|_| AtomicBool::new(true)).collect(),
-        })
+        let image = Image::pack(hashes.plan(), |image| {
+            let mut rest = Rest::new(&layers);
+            encoder::fill_layers(image, &mut rest)?;
+            rest.end()?;
+            fill_embeddings(image, &Initialisers::read(&onnx)?)
+        });
+        image.map(Self)
     }
 
     /// Writes the packed file. False when another process is just doing so.
     pub fn write(&self, path: &Path) -> Result<bool> {
-        Ok(replace_file(path, self.bytes())?)
+        self.0.write(path)
     }
 
     /// The whole image, as it lies in the file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.region.bytes()
-    }
-
-    fn array(&self, number: usize) -> Result<&[u8]> {
-        let place = self.places.get(number).cloned();
-        let bytes = place.and_then(|place| self.bytes().get(place));
-        let bytes = bytes.ok_or_else(|| unusable(format!("it has no array {number}")))?;
-        let sound = self.sound.get(number);
-        if !sound.is_some_and(|sound| sound.load(Ordering::Relaxed)) {
-            if checksum_of(self.bytes(), number) != Some(crc32fast::hash(bytes)) {
-                return Err(unusable(format!("the checksum of array {number} is wrong")));
-            }
-            if let Some(sound) = sound {
-                sound.store(true, Ordering::Relaxed);
-            }
-        }
-        Ok(bytes)
-    }
-
-    fn values<T: Plain>(&self, number: usize) -> Result<&[T]> {
-        cast(self.array(number)?).ok_or_else(|| unusable(format!("array {number} is cut")))
-    }
-
-    fn row(&self, number: usize) -> Result<&[f32; HIDDEN]> {
-        let rows = self.values::<[f32; HIDDEN]>(number)?;
-        rows.first()
-            .ok_or_else(|| unusable(format!("array {number} is cut")))
-    }
-
-    fn norm(&self, number: usize) -> Result<Norm<'_>> {
-        Ok(Norm {
-            weight: self.row(number)?,
-            bias: self.row(number + 1)?,
-        })
-    }
-
-    fn matrix(&self, layer: usize, number: usize) -> Result<Matrix<'_>> {
-        let first = layer * LAYER_ARRAYS + number * 3;
-        let (scales, biases) = (self.values(first + 1)?, self.values(first + 2)?);
-        Matrix::new(MATRICES[number].0, self.values(first)?, scales, biases)
+        self.0.bytes()
     }
 }
 
@@ -204,128 +85,30 @@ impl Weights for PackedWeights {
                 "expected a word piece below {VOCABULARY}, got {id}"
             )));
         }
-        let block = self.array(FIRST_WORDS + id / BLOCK_WORDS)?;
+        let block = self.0.array(FIRST_WORDS + id / BLOCK_WORDS)?;
         let (codes, scales) = block.split_at_checked(BLOCK_CODES).unwrap_or_default();
         row_of(codes, scales, id % BLOCK_WORDS)
     }
 
     fn position(&self, at: usize) -> Result<Row<'_>> {
-        row_of(
-            self.array(POSITION_CODES)?,
-            self.array(POSITION_SCALES)?,
-            at,
-        )
+        encoder::position(&self.0, at)
     }
 
-    fn token_type(&self) -> Result<&[f32; HIDDEN]> {
-        self.row(TOKEN_TYPE)
+    fn token_type(&self, number: usize) -> Result<&[f32; HIDDEN]> {
+        encoder::token_type(&self.0, number)
     }
 
     fn embedding_norm(&self) -> Result<Norm<'_>> {
-        self.norm(EMBEDDING_NORM)
+        encoder::embedding_norm(&self.0)
     }
 
     fn layer(&self, number: usize) -> Result<Layer<'_>> {
-        if number >= LAYERS {
-            let text = format!("expected a layer below {LAYERS}, got {number}");
-            return Err(CoreError::Invalid(text));
-        }
-        let norms = number * LAYER_ARRAYS + FIRST_NORM;
-        Ok(Layer {
-            query: self.matrix(number, 0)?,
-            key: self.matrix(number, 1)?,
-            value: self.matrix(number, 2)?,
-            output: self.matrix(number, 3)?,
-            attention_norm: self.norm(norms)?,
-            up: self.matrix(number, 4)?,
-            down: self.matrix(number, 5)?,
-            output_norm: self.norm(norms + 2)?,
-        })
+        encoder::layer(&self.0, number)
     }
 }
 
-fn row_of<'a>(codes: &'a [u8], scales: &'a [u8], at: usize) -> Result<Row<'a>> {
-    let rows = cast::<[i8; HIDDEN]>(codes).and_then(|rows| rows.get(at));
-    let scale = cast::<f32>(scales).and_then(|scales| scales.get(at));
-    let found = rows.zip(scale).map(|(row, scale)| (row, *scale));
-    found.ok_or_else(|| CoreError::Invalid(format!("there is no row {at}")))
-}
-
-/// An image that is filled array by array.
-struct Image<'a> {
-    held: Held,
-    places: &'a [Range<usize>],
-    next: usize,
-}
-
-impl Image<'_> {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        let place = self.places.get(self.next).cloned();
-        let into = place.and_then(|place| self.held.bytes_mut().get_mut(place));
-        // A block of words may end early.
-        let into = into.and_then(|into| into.get_mut(..bytes.len()));
-        let Some(into) = into else {
-            let text = format!("array {} has no room for {} bytes", self.next, bytes.len());
-            return Err(CoreError::Invalid(text));
-        };
-        into.copy_from_slice(bytes);
-        self.next += 1;
-        Ok(())
-    }
-
-    fn floats(&mut self, values: &[f32]) -> Result<()> {
-        self.put(bytes_of(values))
-    }
-}
-
-/// Arrays of a file of layers, taken from its beginning.
-struct Rest<'a>(&'a [u8]);
-
-impl<'a> Rest<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self
-            .0
-            .split_at_checked(length)
-            .ok_or_else(|| CoreError::Invalid("the file of layers ends early".into()))?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn floats(&mut self, count: usize) -> Result<Vec<f32>> {
-        let bytes = self.take(count * size_of::<f32>())?;
-        let floats = bytes.as_chunks::<4>().0.iter();
-        Ok(floats.map(|four| f32::from_le_bytes(*four)).collect())
-    }
-}
-
-/// The arrays of the layers. Their file has of each matrix 8-bit codes (inputs × columns), a scale and
-/// a bias for every column, then weight and bias of both norms, layer by layer.
-fn fill_layers(image: &mut Image<'_>, layers: &[u8]) -> Result<()> {
-    let mut rest = Rest(layers);
-    for layer in 0..LAYERS {
-        for (number, (inputs, columns)) in MATRICES.into_iter().enumerate() {
-            let what = format!("matrix {number} of layer {layer}");
-            let codes = cast::<i8>(rest.take(inputs * columns)?).unwrap_or_default();
-            let codes = checked_codes(codes, &what)?;
-            image.put(bytes_of(&pack(codes, inputs, columns)?))?;
-            let scales = checked_scales(rest.floats(columns)?, &what)?;
-            image.floats(&scales)?;
-            image.floats(&rest.floats(columns)?)?;
-        }
-        for _ in 0..4 {
-            image.floats(&rest.floats(HIDDEN)?)?;
-        }
-    }
-    if rest.0.is_empty() {
-        Ok(())
-    } else {
-        let text = format!("the file of layers has {} bytes too many", rest.0.len());
-        Err(CoreError::Invalid(text))
-    }
-}
-
-/// The arrays of the embeddings, in the order of [`lengths`].
-fn fill_embeddings(image: &mut Image<'_>, onnx: &Initialisers<'_>) -> Result<()> {
+/// The arrays of the embeddings, in the order of the plan.
+fn fill_embeddings(image: &mut Draft<'_>, onnx: &Initialisers<'_>) -> Result<()> {
     let embeddings = "inner.embeddings";
     norm_of(image, onnx, &format!("{embeddings}.LayerNorm"))?;
     let types = format!("{embeddings}.token_type_embeddings.weight");
@@ -350,7 +133,7 @@ fn rows_of_words<'a>(onnx: &Initialisers<'a>) -> Result<(&'a [i8], Vec<f32>)> {
     rows(onnx, "word", VOCABULARY)
 }
 
-fn norm_of(image: &mut Image<'_>, onnx: &Initialisers<'_>, name: &str) -> Result<()> {
+fn norm_of(image: &mut Draft<'_>, onnx: &Initialisers<'_>, name: &str) -> Result<()> {
     for part in ["weight", "bias"] {
         image.floats(&onnx.float32(&format!("{name}.{part}"), &[HIDDEN])?)?;
     }
@@ -369,74 +152,7 @@ fn codes<'a>(onnx: &Initialisers<'a>, name: &str, rows: usize, columns: usize) -
     checked_codes(codes, name)
 }
 
-/// 8-bit values without −128, which has no opposite: the largest sum of products fits 32 bits.
-fn checked_codes<'a>(codes: &'a [i8], what: &str) -> Result<&'a [i8]> {
-    if codes.contains(&i8::MIN) {
-        let text = format!("expected values of {what} from -127 to 127, got -128");
-        return Err(CoreError::Invalid(text));
-    }
-    Ok(codes)
-}
-
 /// One factor for each row; the other axis has length 1.
 fn scales(onnx: &Initialisers<'_>, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
     checked_scales(onnx.float32(name, shape)?, name)
-}
-
-fn checked_scales(scales: Vec<f32>, what: &str) -> Result<Vec<f32>> {
-    if scales.iter().all(|scale| *scale >= 0.0) {
-        Ok(scales)
-    } else {
-        let text = format!("expected scales of {what} of at least 0, got a negative one");
-        Err(CoreError::Invalid(text))
-    }
-}
-
-/// The image with its head: checksums of all arrays, and one of the head itself.
-fn sealed(mut held: Held, places: &[Range<usize>], hashes: &SourceHashes) -> Held {
-    let length = held.bytes().len() as u64;
-    let mut head = Vec::new();
-    head.extend_from_slice(&MAGIC);
-    head.extend_from_slice(&LAYOUT.to_le_bytes());
-    head.extend_from_slice(&(ARRAYS as u32).to_le_bytes());
-    head.extend_from_slice(&length.to_le_bytes());
-    head.extend_from_slice(&hashes.bytes());
-    for place in places {
-        let bytes = held.bytes().get(place.clone()).unwrap_or_default();
-        head.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
-    }
-    head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
-    held.bytes_mut()[..head.len()].copy_from_slice(&head);
-    held
-}
-
-/// The checksum of an array as the head has it.
-fn checksum_of(image: &[u8], array: usize) -> Option<u32> {
-    let at = HEAD_FIXED + array * size_of::<u32>();
-    let word = image.get(at..)?.first_chunk::<4>()?;
-    Some(u32::from_le_bytes(*word))
-}
-
-fn check_head(image: &[u8], length: usize, hashes: &SourceHashes) -> Result<()> {
-    let end = HEAD_FIXED + ARRAYS * size_of::<u32>();
-    let Some((head, _)) = image.split_at_checked(end) else {
-        return Err(unusable(format!("it has {} bytes", image.len())));
-    };
-    if head[..8] != MAGIC {
-        return Err(unusable("it holds no packed weights"));
-    }
-    if head[8..12] != LAYOUT.to_le_bytes() || head[12..16] != (ARRAYS as u32).to_le_bytes() {
-        return Err(unusable(format!("it is not of layout {LAYOUT}")));
-    }
-    if checksum_of(image, ARRAYS) != Some(crc32fast::hash(head)) {
-        return Err(unusable("the checksum of its head is wrong"));
-    }
-    if head[24..HEAD_FIXED] != hashes.bytes() {
-        return Err(unusable("it was packed from other weights"));
-    }
-    if head[16..24] != (length as u64).to_le_bytes() || image.len() != length {
-        let found = image.len();
-        return Err(unusable(format!("expected {length} bytes, it has {found}")));
-    }
-    Ok(())
 }

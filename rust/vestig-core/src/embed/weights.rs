@@ -21,8 +21,8 @@ pub trait Weights: Sync {
     fn word(&self, id: u32) -> Result<Row<'_>>;
     /// The row of a position; `at` is below [`PIECES_MAX`].
     fn position(&self, at: usize) -> Result<Row<'_>>;
-    /// The row that every piece gains: token type 0.
-    fn token_type(&self) -> Result<&[f32; HIDDEN]>;
+    /// The row that every piece of a token type gains.
+    fn token_type(&self, number: usize) -> Result<&[f32; HIDDEN]>;
     /// The norm behind the embeddings.
     fn embedding_norm(&self) -> Result<Norm<'_>>;
     /// The weights of layer 0 … 5.

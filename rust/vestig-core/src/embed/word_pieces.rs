@@ -153,6 +153,21 @@ impl WordPieces {
         ids
     }
 
+    /// Ids of the pieces of the whole text, without marks.
+    pub(super) fn unmarked(&self, text: &str) -> Vec<u32> {
+        let mut ids = Vec::new();
+        let _ = each_word(text, |word, chars| {
+            self.cut(word, chars.len(), &mut ids);
+            ControlFlow::Continue(())
+        });
+        ids
+    }
+
+    /// The pieces that mark the beginning and the end of a text.
+    pub(super) fn marks(&self) -> (u32, u32) {
+        (self.first, self.last)
+    }
+
     /// Where the pieces of [`Self::ids`] stand in the text, in code points [start, end); an empty
     /// range for those that mark the ends. Letters that a word piece writes otherwise, such as one
     /// with an accent, count where they are written.

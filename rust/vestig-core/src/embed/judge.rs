@@ -1,0 +1,272 @@
+//! The judge: a cross-encoder that reads a question and one memory together, and says whether the
+//! memory answers the question, and how it ranks among others.
+//!
+//! It has the dimensions of the embedder and its word vectors; layers, norms, positions, token types
+//! and head are its own.
+
+use std::cmp::Reverse;
+use std::path::Path;
+
+use super::encoder::{self, Rest};
+use super::forward::{Hidden, Text, embed_each_with};
+use super::image::{Image, Plan};
+use super::packed::PackedWeights;
+use super::pinned::read_pinned;
+use super::weights::{HIDDEN, Layer, Norm, PIECES_MAX, Row, Weights};
+use super::word_pieces::WordPieces;
+use crate::error::{CoreError, Result};
+use crate::kernels::dispatch::Level;
+use crate::segment::map::bytes_of;
+
+/// Most word pieces of a question; of a longer one the first and the last are read.
+const QUESTION_MAX: usize = 30;
+const QUESTION_FIRST: usize = 10;
+/// Most word pieces of a memory with what stands before its text.
+const MEMORY_MAX: usize = 71;
+/// Most word pieces of the head, and of head and lead together.
+const HEAD_MAX: usize = 15;
+const HEAD_LEAD_MAX: usize = 31;
+/// Fewer free places than this stay empty.
+const BEFORE_MIN: usize = 5;
+/// Windows of a long text begin at multiples of this.
+const WINDOW_STEP: usize = 8;
+
+const TOKEN_TYPES: usize = 2;
+const HEAD_WEIGHTS: usize = encoder::ARRAYS;
+const HEAD_BIASES: usize = HEAD_WEIGHTS + 1;
+/// State of the first piece, product and difference of the means of both parts.
+const FEATURES: usize = 3 * HIDDEN;
+const OUTPUTS: usize = 2;
+
+/// What the judge reads of one memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MemoryText<'a> {
+    /// Its day: `tuesday 3 march 2026 ·`.
+    pub head: &'a str,
+    /// The last words of the turn before it.
+    pub before: &'a str,
+    /// Who said it, or the title above it: `ada:`.
+    pub lead: &'a str,
+    /// What it says.
+    pub text: &'a str,
+}
+
+/// What the judge says of a question and a memory, both as logits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judgement {
+    /// Does the memory answer the question, be it outdated or not?
+    pub answers: f32,
+    /// How well it answers beside others.
+    pub rank: f32,
+}
+
+/// Word pieces of a question and a memory: `[CLS] question [SEP] memory [SEP]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// The pieces of both parts, with their marks.
+    pub ids: Vec<u32>,
+    /// Where the memory begins: the pieces before it have token type 0, the others 1.
+    pub memory_from: usize,
+}
+
+impl Pair {
+    fn text(&self) -> Text<'_> {
+        Text {
+            ids: &self.ids,
+            second_from: self.memory_from,
+        }
+    }
+}
+
+/// The pair of a question with each memory.
+#[must_use]
+pub fn pairs(pieces: &WordPieces, question: &str, memories: &[MemoryText<'_>]) -> Vec<Pair> {
+    let mut question = pieces.unmarked(question);
+    if question.len() > QUESTION_MAX {
+        let last = question.len() - (QUESTION_MAX - QUESTION_FIRST);
+        question.drain(QUESTION_FIRST..last);
+    }
+    let (first, last) = pieces.marks();
+    let pair = |memory: &MemoryText<'_>| {
+        let mut ids = vec![first];
+        ids.extend(&question);
+        ids.push(last);
+        let memory_from = ids.len();
+        ids.extend(memory_pieces(pieces, &question, memory));
+        ids.push(last);
+        Pair { ids, memory_from }
+    };
+    memories.iter().map(pair).collect()
+}
+
+/// At most 71 pieces of a memory: head, what was said before as far as there is room, lead, text.
+fn memory_pieces(pieces: &WordPieces, question: &[u32], memory: &MemoryText<'_>) -> Vec<u32> {
+    let mut found = pieces.unmarked(memory.head);
+    found.truncate(HEAD_MAX);
+    let mut lead = pieces.unmarked(memory.lead);
+    lead.truncate(HEAD_LEAD_MAX - found.len());
+    let room = MEMORY_MAX - found.len() - lead.len();
+    let text = pieces.unmarked(memory.text);
+    let text = window(&text, question, room);
+    let free = room - text.len();
+    if free >= BEFORE_MIN {
+        let before = pieces.unmarked(memory.before);
+        found.extend(&before[before.len().saturating_sub(free)..]);
+    }
+    found.extend(lead);
+    found.extend(text);
+    found
+}
+
+/// The text, or of a longer one the first window of `room` pieces that holds most pieces of the
+/// question.
+fn window<'a>(text: &'a [u32], question: &[u32], room: usize) -> &'a [u32] {
+    if text.len() <= room {
+        return text;
+    }
+    let held = |window: &[u32]| window.iter().filter(|id| question.contains(id)).count();
+    let windows = text.windows(room).step_by(WINDOW_STEP);
+    windows
+        .min_by_key(|window| Reverse(held(window)))
+        .unwrap_or(text)
+}
+
+/// Weights of the judge without its word vectors, mapped or in memory.
+pub struct JudgeWeights(Image);
+
+fn plan(sha256: &[u8; 32]) -> Plan {
+    let floats = size_of::<f32>();
+    let head = [OUTPUTS * FEATURES * floats, OUTPUTS * floats];
+    Plan::new(&[*sha256], encoder::lengths(TOKEN_TYPES).chain(head))
+}
+
+impl JudgeWeights {
+    /// Maps a packed file of the file with this hash. All of it is checked, for every question
+    /// reads all of it.
+    ///
+    /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
+    /// layout, of another file or damaged.
+    pub fn map(path: &Path, sha256: &[u8; 32]) -> Result<Self> {
+        let image = Image::map(path, plan(sha256))?;
+        image.check()?;
+        Ok(Self(image))
+    }
+
+    /// Packs in memory the weights of a file of them.
+    ///
+    /// `Io` where it cannot be read; `Invalid` where it has another SHA-256, or what it holds is
+    /// not of the model.
+    pub fn pack(path: &Path, sha256: &[u8; 32]) -> Result<Self> {
+        let file = read_pinned(path, sha256, "a judge")?;
+        let image = Image::pack(plan(sha256), |image| {
+            let mut rest = Rest::new(&file);
+            encoder::fill_layers(image, &mut rest)?;
+            for rows in [1, 1, TOKEN_TYPES] {
+                image.floats(&rest.floats(rows * HIDDEN)?)?;
+            }
+            let positions = rest.codes(PIECES_MAX * HIDDEN, "positions")?;
+            image.put(bytes_of(positions))?;
+            image.floats(&rest.scales(PIECES_MAX, "positions")?)?;
+            image.floats(&rest.floats(OUTPUTS * FEATURES)?)?;
+            image.floats(&rest.floats(OUTPUTS)?)?;
+            rest.end()
+        });
+        image.map(Self)
+    }
+
+    /// Writes the packed file. False when another process is just doing so.
+    pub fn write(&self, path: &Path) -> Result<bool> {
+        self.0.write(path)
+    }
+
+    /// The judgement of each pair, in order, with the word vectors of the embedder, on up to
+    /// `threads` threads by a named level. Neither level nor threads nor other pairs change a bit.
+    ///
+    /// # Errors
+    /// [`CoreError::Weights`] where the embedder's weights are damaged, [`CoreError::Invalid`] for
+    /// an unknown word piece.
+    pub fn read(
+        &self,
+        level: Level,
+        words: &PackedWeights,
+        pairs: &[Pair],
+        threads: usize,
+    ) -> Result<Vec<Judgement>> {
+        let (rows, biases) = (self.0.values(HEAD_WEIGHTS)?, self.0.values(HEAD_BIASES)?);
+        let ([answers, rank], [of_answers, of_rank]) = (rows, biases) else {
+            let text = format!("expected a head of {OUTPUTS} outputs, got {}", rows.len());
+            return Err(CoreError::Invalid(text));
+        };
+        let texts: Vec<_> = pairs.iter().map(Pair::text).collect();
+        let weights = WithWords { judge: self, words };
+        embed_each_with(level, &weights, &texts, threads, |number, hidden| {
+            let features = features(hidden, pairs[number].memory_from);
+            Judgement {
+                answers: weighted(&features, answers, *of_answers),
+                rank: weighted(&features, rank, *of_rank),
+            }
+        })
+    }
+}
+
+/// State of the first piece; product and absolute difference of the means of both parts.
+fn features(hidden: &Hidden<'_>, memory_from: usize) -> [f64; FEATURES] {
+    let rows = hidden.rows();
+    let question = mean(
+        rows.get(1..memory_from.saturating_sub(1))
+            .unwrap_or_default(),
+    );
+    let memory = rows.get(memory_from..rows.len().saturating_sub(1));
+    let memory = mean(memory.unwrap_or_default());
+    let first = rows.first().copied().unwrap_or([0.0; HIDDEN]);
+    std::array::from_fn(|i| match (i / HIDDEN, i % HIDDEN) {
+        (0, j) => f64::from(first[j]),
+        (1, j) => question[j] * memory[j],
+        (_, j) => (question[j] - memory[j]).abs(),
+    })
+}
+
+/// The mean of rows, added in order; zeros for none.
+fn mean(rows: &[[f32; HIDDEN]]) -> [f64; HIDDEN] {
+    let mut mean = [0.0; HIDDEN];
+    for row in rows {
+        for (sum, value) in mean.iter_mut().zip(row) {
+            *sum += f64::from(*value);
+        }
+    }
+    mean.map(|sum| sum / rows.len().max(1) as f64)
+}
+
+/// Features times weights, added in order behind the bias.
+fn weighted(features: &[f64; FEATURES], weights: &[f32; FEATURES], bias: f32) -> f32 {
+    let products = features.iter().zip(weights).map(|(x, w)| x * f64::from(*w));
+    products.fold(f64::from(bias), |sum, product| sum + product) as f32
+}
+
+/// The judge's weights with the word vectors of the embedder.
+struct WithWords<'a> {
+    judge: &'a JudgeWeights,
+    words: &'a PackedWeights,
+}
+
+impl Weights for WithWords<'_> {
+    fn word(&self, id: u32) -> Result<Row<'_>> {
+        self.words.word(id)
+    }
+
+    fn position(&self, at: usize) -> Result<Row<'_>> {
+        encoder::position(&self.judge.0, at)
+    }
+
+    fn token_type(&self, number: usize) -> Result<&[f32; HIDDEN]> {
+        encoder::token_type(&self.judge.0, number)
+    }
+
+    fn embedding_norm(&self) -> Result<Norm<'_>> {
+        encoder::embedding_norm(&self.judge.0)
+    }
+
+    fn layer(&self, number: usize) -> Result<Layer<'_>> {
+        encoder::layer(&self.judge.0, number)
+    }
+}

@@ -1,0 +1,86 @@
+//! The judge: its weights, and what it says of a question and memories.
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use vestig_core::embed::{self, MemoryText, Pair};
+use vestig_core::kernels::dispatch::Level;
+
+use crate::embedder::{PackedWeights, WordPieces};
+use crate::errors::run;
+
+/// Head, last words of the turn before, lead and text of a memory.
+pub(crate) type OwnedMemory = (String, String, String, String);
+
+fn view_of((head, before, lead, text): &OwnedMemory) -> MemoryText<'_> {
+    MemoryText {
+        head,
+        before,
+        lead,
+        text,
+    }
+}
+
+/// The pair of a question with each memory.
+pub(crate) fn pairs_of(pieces: &WordPieces, question: &str, memories: &[OwnedMemory]) -> Vec<Pair> {
+    let memories: Vec<_> = memories.iter().map(view_of).collect();
+    embed::judge::pairs(&pieces.0, question, &memories)
+}
+
+/// Weights of the judge without its word vectors, mapped or in memory.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct JudgeWeights(embed::JudgeWeights);
+
+#[pymethods]
+impl JudgeWeights {
+    #[staticmethod]
+    fn map(py: Python<'_>, path: PathBuf, sha256: [u8; 32]) -> PyResult<Self> {
+        run(py, || embed::JudgeWeights::map(&path, &sha256)).map(Self)
+    }
+
+    #[staticmethod]
+    fn pack(py: Python<'_>, file: PathBuf, sha256: [u8; 32]) -> PyResult<Self> {
+        run(py, || embed::JudgeWeights::pack(&file, &sha256)).map(Self)
+    }
+
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+        run(py, || self.0.write(&path))
+    }
+
+    #[pyo3(signature = (words, pieces, question, memories, *, threads))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        words: &PackedWeights,
+        pieces: &WordPieces,
+        question: &str,
+        memories: Vec<OwnedMemory>,
+        threads: usize,
+    ) -> PyResult<Vec<(f32, f32)>> {
+        let pairs = || pairs_of(pieces, question, &memories);
+        self.judgements(py, Level::best(), words, pairs, threads)
+    }
+}
+
+impl JudgeWeights {
+    /// Both logits of each of the pairs.
+    pub(crate) fn judgements(
+        &self,
+        py: Python<'_>,
+        level: Level,
+        words: &PackedWeights,
+        pairs: impl FnOnce() -> Vec<Pair> + Send,
+        threads: usize,
+    ) -> PyResult<Vec<(f32, f32)>> {
+        if threads == 0 {
+            return Err(PyValueError::new_err("expected at least one thread, got 0"));
+        }
+        let found = run(py, || self.0.read(level, &words.0, &pairs(), threads))?;
+        Ok(found.iter().map(|of| (of.answers, of.rank)).collect())
+    }
+}
+
+/// Adds the type of this file to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<JudgeWeights>()
+}
