@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
 from layers_file import LAYERS, MATRICES, NORMS, Arrays, converted, finite, layers_file, quantised
 from numpy.typing import NDArray
 

@@ -1,5 +1,5 @@
-"""The forward pass of the built-in embedder and of the judge, slowly: numpy in float32, sums of integers exact in
-float64, every order of operations as the core defines it."""
+"""The forward pass of the built-in embedder and of the judge, slowly: numpy in float32,
+sums of integers exact in float64, every order of operations as the core defines it."""
 
 from __future__ import annotations
 

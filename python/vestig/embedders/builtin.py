@@ -178,8 +178,8 @@ class BuiltinEmbedder:
         return self._word_pieces().count(text)
 
     def with_weights(self, run: Callable[[_core.PackedWeights, _core.WordPieces], _T]) -> _T:
-        """What `run` returns for the weights and the word pieces; it runs once more where the file
-        of the weights turns out to be damaged, with those of the package.
+        """Return what `run` makes of the weights and the word pieces; it runs once more where the
+        file of the weights turns out to be damaged, with those of the package.
 
         Raises:
             ConfigError, ProviderError: as `embed`.
@@ -267,6 +267,8 @@ def _map(path: str) -> _core.PackedWeights:
 def _pack() -> _core.PackedWeights:
     try:
         return packed()
+    except ConfigError:
+        raise
     except OSError as error:
         raise ConfigError(
             f'embedder "builtin": expected weights at {error.filename or _embeddings_path()},'

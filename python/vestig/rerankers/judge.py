@@ -26,7 +26,7 @@ _PINNED: Final = bytes.fromhex(WEIGHTS_SHA256)
 
 
 class MemoryText(NamedTuple):
-    """What the judge reads of one memory, in the order in which it reads it.
+    """One memory as the judge reads it, part by part.
 
     Args:
         head: its day, `tuesday 3 march 2026 ·`.
@@ -51,9 +51,11 @@ class Judge:
         threads_max: read memories at once on at most so many processors.
 
     Example:
-        >>> memory = MemoryText("tuesday 3 march 2026 ·", "", "ada:", "I moved to Oslo in May.")
-        >>> (answers, rank), = Judge().read("Where does Ada live?", [memory])
-        >>> answers > 0
+        >>> day = "tuesday 3 march 2026 ·"
+        >>> texts = ["I moved to Oslo in May.", "The cat sleeps all day."]
+        >>> memories = [MemoryText(day, "", "ada:", text) for text in texts]
+        >>> moved, sleeps = Judge().read("Where does Ada live?", memories)
+        >>> moved > sleeps
         True
     """
 

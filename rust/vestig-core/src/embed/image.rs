@@ -23,7 +23,7 @@ fn unusable(what: impl Into<String>) -> CoreError {
     CoreError::Weights(what.into())
 }
 
-/// What an image holds: the sources it is packed from, and where each of its arrays lies.
+/// The sources that an image is packed from, and where each of its arrays lies.
 pub(super) struct Plan {
     /// SHA-256 of each source, one behind the other.
     hashes: Vec<u8>,

@@ -38,7 +38,7 @@ const HEAD_BIASES: usize = HEAD_WEIGHTS + 1;
 const FEATURES: usize = 3 * HIDDEN;
 const OUTPUTS: usize = 2;
 
-/// What the judge reads of one memory.
+/// One memory as the judge reads it, part by part.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemoryText<'a> {
     /// Its day: `tuesday 3 march 2026 ·`.
@@ -47,11 +47,11 @@ pub struct MemoryText<'a> {
     pub before: &'a str,
     /// Who said it, or the title above it: `ada:`.
     pub lead: &'a str,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
 }
 
-/// What the judge says of a question and a memory, both as logits.
+/// Both logits of a question and a memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// Does the memory answer the question, be it outdated or not?
