@@ -69,11 +69,13 @@ def train(
     checkpoints: Checkpoints,
 ) -> Parameters:
     """The parameters after all steps. A training that is continued gives the same ones as one
-    that was never interrupted.
+    that was never interrupted; PyTorch refuses what it cannot compute the same way twice.
 
     Raises:
         ValueError: the checkpoint is of another training.
     """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it a GPU is refused
+    torch.use_deterministic_algorithms(True)
     own = {name: values.requires_grad_() for name, values in judge.start(seed).items()}
     optimiser = _optimiser(own, settings)
     done = 0

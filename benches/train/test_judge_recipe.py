@@ -40,7 +40,6 @@ from judge_recipe import (
     rate_share,
 )
 from made_up_world import folder, written
-from train_judge import main
 from worlds import refuse_seen
 
 from vestig.embedders import builtin
@@ -250,11 +249,3 @@ def test_a_training_begins_without_checkpoints_and_continues_from_one(tmp_path: 
     check_checkpoints(paths, resume=True)
     with pytest.raises(ValueError, match="continue with --resume"):
         check_checkpoints(paths, resume=False)
-
-
-def test_the_command_says_what_it_expects(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = ["--train", "a", "--evaluate", "b", "--out", str(tmp_path)]
-    assert main([*given, "--resume"]) == 2
-    assert "begin without --resume" in capsys.readouterr().out

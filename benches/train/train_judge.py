@@ -60,14 +60,13 @@ def main(given: Sequence[str]) -> int:
     """Trains, evaluates and writes the files; 2 where the arguments or the worlds do not fit."""
     wanted = _arguments(given)
     try:
-        check_checkpoints(_checkpoints(wanted), resume=wanted.resume)
-        import torch
-
-        torch.use_deterministic_algorithms(True, warn_only=True)
-        _run(wanted)
+        import torch  # noqa: F401
     except ImportError as error:
         print(f"PyTorch cannot be imported ({error}): run `pip install torch`")
         return 2
+    try:
+        check_checkpoints(_checkpoints(wanted), resume=wanted.resume)
+        _run(wanted)
     except ValueError as error:
         print(error)
         return 2
@@ -105,7 +104,7 @@ def _run(wanted: argparse.Namespace) -> None:
     _write(wanted.out / "figures.json", found)
     print(json.dumps({name: found[name]["all"] for name in ("first stage", "judge")}))
     for path in _checkpoints(wanted):
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 def _all_seeds(
