@@ -49,7 +49,7 @@ class Model:
         x = functional.layer_norm(x, (HIDDEN,), *self._norm, EPSILON)
         x = functional.dropout(x, dropout, training=dropout > 0)
         for number in range(LAYERS):
-            x = _layer(layers, f"encoder.layer.{number}", x, seen, dropout)
+            x = layer(layers, f"encoder.layer.{number}", x, seen, dropout)
         return x
 
     def padded(self, texts: Sequence[Pieces], most: int) -> tuple[Tensor, Tensor]:
@@ -79,7 +79,9 @@ class Model:
         return vectors, states
 
 
-def _layer(layers: Parameters, name: str, x: Tensor, seen: Tensor, dropout: float) -> Tensor:
+def layer(layers: Parameters, name: str, x: Tensor, seen: Tensor, dropout: float) -> Tensor:
+    """States behind the layer of this name. Pieces that are not `seen` take no part in them."""
+
     def linear(part: str, rows: Tensor) -> Tensor:
         own = f"{name}.{part}"
         return functional.linear(rows, layers[f"{own}.weight"], layers[f"{own}.bias"])

@@ -58,14 +58,15 @@ def train(
     device: str | None,
 ) -> Arrays:
     """Layers: `share` of the mean over the seeds, and the rest of the original."""
-    model = Model(original, _device(device))
+    model = Model(original, device_of(device))
     start = model.layers(original)
     mean = mean_state(model, start, [record for world in learnt for record in world.records])
     found = [_one_seed(model, start, learnt, settings, seed, mean) for seed in seeds]
     return dict(flat(mixed(mean_of(found), start, share)))
 
 
-def _device(asked: str | None) -> str:
+def device_of(asked: str | None) -> str:
+    """The device that is asked for; by default a GPU where there is one."""
     return asked or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -181,7 +182,7 @@ def judge(
     original: Arrays, tuned: Arrays, judged: Sequence[World], device: str | None
 ) -> list[NDArray[np.float32]]:
     """Cosines of each world, questions × records."""
-    model = Model(original, _device(device))
+    model = Model(original, device_of(device))
     layers = model.layers(tuned)
     found = []
     for world in judged:

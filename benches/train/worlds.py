@@ -32,6 +32,7 @@ class Question:
     Attributes:
         pieces: its word pieces.
         relevant: numbers of the records that answer it.
+        outdated: numbers of the records that answered it once.
         unjudged: numbers of records that are neither right nor wrong: outdated, equal in text to a
             relevant one, or of its chain.
         usable: numbers of the records that may be found; None = all.
@@ -40,6 +41,7 @@ class Question:
     pieces: Pieces
     category: str
     relevant: tuple[int, ...]
+    outdated: frozenset[int]
     unjudged: frozenset[int]
     usable: frozenset[int] | None
 
@@ -67,18 +69,20 @@ def worlds(folders: Iterable[Path], read: Read) -> list[World]:
         for name, units in benchmark.units.items():
             asked = [query for query in benchmark.queries if query.conversation == name]
             if asked:
-                found.append(_world(name or benchmark.name, units, asked, read))
+                found.append(world_of(name or benchmark.name, units, asked, read))
     return found
 
 
-def _world(name: str, units: Sequence[Unit], asked: Sequence[Query], read: Read) -> World:
+def world_of(name: str, units: Sequence[Unit], asked: Sequence[Query], read: Read) -> World:
+    """One store with these of its questions, in their order."""
     records = tuple(read(unit.embedded_text) for unit in units)
     place = {unit.id: number for number, unit in enumerate(units)}
     groups = [query.relevant | query.outdated for query in asked if query.outdated]
     questions = []
     for query in asked:
         texts = {units[place[one]].text for one in query.relevant}
-        unjudged = {place[one] for one in query.outdated}
+        outdated = frozenset(place[one] for one in query.outdated - query.relevant)
+        unjudged = set(outdated)
         unjudged |= {number for number, unit in enumerate(units) if unit.text in texts}
         if query.category in _OF_CHAINS:
             chains = [group for group in groups if group & query.relevant]
@@ -89,6 +93,7 @@ def _world(name: str, units: Sequence[Unit], asked: Sequence[Query], read: Read)
                 pieces=read(query.text),
                 category=query.category,
                 relevant=relevant,
+                outdated=outdated,
                 unjudged=frozenset(unjudged.difference(relevant)),
                 usable=_usable(query, units),
             )
@@ -115,11 +120,17 @@ def rarity(records: Sequence[Pieces]) -> NDArray[np.float32]:
     return weights
 
 
-def seen(trained: Iterable[World], judged: Iterable[World]) -> list[str]:
+def seen(trained: Sequence[World], judged: Iterable[World]) -> list[str]:
     """Names of judged worlds of which the training read a question together with a record that
-    answers it, whatever their folders and ids are called."""
+    answers it, or at least half of the records, whatever their folders and ids are called."""
     known = {pair for world in trained for pair in _pairs(world)}
-    return [world.name for world in judged if not known.isdisjoint(_pairs(world))]
+    texts = {tuple(record) for world in trained for record in world.records}
+
+    def is_seen(world: World) -> bool:
+        own = {tuple(record) for record in world.records}
+        return not known.isdisjoint(_pairs(world)) or 2 * len(own & texts) >= len(own)
+
+    return [world.name for world in judged if is_seen(world)]
 
 
 def _pairs(world: World) -> Iterable[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -134,7 +145,7 @@ def refuse_seen(trained: Sequence[World], judged: Sequence[World]) -> None:
     if names:
         raise ValueError(
             f"expected worlds that the model was not trained on, got {', '.join(names)};"
-            " leave them out of --train or of --judge"
+            " take each world for one of both only"
         )
 
 

@@ -42,15 +42,21 @@ _AUTHOR: Final = ("author", "author_name", "speaker")
 _ID: Final = ("message_id", "id")
 _TIME: Final = ("timestamp", "date", "created_at")
 _CONVERSATION: Final = ("scope", "channel_id", "conversation")
+_SESSION: Final = ("session_id", "session")
+_SEQUENCE: Final = ("sequence", "turn")
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the corpus: what the labels of a question refer to. `time`: in µs."""
+    """One line of the corpus: what the labels of a question refer to. `time`: in µs. `sequence`:
+    the place of a turn in its session."""
 
     id: str
     text: str
     author: str | None
     time: int | None = None
+    title: str | None = None
+    session: str | None = None
+    sequence: int | None = None
 
     @property
     def embedded_text(self) -> str:
@@ -131,6 +137,9 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
                 text=_text(row, where),
                 author=_optional(row, _AUTHOR, where),
                 time=_time(row, where),
+                title=_optional(row, ("title",), where),
+                session=_optional(row, _SESSION, where),
+                sequence=_sequence(row, where),
             )
             conversation = _optional(row, _CONVERSATION, where) if world is None else world
             units.setdefault(conversation, []).append(unit)
@@ -356,6 +365,13 @@ def _labels(row: dict[str, Any], key: str, where: str, known: frozenset[str]) ->
 def _time(row: dict[str, Any], where: str) -> int | None:
     value = _first(row, _TIME)
     return None if value is None else parse_time(value, f"benchmark, {where}")
+
+
+def _sequence(row: dict[str, Any], where: str) -> int | None:
+    value = _first(row, _SEQUENCE)
+    if value is not None and type(value) is not int:
+        raise ValidationError("benchmark", where, f"a whole number under {' or '.join(_SEQUENCE)}")
+    return value
 
 
 def _query(
