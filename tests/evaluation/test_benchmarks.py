@@ -40,6 +40,17 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
     assert found.queries[0].date is None
 
 
+def test_a_unit_keeps_its_title_and_its_place_in_its_session(bench: Bench) -> None:
+    own = {"id": "a", "text": "Hello", "title": "Notes", "session_id": 4, "sequence": 0}
+    turn = {"id": "b", "text": "Hello", "session": "s", "turn": 2}
+    query = {"id": 1, "text": "who?", "relevant": ["a"]}
+    first, second = read_benchmark(bench([own, turn], [query])).units[None]
+    assert (first.title, first.session, first.sequence) == ("Notes", "4", 0)
+    assert (second.title, second.session, second.sequence) == (None, "s", 2)
+    with pytest.raises(ValidationError, match="a whole number under sequence or turn"):
+        read_benchmark(bench([{**turn, "id": "a", "turn": "2"}], [query], name="b"))
+
+
 @pytest.mark.parametrize(
     ("labelled", "words"),
     [
