@@ -22,6 +22,7 @@ from vestig.evaluation.confidence import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.ports import Scan
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
+from vestig.recall.ranking import read_with_scores
 from vestig.session.embedding import query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
@@ -121,10 +122,10 @@ class BenchmarkStore:
         )
 
     def ranked(
-        self, texts: Sequence[str], *, limit: int, **fields: Any
+        self, texts: Sequence[str], *, limit: int, judges: bool = False, **fields: Any
     ) -> list[tuple[BoundQuery, Ranked]]:
         """The results of questions that have all but their text in common; `fields` as of
-        `recall`."""
+        `recall`. `judges`: the judge reads the best of them, as it does in `recall`."""
         session = self.session
         requests = [
             request_of(
@@ -136,7 +137,7 @@ class BenchmarkStore:
         ]
         embedded = query_vectors(session, [one.query for one in requests], late=True)
         queries = [
-            analyse(session, session.config, request, vector, pieces)
+            analyse(session, session.config, request, vector, pieces, judges=judges)
             for request, (vector, pieces) in zip(requests, embedded, strict=True)
         ]
 
@@ -145,7 +146,7 @@ class BenchmarkStore:
             scan_together(bounds)
             return [(bound, bound.ranked()) for bound in bounds]
 
-        return session.keeper.run(run)
+        return read_with_scores(session, lambda view: run(view, None), 10.0)
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
         """Arguments of `recall` for a question: its conversation as scope, its query time."""

@@ -100,6 +100,22 @@ class Step(_Value, frozen=True, kw_only=True, gc=False):
     u: float | None
 
 
+class Judged(_Value, frozen=True, kw_only=True):
+    """Numbers of the judge for a memory that it has read.
+
+    Attributes:
+        answers: the logit that the memory answers the question, be it outdated or not.
+        rank: how well it answers beside others.
+        probability: that it answers.
+        level: what is added to L where the best few are put in order.
+    """
+
+    answers: float
+    rank: float
+    probability: float
+    level: float
+
+
 class Reason(_Value, frozen=True, kw_only=True):
     """Why a memory is among the results, and every number behind its rank.
 
@@ -110,9 +126,10 @@ class Reason(_Value, frozen=True, kw_only=True):
     result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
     signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
     only where `retrieval_method` is graph_traversal, the last factor within
-    e^(±tracerank_bound/2) where there is a bound. `own_final_score` is there where the second stage
-    gave the memory another place among the best: then that is the formula's, and `final_score` the
-    place's. `newer_than`: of several versions this is the newest shown, and names the next one;
+    e^(±tracerank_bound/2) where there is a bound. `own_final_score` is there where the judge or a
+    newer version gave the memory another place among the best: then that is the formula's, and
+    `final_score` the place's. `judged`: what the judge says, of those that it has read.
+    `newer_than`: of several versions this is the newest shown, and names the next one;
     `older_than`: names the newest. `in_place_of`: a memory that this one replaced and that would
     rank higher; L and the formula's final score are those of that memory, `signals` its own.
     `answers`: the stored question that this turn answers, likewise. A
@@ -140,6 +157,7 @@ class Reason(_Value, frozen=True, kw_only=True):
     path_score: float | UnsetType = UNSET
     tracerank_boost: TraceRankBoost | UnsetType = UNSET
     own_final_score: float | UnsetType = UNSET
+    judged: Judged | UnsetType = UNSET
     newer_than: str | UnsetType | None = UNSET
     older_than: str | UnsetType | None = UNSET
     in_place_of: str | UnsetType = UNSET

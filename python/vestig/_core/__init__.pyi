@@ -898,15 +898,15 @@ class Projection:
         self,
         seq: int,
         filter: Filter,
-        rows: Sequence[tuple[bytes, float]],
+        rows: Sequence[tuple[bytes, float, bool]],
         content: Sequence[str],
         of_present: bool,
         at_us: int,
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
-        bytes and L, best first), the newest first. `content`: content terms of the query;
-        `of_present`: it has a word of the present; `at_us`: when it is asked. Raises SnapshotMoved
-        unless applied_seq == seq."""
+        bytes, L, and whether it reads as an answer; best first), the newest first. `content`:
+        content terms of the query; `of_present`: it has a word of the present; `at_us`: when it is
+        asked. Raises SnapshotMoved unless applied_seq == seq."""
 
     def versions_of(
         self, seq: int, filter: Filter, id: bytes, others: Sequence[bytes], at_us: int

@@ -601,6 +601,7 @@ _ANYWHERE: Final = (
     "ranking",
     "reference",
     "signals",
+    "judge",
     "recall",
     "search",
     "decay",

@@ -31,6 +31,7 @@ PROFILE_PREFIXES: Final = (
     "ranking.",
     "reference.",
     "signals.",
+    "judge.",
     "recall.",
 )
 

@@ -366,6 +366,22 @@ class ReasonSettings(Stage, frozen=True, kw_only=True):
     include_scores: Annotated[bool, doc("Give the scores behind each result.")] = True
 
 
+class JudgeSettings(Stage, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool | None,
+        doc(
+            "Let the judge read the best memories of a recall; null: where the embedder is the"
+            " built-in one.",
+            shown=True,
+        ),
+    ] = None
+    pool: Annotated[Count, doc("How many of the best memories the judge reads.", shown=True)] = 8
+    budget_ms: Annotated[
+        Positive,
+        doc("Milliseconds that the judge may take in one recall; after them it is ranked without."),
+    ] = 150.0
+
+
 class RecallSettings(Section, frozen=True, kw_only=True):
     default_limit: Annotated[Count, doc("Results when the call names no limit.", shown=True)] = 5
     profile: Annotated[Text, doc("Name of the set of ranking values in effect.", shown=True)] = (
@@ -375,7 +391,7 @@ class RecallSettings(Section, frozen=True, kw_only=True):
         Profiles,
         doc(
             "Further profiles: name to keys of usage, questions, walk,"
-            " ranking, reference, signals and recall.",
+            " ranking, reference, signals, judge and recall.",
             shown=True,
         ),
     ] = msgspec.field(default_factory=dict)

@@ -38,6 +38,7 @@ from vestig.config.recall_sections import (
     EntityTypeEntry,
     EventWeights,
     IndexSettings,
+    JudgeSettings,
     LinkSettings,
     Profiles,
     QuestionSettings,
@@ -394,6 +395,9 @@ class Settings(Section, frozen=True, kw_only=True):
     signals: Annotated[
         SignalSettings, doc("Parts of the linear score that are switched as a whole.")
     ] = SignalSettings()
+    judge: Annotated[
+        JudgeSettings, doc("The judge: a model that reads the question with each of the best.")
+    ] = JudgeSettings()
     index: IndexSettings = IndexSettings()
     recall: RecallSettings = RecallSettings()
     search: SearchSettings = SearchSettings()

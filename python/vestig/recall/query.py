@@ -46,6 +46,7 @@ from vestig.recall.confidence import (
     score_formula,
     scored,
 )
+from vestig.recall.judged import Judgements, chosen_judge, confidence_with, judged
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -95,6 +96,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     name_vectors: dict[str, bytes]
     # what a cross-encoder has scored so far
     rerank_scores: RerankScores
+    # what the judge has said so far; None = it reads nothing for this query
+    judgements: Judgements | None
 
 
 def request_of(
@@ -132,6 +135,7 @@ def analyse(
     *,
     names: tuple[QueryName, ...] | None = None,
     rerank_scores: RerankScores | None = None,
+    judges: bool = False,
     name_vectors: dict[str, bytes] | None = None,
 ) -> Query:
     """Keywords, windows and vectors of names of a request's text.
@@ -140,6 +144,7 @@ def analyse(
         vector, states: of the text and of its word pieces; None = it was not embedded.
         names: those that a language model found; None = rules find them.
         rerank_scores: those of a call that compares this query with its own; None = none yet.
+        judges: the judge may read what is found.
         name_vectors: those of `names_to_embed`; None = they are made here.
     """
     settings = config.settings
@@ -175,6 +180,7 @@ def analyse(
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
+        judgements=Judgements() if judges else None,
     )
 
 
@@ -328,8 +334,10 @@ class BoundQuery:
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
-        scan, rows, evidence = self._ordered(request, ranking, limit, watch)
+        scan, rows, evidence, answers = self._ordered(request, ranking, limit, watch)
         confidence = self.confidence(evidence, by)
+        if confidence is not None and answers is not None:
+            confidence = confidence_with(confidence, answers)
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
@@ -365,13 +373,14 @@ class BoundQuery:
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
-    ) -> tuple[Scan, Sequence[ScanRow], Scan]:
+    ) -> tuple[Scan, Sequence[ScanRow], Scan, float | None]:
         """The scan without stored questions that are like the query; its rows in the order of
-        results, successors and answers in the places of what they stand for; and the scan that
-        says how sure the store is of them."""
+        results, successors and answers in the places of what they stand for; the scan that says how
+        sure the store is of them; and the greatest *answers* of the judge, where it reads them."""
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
-        count = by.rows_for(limit)
+        judge = chosen_judge(self, by)
+        count = max(by.rows_for(limit), 0 if judge is None else judge.pool)
         asked = self._asked(chosen, by)
         others = b"".join(asked.ids)
 
@@ -392,19 +401,25 @@ class BoundQuery:
         rows, answered = rows_with_answers(asked, rows, scan_without)
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
+        levels, answers = [row.start_score for row in rows], frozenset[bytes]()
+        read = None if judge is None else judged(self, judge, chosen.query, rows)
+        if read is not None:
+            rows, levels, answers = read.rows, [*read.levels], read.answering
         if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
             rows = newest_first(
                 self.session,
                 self.view.seq,
                 self._filter_without(chosen, others),
                 rows,
+                levels,
+                answers,
                 query=chosen.query,
                 content=self.content_terms(scan),
                 at_us=chosen.moments.query_time_us,
             )
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
-        return scan, rows, answered or evidence
+        return scan, rows, answered or evidence, None if read is None else read.best
 
     def _each_text_once(self, request: Request, rows: Sequence[ScanRow]) -> list[ScanRow]:
         """The first row of each text."""
@@ -586,6 +601,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         query_time=from_us(request.moments.query_time_us),
         language=language_of(request.query),
         parts=ranking.reasons,
+        judgements={} if query.judgements is None else query.judgements.known,
     )
 
 

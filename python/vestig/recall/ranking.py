@@ -18,6 +18,7 @@ from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.ports import ScanFunction, ScanRanking, ScanRequest
 from vestig.recall.confidence import ROWS_READ
+from vestig.recall.judged import MemoriesToJudgeError
 from vestig.recall.reason import META_SIGNALS, RERANK
 from vestig.recall.versions import ROWS_MOVED
 from vestig.rerankers.checked import scores_within
@@ -354,8 +355,8 @@ class RerankScores:
 
 
 def read_with_scores(session: Session, read: Callable[[LedgerView], _T], timeout_s: float) -> _T:
-    """`read` at one state of the store, begun again each time that the reranker has to score
-    memories first.
+    """`read` at one state of the store, begun again each time that the reranker or the judge has to
+    read memories first.
 
     Args:
         timeout_s: seconds that the reranker may take for one query in all.
@@ -365,6 +366,8 @@ def read_with_scores(session: Session, read: Callable[[LedgerView], _T], timeout
             return session.keeper.run(lambda view, _: read(view))
         except TextsToScoreError as wanted:
             wanted.known.ask(session, wanted, timeout_s)
+        except MemoriesToJudgeError as wanted:
+            wanted.ask(session)
 
 
 def score_pool(

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from vestig.answers import (
     Hypothetical,
+    Judged,
     QueryEntity,
     Reason,
     SignalTrace,
@@ -24,6 +25,7 @@ from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
 from vestig.memories.read import flags_of
 from vestig.ports import ScanRow
+from vestig.recall.judged import Judgement, in_words
 from vestig.types import Memory, Stability, TemporalWindow, is_undated
 
 # Terms of the metadata.
@@ -73,6 +75,7 @@ _SCORES: Final = (
     "start_base",
     "tracerank_boost",
     "own_final_score",
+    "judged",
     "newer_than",
     "older_than",
 )
@@ -167,6 +170,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         meta_shares: shares of the metadata's terms, read where they are not.
         has_vector: whether the query was embedded.
         language: of the query, where it is certain.
+        judgements: of the judge, by id.
     """
 
     terms: Sequence[str]
@@ -181,6 +185,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     language: str | None = None
     # without `enabled` a reason holds no more than method and scores
     parts: ReasonSettings = ReasonSettings()
+    judgements: Mapping[bytes, Judgement] = {}
 
     def signals(self, row: ScanRow) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
@@ -298,6 +303,9 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
         told = self._why(row, memory, matched, before)
+        if row.id in self.judgements:
+            likely = in_words(self.judgements[row.id].probability)
+            told.append(f"Reads as an answer: {likely}.")
         told += [*self._sentences(row, memory, flags, hypothetical), *foreign]
         made = Reason(
             retrieval_method=method,
@@ -322,12 +330,24 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             own_final_score=own_score,
             newer_than=_id(row.newer_than),
             older_than=_id(row.older_than),
+            judged=self._judged(row),
             in_place_of=_id(row.in_place_of) or UNSET,
             answers=_id(row.answers) or UNSET,
             flags=tuple(flags),
             explanation=" ".join(told),
         )
         return self._shown(made)
+
+    def _judged(self, row: ScanRow) -> Judged | msgspec.UnsetType:
+        found = self.judgements.get(row.id)
+        if found is None:
+            return UNSET
+        return Judged(
+            answers=found.answers,
+            rank=found.rank,
+            probability=found.probability,
+            level=found.level,
+        )
 
     def _shown(self, reason: Reason) -> Reason:
         """The reason without the parts that the configuration leaves out."""

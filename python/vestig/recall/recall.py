@@ -29,6 +29,7 @@ from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.language.languages import ENGLISH, language_of
 from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
+from vestig.recall.judged import MemoriesToJudgeError, ToJudge
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
 from vestig.recall.ranking import ranking_of, read_with_scores
 from vestig.recall.request import Request
@@ -102,7 +103,9 @@ class OneRecall:
 
             names, degraded = names_by_model(self.session, self.config, self.request.query)
             self.degraded += degraded
-        return analyse(self.session, self.config, self.request, vector, states, names=names)
+        return analyse(
+            self.session, self.config, self.request, vector, states, names=names, judges=True
+        )
 
     def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
         """`read`, with the scores of a reranker where it needs them."""
@@ -167,6 +170,8 @@ class OneRecall:
         timings |= bound.extra_ms
         if "rerank" in timings:
             timings["rerank"] += query.rerank_scores.spent_ms
+        if query.judgements is not None and query.judgements.spent_ms:
+            timings["judge"] = query.judgements.spent_ms
         scored = time.perf_counter()
         with span("rank") as counts:
             withheld = abstained or not ranked.results
@@ -321,6 +326,8 @@ def _degraded(bound: BoundQuery, scan: Scan, pending: int) -> tuple[Degradation,
         found.append(Degradation(code="unembedded_skipped", detail=detail, count=scan.unembedded))
     if bound.query.rerank_scores.degraded is not None:
         found.append(bound.query.rerank_scores.degraded)
+    if bound.query.judgements is not None and bound.query.judgements.degraded is not None:
+        found.append(bound.query.judgements.degraded)
     if pending:
         detail = "results have unfinished jobs; run `vestig housekeeping enrich`"
         found.append(Degradation(code="enrichment_pending", detail=detail, count=pending))
@@ -512,13 +519,20 @@ class _Batch:
             started = time.perf_counter()
             self.scan(bounds)
             scan_ms = self.part_ms(started)
-            found = []
+            found, to_judge = [], list[ToJudge]()
             for call, bound in zip(self.calls, bounds, strict=True):
                 started = time.perf_counter()
-                fields, spent = call.found(bound, analyse_ms)
+                try:
+                    fields, spent = call.found(bound, analyse_ms)
+                except MemoriesToJudgeError as error:
+                    # read for all calls before any begins again
+                    to_judge += error.wanted
+                    continue
                 took_ms = 1e3 * (time.perf_counter() - started)
                 spent["score"] = took_ms - sum(spent.values()) + analyse_ms
                 found.append((fields, spent))
+            if to_judge:
+                raise MemoriesToJudgeError(to_judge)
             return found, scan_ms
 
         timeout_s = self.calls[0].config.settings.reranker.timeout_s

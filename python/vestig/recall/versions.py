@@ -6,7 +6,7 @@ asks about the past or about a day. Versions change places with each other and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, cast
 
 from vestig.language.words import speaks_of_past, speaks_of_present
@@ -35,6 +35,8 @@ def newest_first(
     seq: int,
     filter: dict[str, Any],
     rows: Sequence[ScanRow],
+    levels: Sequence[float],
+    answers: Collection[bytes],
     *,
     query: str,
     content: Sequence[str],
@@ -47,6 +49,8 @@ def newest_first(
     Args:
         filter: keyword arguments of the core's filter that the rows passed.
         rows: best first, each text once.
+        levels: L of each, with what a judge adds.
+        answers: ids of those that read as an answer, to a judge.
         content: content terms of the query.
         at_us: when it is asked: what does not hold yet is no version.
     """
@@ -54,9 +58,9 @@ def newest_first(
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if len(best) < 2:
         return rows
-    levels = [(row.id, row.start_score) for row in best]
+    placed = [(row.id, level, row.id in answers) for row, level in zip(best, levels, strict=False)]
     groups = session.keeper.core.versions(
-        seq, CoreFilter(**filter), levels, content, speaks_of_present(query), at_us
+        seq, CoreFilter(**filter), placed, content, speaks_of_present(query), at_us
     )
     moved = list(best)
     for group in groups:

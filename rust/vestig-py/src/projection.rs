@@ -13,7 +13,7 @@ use vestig_core::query::{
     filter::{eligible_count, eligible_ids},
     related::{Texts, related},
     search,
-    versions::{versions, versions_of},
+    versions::{Found, versions, versions_of},
 };
 use vestig_core::recall::{
     Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, asked, idfs, levels, recall,
@@ -486,15 +486,21 @@ impl Projection {
         py: Python<'_>,
         seq: u64,
         filter: &Filter,
-        rows: Vec<(Vec<u8>, f64)>,
+        rows: Vec<(Vec<u8>, f64, bool)>,
         content: Vec<String>,
         of_present: bool,
         at_us: i64,
     ) -> PyResult<Vec<Vec<usize>>> {
         let rows = rows
             .into_iter()
-            .map(|(id, level)| Ok((id_of(&id)?, level)))
-            .collect::<PyResult<Vec<(Id, f64)>>>()?;
+            .map(|(id, level, reads_as_answer)| {
+                Ok(Found {
+                    id: id_of(&id)?,
+                    level,
+                    reads_as_answer,
+                })
+            })
+            .collect::<PyResult<Vec<Found>>>()?;
         self.on_snapshot(py, seq, |snapshot| {
             versions(snapshot, &filter.0, &rows, &content, of_present, at_us)
         })

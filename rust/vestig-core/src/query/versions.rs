@@ -41,6 +41,9 @@ const OF_PRESENT: Bounds = Bounds {
     lack_max: 0.3,
     keeps_number: false,
 };
+/// Of a later text that reads as an answer to the query, whatever else holds.
+const READ_BEHIND_MAX: f64 = 3.0;
+const READ_LACK_MAX: f64 = 0.3;
 /// A text of more code points states several things.
 const LENGTH_MAX: u32 = 250;
 /// Sums of idf that differ by less are equal.
@@ -59,6 +62,19 @@ struct Statement<'a> {
     cover: f64,
     /// One of its terms has a digit.
     has_number: bool,
+    /// A judge that read it with the query says that it answers it.
+    reads_as_answer: bool,
+}
+
+/// A memory that a query found.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// Of the memory.
+    pub id: Id,
+    /// L, with what a judge adds.
+    pub level: f64,
+    /// A judge that read it with the query says that it answers it.
+    pub reads_as_answer: bool,
 }
 
 /// Groups of memories that are versions of one statement: places among `rows`, the newest first. A
@@ -69,16 +85,16 @@ struct Statement<'a> {
 /// where that is equal), shares its scope, holds as much of the query, has a number where it has one,
 /// lies at most 2 below it by L and is linked with it: ½ cosine + ½ shared idf as a part of that of the
 /// text with more ≥ 0.4. Where the query has a word of the present, it may lack 0.3 of the query's idf
-/// and a number, lie 3 below, and be linked by 0.3. Texts of more than 250 code points, questions and
-/// what does not hold yet join none.
+/// and a number, lie 3 below, and be linked by 0.3; one that reads as an answer may lack as much and lie
+/// as far below. Texts of more than 250 code points, questions and what does not hold yet join none.
 ///
-/// `rows`: with L, best first. `content`: content terms of the query. `of_present`: it has a word of
+/// `rows`: best first. `content`: content terms of the query. `of_present`: it has a word of
 /// the present. `at`: when it is asked, µs.
 #[must_use]
 pub fn versions(
     snapshot: &Snapshot,
     filter: &Filter,
-    rows: &[(Id, f64)],
+    rows: &[Found],
     content: &[String],
     of_present: bool,
     at: i64,
@@ -92,13 +108,16 @@ pub fn versions(
         .collect();
     let rule = Rule {
         rarity: &rarity,
-        lack_max: bounds.lack_max * content.iter().map(|(_, idf)| idf).sum::<f64>(),
+        question: content.iter().map(|(_, idf)| idf).sum(),
         bounds,
     };
     let found: Vec<Option<Statement<'_>>> = rows
         .iter()
-        .map(|(id, _)| statement(snapshot, &content, id))
-        .map(|found| found.filter(|one| one.order.0 <= at))
+        .map(|row| {
+            let mut found = statement(snapshot, &content, &row.id)?;
+            found.reads_as_answer = row.reads_as_answer;
+            (found.order.0 <= at).then_some(found)
+        })
         .collect();
     let mut grouped = vec![false; rows.len()];
     let mut groups = Vec::new();
@@ -109,8 +128,10 @@ pub fn versions(
         let joins = |place: &usize| {
             let newer = found[*place].as_ref();
             !grouped[*place]
-                && rows[at].1 - rows[*place].1 <= rule.bounds.behind_max
-                && newer.is_some_and(|newer| rule.states_anew(newer, older))
+                && newer.is_some_and(|newer| {
+                    rows[at].level - rows[*place].level <= rule.behind_max(newer)
+                        && rule.states_anew(newer, older)
+                })
         };
         let mut group: Vec<usize> = (at + 1..rows.len()).filter(joins).collect();
         if group.is_empty() {
@@ -144,7 +165,7 @@ pub fn versions_of(
     let rule = Rule {
         rarity: &rarity,
         bounds: PLAIN,
-        lack_max: 0.0,
+        question: 0.0,
     };
     let mut versions = Vec::new();
     for (place, id) in others.iter().enumerate() {
@@ -252,6 +273,7 @@ fn statement<'a>(
         has_number: terms(segment, row).any(|term| term.chars().any(char::is_numeric)),
         terms: OnceCell::new(),
         cover: covered.map(|(_, idf)| idf).sum(),
+        reads_as_answer: false,
     })
 }
 
@@ -259,15 +281,26 @@ fn statement<'a>(
 struct Rule<'r, 'a> {
     rarity: &'r Rarity<'a>,
     bounds: Bounds,
-    /// The idf of the query that the later one may lack.
-    lack_max: f64,
+    /// Sum of the idf of the query's content terms.
+    question: f64,
 }
 
 impl<'a> Rule<'_, 'a> {
+    fn behind_max(&self, newer: &Statement<'a>) -> f64 {
+        let read = newer.reads_as_answer.then_some(READ_BEHIND_MAX);
+        self.bounds.behind_max.max(read.unwrap_or_default())
+    }
+
+    /// The idf of the query that the later one may lack.
+    fn lack_max(&self, newer: &Statement<'a>) -> f64 {
+        let read = newer.reads_as_answer.then_some(READ_LACK_MAX);
+        self.question * self.bounds.lack_max.max(read.unwrap_or_default())
+    }
+
     fn states_anew(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
         newer.order > older.order
             && newer.scope == older.scope
-            && newer.cover >= older.cover - self.lack_max - COVER_STEP
+            && newer.cover >= older.cover - self.lack_max(newer) - COVER_STEP
             && (newer.has_number || !older.has_number || !self.bounds.keeps_number)
             && self.link(newer, older) >= self.bounds.link_min
     }

@@ -1,0 +1,285 @@
+"""The best memories, read by the judge: their order, and whether one of them answers.
+
+The judge reads outside of every view of the store, so that what takes long holds back neither
+forgetting nor merging: a read that needs its judgements ends, and begins again when they are known.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import msgspec
+
+from vestig.config.recall_sections import JudgeSettings
+from vestig.embedders.builtin import MODEL
+from vestig.errors import ConfigError, ProviderError
+from vestig.ids import id_text
+from vestig.ports import ScanRow, within
+from vestig.store.projection.scan_objects import ln, logistic
+from vestig.telemetry import error_type
+from vestig.types import Degradation, Memory
+
+if TYPE_CHECKING:
+    from vestig.recall.query import BoundQuery
+    from vestig.recall.ranking import Ranking
+    from vestig.rerankers.judge import Judge, MemoryText
+    from vestig.session.session import Session
+    from vestig.store.projection.scan_objects import Row
+
+FIT: Final = Path(__file__).resolve().parent.parent / "data" / "judge.json"
+# Words of the turn before that are read.
+_BEFORE_WORDS: Final = 20
+_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+# Words for the probability that a memory answers, from which on each holds.
+_WORDS: Final = ((0.5, "likely"), (0.2, "possibly"), (0.0, "hardly"))
+# A memory reads as an answer from this logit on.
+_ANSWERS_MIN: Final = 1.0
+# Of a confidence, whose log odds are weighed.
+_SURE: Final = 1e-3
+
+
+class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
+    """How the judge's numbers are weighed; `benches/learn_judge.py` writes the file.
+
+    `weight`: of half the sum of both logits, beside L. `confidence`: the logit is bias +
+    confidence · log odds of the confidence without the judge + answers · the greatest *answers*.
+    `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
+    """
+
+    weight: float
+    confidence: dict[str, float]
+    answers: dict[str, float]
+
+
+@cache
+def fit() -> JudgeFit:
+    """The file's content."""
+    return msgspec.json.decode(FIT.read_bytes(), type=JudgeFit)
+
+
+class Judgement(NamedTuple):
+    """Two logits: that a memory answers the question, and how well beside others."""
+
+    answers: float
+    rank: float
+
+    @property
+    def probability(self) -> float:
+        """The probability that it answers, be it outdated or not."""
+        weights = fit().answers
+        return logistic(weights["bias"] + weights["answers"] * self.answers)
+
+    @property
+    def level(self) -> float:
+        """Return what it adds to L."""
+        return fit().weight * (self.answers + self.rank) / 2
+
+
+def in_words(probability: float) -> str:
+    """The word for the probability that a memory answers.
+
+    Example:
+        >>> in_words(0.7), in_words(0.3), in_words(0.01)
+        ('likely', 'possibly', 'hardly')
+    """
+    return next(word for least, word in _WORDS if probability >= least)
+
+
+class JudgeOfSession:
+    """The judge of an open store, made at its first use."""
+
+    def __init__(self) -> None:
+        # imported here: most stores are opened to be written
+        from vestig.rerankers.judge import Judge
+
+        self.judge: Judge = Judge()
+
+    def drop(self, _seq: int, /) -> None:
+        """A judge holds nothing of memories."""
+
+
+class ToJudge(NamedTuple):
+    """Memories that the judge has to read for a question."""
+
+    question: str
+    ids: list[bytes]
+    texts: list[MemoryText]
+    known: Judgements
+    budget_ms: float
+
+
+class MemoriesToJudgeError(Exception):
+    """Ends a read that needs judgements which are not known yet."""
+
+    def __init__(self, wanted: Sequence[ToJudge]) -> None:
+        super().__init__("the judge has not read these memories yet")
+        self.wanted = wanted
+
+    def ask(self, session: Session) -> None:
+        """Lets the judge read them; where it fails or takes too long, the calls go on without."""
+        for one in self.wanted:
+            one.known.ask(session, one)
+
+
+class Judgements:
+    """The judgements of one call, by memory: each is read once, however often it is ranked."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, Judgement] = {}
+        self.degraded: Degradation | None = None
+        self.spent_ms = 0.0
+
+    def ask(self, session: Session, wanted: ToJudge) -> None:
+        """Adds the judgements of these memories; `degraded` says why there are none."""
+        started = time.perf_counter()
+        judge = session.cache(JudgeOfSession).judge
+        left_s = (wanted.budget_ms - self.spent_ms) / 1e3
+        try:
+            found = within(left_s, lambda: judge.read(wanted.question, wanted.texts))
+        except TimeoutError:
+            self._fail(session, "timeout", f"no answer within {wanted.budget_ms:g} ms")
+        except (ConfigError, ProviderError) as error:
+            self._fail(session, error_type(error), str(error))
+        else:
+            self.known.update(zip(wanted.ids, [Judgement(*one) for one in found], strict=True))
+        self.spent_ms += 1e3 * (time.perf_counter() - started)
+
+    def _fail(self, session: Session, kind: str, why: str) -> None:
+        session.metrics.add("vestig_errors_total", operation="judge", error_type=kind)
+        without = "what else was compared went" if self.known else "ranked"
+        detail = f"judge: {why}: {without} without it (judge.budget_ms, judge.pool)"
+        self.degraded = Degradation(code="partial_backend", detail=detail)
+
+
+class ReadRows(NamedTuple):
+    """Rows in the order that the judge gives them.
+
+    Args:
+        rows: each place keeps its final score.
+        levels: L of each row with what the judge adds; of those that it did not read, with the
+            least that it added to another.
+        answering: ids of those that read as an answer.
+        best: the greatest *answers*.
+    """
+
+    rows: Sequence[ScanRow]
+    levels: Sequence[float]
+    answering: frozenset[bytes]
+    best: float
+
+
+def chosen_judge(bound: BoundQuery, ranking: Ranking) -> JudgeSettings | None:
+    """The settings of the judge where it reads: where it is switched on, or nothing is said and the
+    embedder is the built-in one, whose word vectors it shares. It reads for a ranking that sums
+    terms, words among them, and only where no other cross-encoder does."""
+    settings = bound.query.config.settings.judge
+    if bound.query.judgements is None or not ranking.counts_words:
+        return None
+    if ranking.core_for_reranking is not None:
+        return None
+    builtin = bound.session.embedder.model == MODEL
+    return settings if (builtin if settings.enabled is None else settings.enabled) else None
+
+
+def judged(
+    bound: BoundQuery, settings: JudgeSettings, question: str, rows: Sequence[ScanRow]
+) -> ReadRows | None:
+    """The rows with the best few in the order of L and judgement; None where there is nothing to
+    read, or the judge failed.
+
+    Args:
+        rows: best first, each text once.
+
+    Raises:
+        MemoriesToJudgeError: it has to read some of them first.
+    """
+    known = bound.query.judgements
+    # those of a changed scan come from the core too
+    best = cast("Sequence[Row]", rows[: settings.pool])
+    if known is None or not (best and question.strip()):
+        return None
+    unknown = [row.id for row in best if row.id not in known.known]
+    if unknown:
+        if known.degraded is not None:
+            return None
+        texts = _texts(bound, unknown)
+        raise MemoriesToJudgeError([ToJudge(question, unknown, texts, known, settings.budget_ms)])
+    found = [known.known[row.id] for row in best]
+    levels = [row.start_score + one.level for row, one in zip(best, found, strict=True)]
+    order = sorted(range(len(best)), key=lambda at: -levels[at])
+    moved = [
+        best[at] if at == place else best[at].moved(best[place].final_score)
+        for place, at in enumerate(order)
+    ]
+    least = min(one.level for one in found)
+    rest = rows[len(best) :]
+    return ReadRows(
+        [*moved, *rest],
+        [*(levels[at] for at in order), *(row.start_score + least for row in rest)],
+        frozenset(
+            row.id for row, one in zip(best, found, strict=True) if one.answers >= _ANSWERS_MIN
+        ),
+        max(one.answers for one in found),
+    )
+
+
+def confidence_with(confidence: float, answers: float) -> float:
+    """The probability that the memories answer the query, with what the judge says of the best.
+
+    Args:
+        confidence: without the judge.
+        answers: the greatest *answers*.
+
+    Example:
+        >>> confidence_with(0.5, 3.0) > confidence_with(0.5, -3.0)
+        True
+    """
+    inside = min(max(confidence, _SURE), 1 - _SURE)
+    weights = fit().confidence
+    odds = weights["confidence"] * ln(inside / (1 - inside))
+    return logistic(weights["bias"] + odds + weights["answers"] * answers)
+
+
+def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> list[MemoryText]:
+    """Return what is read of these memories; of the turns before them, those that the filters of
+    the call let through."""
+    # imported here: most reads end with what is known
+    from zoneinfo import ZoneInfo
+
+    from vestig.recall.context.entries import sessions_of, turns_around
+    from vestig.rerankers.judge import MemoryText
+
+    namespace = bound.request.namespace
+    found = {m.id: m for m in bound.view.memories(namespace, [id_text("mem", id) for id in ids])}
+    memories = [found[id_text("mem", id)] for id in ids]
+    sessions = sessions_of(bound, memories)
+    turns = turns_around(bound, sessions, memories)
+    zone = ZoneInfo(bound.query.config.settings.time.zone)
+
+    def before(memory: Memory) -> str:
+        texts = [turns[id].content for id in sessions.at(memory.id, -1) if id in turns]
+        return " ".join(texts[-1].split()[-_BEFORE_WORDS:]) if texts else ""
+
+    return [
+        MemoryText(
+            _day(one.t_valid.astimezone(zone)),
+            before(one),
+            f"{one.author}:" if one.author else "",
+            one.content,
+        )
+        for one in memories
+    ]
+
+
+def _day(moment: datetime) -> str:
+    """The day as the judge has learnt to read it."""
+    return f"{_DAYS[moment.weekday()]} {moment.day} {_MONTHS[moment.month - 1]} {moment.year} ·"

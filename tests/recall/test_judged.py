@@ -1,0 +1,239 @@
+"""The best memories, read by the judge: their order, what it is given, and when it is not asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.config.weights import SIGNALS
+from vestig.errors import ProviderError
+from vestig.recall.judged import confidence_with, fit, in_words
+from vestig.rerankers import judge as judge_module
+from vestig.rerankers.judge import MemoryText
+from vestig.testing import vector_at
+
+ASKED = "where does Tom live?"
+OSLO = "Tom lives in Oslo, near the harbour"
+TEA = "Ann drinks green tea at noon"
+BREAD = "The bakery opens at seven"
+PLAIN = {
+    "links": {"related": {"enabled": False}},
+    "entities": {"enabled": False},
+    "hygiene": {"near_duplicate": {"enabled": False}},
+}
+
+
+class ScriptedJudge:
+    """Gives these logits by text, (-4, -4) to others, and keeps what it was given."""
+
+    def __init__(self, logits: dict[str, tuple[float, float]]) -> None:
+        self.logits = logits
+        self.given: list[tuple[str, list[MemoryText]]] = []
+        self.fault: Callable[[], None] | None = None
+
+    def read(self, question: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
+        self.given.append((question, list(memories)))
+        if self.fault is not None:
+            self.fault()
+        return [self.logits.get(one.text, (-4.0, -4.0)) for one in memories]
+
+    def texts(self) -> list[str]:
+        return [one.text for _, memories in self.given for one in memories]
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> ScriptedJudge:
+    made = ScriptedJudge({OSLO: (4.0, 4.0)})
+    monkeypatch.setattr(judge_module, "Judge", lambda: made)
+    return made
+
+
+def opened(opener: Opener, *texts: str, apart: bool = True, **config: Any) -> vestig.Vestig:
+    """A store of texts, the first one nearest to every query; `apart`: none near another."""
+    vectors = {
+        text: vector_at(0.5 - at / 100, 8, at + 1 if apart else 1) for at, text in enumerate(texts)
+    }
+    judged = {"judge": {"enabled": True, "budget_ms": 60_000.0}}
+    store = opener(vectors=vectors, config={**PLAIN, **judged, **config})
+    for at, text in enumerate(texts):
+        assert store.commit(text, t_valid=f"2026-03-0{at + 1}").memory_id is not None
+    return store
+
+
+def found(store: vestig.Vestig, query: str = ASKED, **fields: Any) -> vestig.RecallResult:
+    # only meaning ranks, so that what the judge adds decides among texts that are as near
+    own = {**dict.fromkeys(("bias", *SIGNALS), 0.0), "topic": 4.0, "words": 0.01}
+    fields.setdefault("config", {})
+    fields["config"] |= {"ranking.weights": {"all": own, "chat_peer": own}}
+    return store.recall(query, query_vector=vector_at(1.0), **fields)
+
+
+def test_the_best_few_stand_in_the_order_of_the_judge(opener: Opener, judge: ScriptedJudge) -> None:
+    store = opened(opener, TEA, BREAD, OSLO)
+    without = found(store, config={"judge.enabled": False})
+    assert [hit.content for hit in without] == [TEA, BREAD, OSLO]
+    assert judge.given == []
+    result = found(store)
+    assert [hit.content for hit in result] == [OSLO, TEA, BREAD]
+    assert [hit.final for hit in result] == [hit.final for hit in without]
+    reason = result[0].reason
+    assert reason.judged.answers == reason.judged.rank == 4.0
+    assert reason.judged.level == pytest.approx(4.0 * fit().weight)
+    assert reason.own_final_score == without[2].final
+    assert "Reads as an answer: likely." in reason.explanation
+    assert "Reads as an answer: hardly." in result[1].reason.explanation
+    assert result.timings_ms["judge"] > 0
+
+
+def test_what_lies_beyond_the_pool_is_not_read_and_stays(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
+    store = opened(opener, TEA, BREAD, OSLO, judge={"enabled": True, "pool": 2})
+    result = found(store)
+    assert [hit.content for hit in result] == [TEA, BREAD, OSLO]
+    assert judge.texts() == [TEA, BREAD]
+    assert result[2].reason.judged is not result[1].reason.judged
+    assert "Reads" not in result[2].reason.explanation
+
+
+def test_a_limit_below_the_pool_shows_what_the_judge_puts_first(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
+    store = opened(opener, TEA, BREAD, OSLO)
+    assert [hit.content for hit in found(store, limit=1)] == [OSLO]
+
+
+def test_it_reads_by_itself_only_beside_the_built_in_embedder(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
+    store = opened(opener, TEA, OSLO, judge={"budget_ms": 60_000.0})
+    assert [hit.content for hit in found(store)] == [TEA, OSLO]
+    assert judge.given == []
+    found(store, profile="baseline", config={"judge.enabled": True})
+    assert judge.given == [], "a ranking by cosine alone is not changed"
+
+
+def test_the_built_in_embedder_brings_the_judge(
+    opener: Opener, judge: ScriptedJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vestig.recall import judged
+
+    store = opened(opener, TEA, OSLO, judge={"budget_ms": 60_000.0})
+    monkeypatch.setattr(judged, "MODEL", store._session.embedder.model)
+    assert [hit.content for hit in found(store)] == [OSLO, TEA]
+
+
+def test_it_reads_day_author_and_the_turn_before(opener: Opener, judge: ScriptedJudge) -> None:
+    store = opened(opener)
+    before = "Which town is it that he moved to in the end, after all that talk?"
+    long = " ".join(f"word{number}" for number in range(30))
+    for sequence, (text, author) in enumerate([(long, "Ann"), (before, "Ann"), (OSLO, "Bob")]):
+        store.commit(
+            text, session_id="s", sequence=sequence, author=author, t_valid="2026-03-03T10:00Z"
+        )
+    found(store)
+    ((question, given),) = judge.given
+    assert question == ASKED
+    read = {one.text: one for one in given}
+    assert read[OSLO].head == "tuesday 3 march 2026 ·"
+    assert read[OSLO].lead == "Bob:"
+    assert read[OSLO].before == before
+    assert read[before].before == " ".join(long.split()[-20:])
+    assert read[long].before == ""
+    judge.given.clear()
+    found(store, where={"authors": ["Bob"]})
+    ((_, (alone,)),) = judge.given
+    assert alone.before == "", "what the filters leave out is not read"
+
+
+def too_slow() -> None:
+    time.sleep(0.5)
+
+
+def broken() -> None:
+    raise ProviderError("no weights")
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"), [(too_slow, "no answer within 20 ms"), (broken, "no weights")]
+)
+def test_without_an_answer_the_order_is_the_first_one_and_the_result_says_so(
+    opener: Opener, judge: ScriptedJudge, fault: Callable[[], None], told: str
+) -> None:
+    store = opened(opener, TEA, BREAD, OSLO, judge={"enabled": True, "budget_ms": 20.0})
+    judge.fault = fault
+    result = found(store)
+    assert [hit.content for hit in result] == [TEA, BREAD, OSLO]
+    (degraded,) = result.degraded
+    assert degraded.code == "partial_backend"
+    assert told in degraded.detail
+    assert len(judge.given) == 1, "one that failed is not asked again in a call"
+
+
+def test_many_questions_are_read_before_any_begins_again(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
+    store = opened(opener, TEA, BREAD, OSLO)
+    questions = [ASKED, "who drinks tea?", "when does the bakery open?"]
+    results = store.recall_many(questions)
+    assert [question for question, _ in judge.given] == questions
+    for question, result in zip(questions, results, strict=True):
+        alone = store.recall(question)
+        assert [hit.id for hit in result] == [hit.id for hit in alone]
+        assert result.confidence == alone.confidence
+
+
+def test_confidence_counts_how_the_best_reads(opener: Opener, judge: ScriptedJudge) -> None:
+    store = opened(opener, TEA, OSLO)
+    sure = store.recall(ASKED).confidence
+    judge.logits[OSLO] = (-4.0, 4.0)
+    unsure = store.recall(ASKED).confidence
+    plain = store.recall(ASKED, config={"judge.enabled": False}).confidence
+    assert plain is not None
+    assert sure is not None
+    assert unsure is not None
+    assert sure == confidence_with(plain, 4.0)
+    assert unsure == confidence_with(plain, -4.0)
+    assert unsure < plain < sure
+
+
+def test_a_newer_version_that_reads_as_an_answer_comes_first(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
+    """It may lack a word of the question that the older one has."""
+    old = "Tom lives in Bergen near the fjord and the harbour"
+    new = "Tom has moved: Bergen, by the fjord, above the harbour"
+    others = [f"Text {number} says nothing of it" for number in range(4)]
+    store = opened(opener, old, new, *others, apart=False)
+    question = "where does Tom live in Bergen, near fjord and harbour?"
+    judge.logits |= {old: (2.0, 3.0), new: (0.0, 0.0)}
+    assert [hit.content for hit in found(store, question)][:2] == [old, new]
+    judge.logits[new] = (2.0, 0.0)
+    result = found(store, question)
+    assert [hit.content for hit in result][:2] == [new, old]
+    assert result[0].reason.newer_than == result[1].id
+
+
+def test_words_for_a_probability() -> None:
+    assert [in_words(one) for one in (1.0, 0.5, 0.49, 0.2, 0.1, 0.0)] == [
+        "likely", "likely", "possibly", "possibly", "hardly", "hardly",
+    ]  # fmt: skip
+
+
+def test_the_shipped_judge_tells_an_answer_from_what_shares_its_words(tmp_path: Any) -> None:
+    config = {"judge.budget_ms": 60_000.0}
+    with vestig.open(tmp_path / "store", config=config) as store:
+        for text in (
+            "Tom asked where the harbour office of Oslo is",
+            "Tom rents a flat at the harbour in Oslo since May",
+            "Ann rents a boat in Bergen",
+        ):
+            store.commit(text)
+        result = store.recall("where does Tom live?")
+    assert result[0].content.startswith("Tom rents a flat")
+    assert result[0].reason.judged.probability > result[1].reason.judged.probability
