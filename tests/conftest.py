@@ -47,10 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
     home = Path(tempfile.mkdtemp(prefix="vestig-tests-"))
     config.stash[_HOME_KEY] = home
     # Fixtures of a wider scope than a test run before `isolated` and see these.
-    os.environ.update(isolated_environment(home))
     for name in [n for n in os.environ if n.startswith("VESTIG_")]:
         if not name.startswith("VESTIG_TEST_"):
             del os.environ[name]
+    os.environ.update(isolated_environment(home))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -116,11 +116,11 @@ def isolated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     home = request.config.stash[_HOME_KEY] / f"home{next(_NUMBERS)}"
     home.mkdir()
     cache = request.config.stash[_HOME_KEY] / "cache"
-    for name, value in {**isolated_environment(home), "XDG_CACHE_HOME": str(cache)}.items():
-        monkeypatch.setenv(name, value)
     for name in [n for n in os.environ if n.startswith("VESTIG_")]:
         if not name.startswith("VESTIG_TEST_"):
             monkeypatch.delenv(name)
+    for name, value in {**isolated_environment(home), "XDG_CACHE_HOME": str(cache)}.items():
+        monkeypatch.setenv(name, value)
     return home
 
 

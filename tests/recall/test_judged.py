@@ -36,6 +36,9 @@ class ScriptedJudge:
         self.given: list[tuple[str, list[MemoryText]]] = []
         self.fault: Callable[[], None] | None = None
 
+    def load(self) -> None:
+        """Nothing."""
+
     def read(self, question: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
         self.given.append((question, list(memories)))
         if self.fault is not None:

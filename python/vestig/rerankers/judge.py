@@ -65,6 +65,15 @@ class Judge:
         self._lock = allocate_lock()
         self._weights: _core.JudgeWeights | None = None
 
+    def load(self) -> None:
+        """Reads the weights, where they are not read yet.
+
+        Raises:
+            ConfigError: they are missing.
+            ProviderError: they are not the pinned ones.
+        """
+        self._loaded()
+
     def read(self, question: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
         """Two logits for each memory, in order; [] for [].
 
@@ -77,14 +86,18 @@ class Judge:
         """
         if not memories:
             return []
-        with self._lock:
-            weights = self._weights = self._weights or packed_file.mapped(NAME, _map, _pack)
+        weights = self._loaded()
         threads = threads_for(len(memories), self._threads_max)
 
         def run(words: _core.PackedWeights, pieces: _core.WordPieces) -> list[tuple[float, float]]:
             return weights.read(words, pieces, question, memories, threads=threads)
 
         return self._embedder.with_weights(run)
+
+    def _loaded(self) -> _core.JudgeWeights:
+        with self._lock:
+            self._weights = self._weights or packed_file.mapped(NAME, _map, _pack)
+            return self._weights
 
 
 def packed() -> _core.JudgeWeights:
