@@ -1,4 +1,5 @@
-"""The forward pass of the built-in embedder beside onnxruntime, and two threads beside one.
+"""The forward pass of the built-in embedder beside onnxruntime, two threads beside one, and the
+judge.
 
     VESTIG_TEST_BENCH=small pytest benches/test_bench_forward.py
 
@@ -21,6 +22,7 @@ from conftest import note_line
 from test_bench_embedder import onnxruntime_session
 from vestig import _core
 from vestig.embedders import builtin
+from vestig.rerankers import judge
 
 # How many times as fast as onnxruntime at so many pieces, by instruction level.
 BARS = {
@@ -31,6 +33,12 @@ BARS = {
 LEVELS = [level for level in _core.testing.levels() if level in BARS]
 ROUNDS = 5 if os.environ.get("VESTIG_TEST_BENCH") == "small" else 25
 BAR_TWO_THREADS = 1.8
+# Wall time of the judge by instruction level and threads.
+JUDGE_BARS_MS = {
+    "avx512-vnni": {1: 42.5, 2: 22.5},
+    "avx512": {1: 85, 2: 45},
+    "avx2": {1: 85, 2: 45},
+}
 
 
 def ids_of(pieces: int) -> list[int]:
@@ -92,3 +100,30 @@ def test_two_threads() -> None:
         f" bar {BAR_TWO_THREADS} {'met' if ratio >= BAR_TWO_THREADS else 'MISSED'} ·"
         f" {alone:.2f} × by CPU time"
     )
+
+
+def test_judge() -> None:
+    words, weights = builtin.packed(), judge.packed()
+    chance = np.random.default_rng(1)
+
+    def pair() -> tuple[list[int], int]:
+        question, memory = (chance.integers(1000, 30_000, count).tolist() for count in (12, 45))
+        return [101, *question, 102, *memory, 102], 14
+
+    pairs = [pair() for _ in range(8)]
+    for level in LEVELS:
+        for threads, bar in JUDGE_BARS_MS[level].items():
+
+            def spent_ms(level: str = level, threads: int = threads) -> float:
+                start = time.perf_counter()
+                _core.testing.judge_with(level, weights, words, pairs, threads)
+                return 1000 * (time.perf_counter() - start)
+
+            spent_ms()
+            times = [spent_ms() for _ in range(ROUNDS)]
+            best, middle = min(times), median(times)
+            note_line(
+                f"judge, 8 memories of 45 pieces, question of 12, {level}, {threads} threads:"
+                f" {middle:.1f} ms, least {best:.1f} ms ·"
+                f" bar {bar:g} {'met' if middle <= bar else 'MISSED'}"
+            )

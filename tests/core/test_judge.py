@@ -20,7 +20,7 @@ FILE = Path(builtin.data_file("judge_layers.bin"))
 # Of the packed file: a function of the package's file and of the layout.
 PACKED_SHA256 = "8452dd9f654a5ab652d67a74a9b4d20fa5a865f1ba24ace18d2c2d0b79a614dc"
 # Of the logits of the 24 pairs.
-GOLDEN = ""
+GOLDEN = "f0619576d9b5e41e1709331a2a13b53e8594ffd6885cde7b50e886d9dff46ea5"
 CLS, SEP = 101, 102
 DAY, QUESTION = "tuesday 3 march 2026 ·", "Where does Ada live?"
 

@@ -42,7 +42,12 @@ pub struct Hidden<'a> {
     rows: &'a [[f32; HIDDEN]],
 }
 
-impl Hidden<'_> {
+impl<'a> Hidden<'a> {
+    #[cfg(test)]
+    pub(super) fn new(rows: &'a [[f32; HIDDEN]]) -> Self {
+        Self { rows }
+    }
+
     /// The row of each word piece, in order.
     #[must_use]
     pub fn rows(&self) -> &[[f32; HIDDEN]] {

@@ -270,3 +270,76 @@ impl Weights for WithWords<'_> {
         encoder::layer(&self.judge.0, number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces() -> WordPieces {
+        let lines = include_bytes!("../../../../python/vestig/data/vocab.txt");
+        WordPieces::new(lines.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_pair_is_the_question_and_the_parts_of_a_memory() {
+        let pieces = pieces();
+        let memory = MemoryText {
+            head: "3 may",
+            before: "and then where did you go",
+            lead: "ada:",
+            text: "to oslo",
+        };
+        let found = pairs(&pieces, "Where?", &[memory, MemoryText::default()]);
+        let parts = [memory.head, memory.before, memory.lead, memory.text];
+        let parts = parts.map(|part| pieces.unmarked(part)).concat();
+        let question = [&[101], &pieces.unmarked("Where?")[..], &[102]].concat();
+        assert_eq!(found[0].ids, [&question, &parts[..], &[102]].concat());
+        assert_eq!(found[1].ids, [&question[..], &[102]].concat());
+        assert!(found.iter().all(|pair| pair.memory_from == question.len()));
+        assert!(pairs(&pieces, "Where?", &[]).is_empty());
+    }
+
+    #[test]
+    fn no_pair_is_longer_than_its_parts_may_be() {
+        let pieces = pieces();
+        let long = "tea ".repeat(500);
+        let memory = MemoryText {
+            head: &long,
+            before: &long,
+            lead: &long,
+            text: &long,
+        };
+        let pair = &pairs(&pieces, &long, &[memory])[0];
+        assert_eq!(pair.memory_from, QUESTION_MAX + 2);
+        assert_eq!(pair.ids.len(), QUESTION_MAX + MEMORY_MAX + 3);
+    }
+
+    #[test]
+    fn the_first_window_that_holds_most_is_read() {
+        let text: Vec<u32> = (0..40).collect();
+        assert_eq!(window(&text, &[], 40), text);
+        assert_eq!(window(&text, &[99], 10), &text[..10]);
+        assert_eq!(window(&text, &[9], 10), &text[..10]);
+        assert_eq!(window(&text, &[12, 17], 10), &text[8..18]);
+        // 24 is the last multiple of 8 at which a window fits: no window holds both.
+        assert_eq!(window(&text, &[33, 39], 10), &text[24..34]);
+    }
+
+    #[test]
+    fn features_are_the_first_state_and_the_means_of_both_parts_without_marks() {
+        let row = |value: f32| [value; HIDDEN];
+        // [CLS] 2 4 [SEP] 5 [SEP]
+        let rows = [9.0, 2.0, 4.0, 7.0, 5.0, 8.0].map(row);
+        let found = features(&Hidden::new(&rows), 4);
+        assert_eq!(
+            (found[0], found[HIDDEN], found[2 * HIDDEN]),
+            (9.0, 15.0, 2.0)
+        );
+        // [CLS] [SEP] [SEP]
+        let found = features(&Hidden::new(&rows[..3]), 2);
+        assert_eq!(
+            (found[0], found[HIDDEN], found[2 * HIDDEN]),
+            (9.0, 0.0, 0.0)
+        );
+    }
+}
