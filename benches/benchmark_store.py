@@ -21,6 +21,7 @@ from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.confidence import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.ports import Scan
+from vestig.recall.judged import MemoriesToJudgeError, ToJudge
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
 from vestig.recall.ranking import read_with_scores
 from vestig.session.embedding import query_vectors
@@ -141,12 +142,20 @@ class BenchmarkStore:
             for request, (vector, pieces) in zip(requests, embedded, strict=True)
         ]
 
-        def run(view: LedgerView, _: object) -> list[tuple[BoundQuery, Ranked]]:
+        def read(view: LedgerView) -> list[tuple[BoundQuery, Ranked]]:
             bounds = [BoundQuery(session, view, query) for query in queries]
             scan_together(bounds)
-            return [(bound, bound.ranked()) for bound in bounds]
+            found, to_judge = [], list[ToJudge]()
+            for bound in bounds:
+                try:
+                    found.append((bound, bound.ranked()))
+                except MemoriesToJudgeError as error:
+                    to_judge += error.wanted
+            if to_judge:
+                raise MemoriesToJudgeError(to_judge)
+            return found
 
-        return read_with_scores(session, lambda view: run(view, None), 10.0)
+        return read_with_scores(session, read, session.config.settings.reranker.timeout_s)
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
         """Arguments of `recall` for a question: its conversation as scope, its query time."""

@@ -89,7 +89,7 @@ def test_the_best_few_stand_in_the_order_of_the_judge(opener: Opener, judge: Scr
     assert reason.judged.level == pytest.approx(4.0 * fit().weight)
     assert reason.own_final_score == without[2].final
     assert "Reads as an answer: likely." in reason.explanation
-    assert "Reads as an answer: hardly." in result[1].reason.explanation
+    assert "Reads" not in result[1].reason.explanation, "a reason says why something came"
     assert result.timings_ms["judge"] > 0
 
 
@@ -220,6 +220,15 @@ def test_a_newer_version_that_reads_as_an_answer_comes_first(
     result = found(store, question)
     assert [hit.content for hit in result][:2] == [new, old]
     assert result[0].reason.newer_than == result[1].id
+
+
+@pytest.mark.parametrize("query", ["Tom?", "wo wohnt denn der Tom jetzt?", "где живёт Том?"])
+def test_a_query_of_one_word_or_of_another_language_is_not_read(
+    opener: Opener, judge: ScriptedJudge, query: str
+) -> None:
+    store = opened(opener, TEA, OSLO)
+    assert [hit.content for hit in found(store, query)] == [TEA, OSLO]
+    assert judge.given == []
 
 
 def test_words_for_a_probability() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from vestig.config.recall_sections import JudgeSettings
 from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_text
+from vestig.language.languages import language_of
 from vestig.ports import ScanRow, within
 from vestig.store.projection.scan_objects import ln, logistic
 from vestig.telemetry import error_type
@@ -40,7 +41,10 @@ _MONTHS: Final = (
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
 # Words for the probability that a memory answers, from which on each holds.
-_WORDS: Final = ((0.5, "likely"), (0.2, "possibly"), (0.0, "hardly"))
+POSSIBLE_MIN: Final = 0.2
+_WORDS: Final = ((0.5, "likely"), (POSSIBLE_MIN, "possibly"), (0.0, "hardly"))
+# Content terms of a query, from which on it is read.
+_CONTENT_MIN: Final = 2
 # A memory reads as an answer from this logit on.
 _ANSWERS_MIN: Final = 1.0
 # Of a confidence, whose log odds are weighed.
@@ -53,11 +57,15 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     `weight`: of half the sum of both logits, beside L. `confidence`: the logit is bias +
     confidence · log odds of the confidence without the judge + answers · the greatest *answers*.
     `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
+    `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
+    it.
     """
 
     weight: float
     confidence: dict[str, float]
     answers: dict[str, float]
+    data: dict[str, str] = {}
+    figures: dict[str, Any] = {}
 
 
 @cache
@@ -183,11 +191,16 @@ class ReadRows(NamedTuple):
 def chosen_judge(bound: BoundQuery, ranking: Ranking) -> JudgeSettings | None:
     """The settings of the judge where it reads: where it is switched on, or nothing is said and the
     embedder is the built-in one, whose word vectors it shares. It reads for a ranking that sums
-    terms, words among them, and only where no other cross-encoder does."""
+    terms, words among them, and only where no other cross-encoder does. It has learnt English, and a
+    query with one content word names a topic, of which nothing reads as an answer."""
     settings = bound.query.config.settings.judge
     if bound.query.judgements is None or not ranking.counts_words:
         return None
     if ranking.core_for_reranking is not None:
+        return None
+    if len({one.term for one in bound.content}) < _CONTENT_MIN:
+        return None
+    if language_of(bound.request.query) not in (None, "English"):
         return None
     builtin = bound.session.embedder.model == MODEL
     return settings if (builtin if settings.enabled is None else settings.enabled) else None
@@ -276,7 +289,7 @@ def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> list[MemoryText]:
         MemoryText(
             _day(one.t_valid.astimezone(zone)),
             before(one),
-            f"{one.author}:" if one.author else "",
+            f"{one.author or one.title}:" if one.author or one.title else "",
             one.content,
         )
         for one in memories

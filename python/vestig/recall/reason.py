@@ -25,7 +25,7 @@ from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
 from vestig.memories.read import flags_of
 from vestig.ports import ScanRow
-from vestig.recall.judged import Judgement, in_words
+from vestig.recall.judged import POSSIBLE_MIN, Judgement, in_words
 from vestig.types import Memory, Stability, TemporalWindow, is_undated
 
 # Terms of the metadata.
@@ -303,7 +303,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
         told = self._why(row, memory, matched, before)
-        if row.id in self.judgements:
+        if row.id in self.judgements and self.judgements[row.id].probability >= POSSIBLE_MIN:
             likely = in_words(self.judgements[row.id].probability)
             told.append(f"Reads as an answer: {likely}.")
         told += [*self._sentences(row, memory, flags, hypothetical), *foreign]

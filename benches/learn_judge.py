@@ -1,0 +1,249 @@
+"""How the judge's numbers are weighed, from labelled questions: what it adds to L, the confidence
+with it, and the probability that a memory answers.
+
+    python benches/learn_judge.py FOLDER … --cache CACHE --out python/vestig/data
+
+Questions are those of the learned confidence (`learn_confidence.py`): of answerable ones, and of
+ones that nothing stored answers. The weight is the one of a few steps with the best mean of hit@1
+over all sets among those by which no set loses more than half a point of hit@1 or recall@10 against
+none. Prints, by set, the figures without the judge and with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from benchmark_store import BenchmarkStore
+from candidate_lists import MOST, is_worlds
+from learn_confidence import RIDGE, shares
+from learning import FOLDS, Values
+from logistic import fit_logistic, logistic
+from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.evaluation.benchmark_run import CachedEmbedder, cached_embedder
+from vestig.evaluation.benchmarks import Benchmark, read_benchmark
+from vestig.evaluation.confidence import ANSWERABLE, REMOVED, Case, calibrations, cases
+from vestig.recall.judged import FIT
+
+# What the judge adds to L, tried.
+WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+LOSS_MAX: Final = 0.5
+RESULTS: Final = 10
+DIGITS: Final = 4
+# Questions of a set beside its worlds.
+QUESTIONS: Final = 200
+AT_ONCE: Final = 16
+_SURE: Final = 1e-3
+_SETTINGS: Final = {"judge.budget_ms": 1e9, "ranking.newer_first": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """One question.
+
+    Attributes:
+        confidence: without the judge.
+        levels: L of the results, best first.
+        judgements: both logits of those that the judge read.
+        relevant: units that answer it; `units`: those of each result.
+        answering: of each result, if it answers or answered.
+    """
+
+    set: str
+    fold: int
+    population: str
+    confidence: float
+    levels: Values
+    judgements: Values
+    relevant: frozenset[str]
+    units: tuple[frozenset[str], ...]
+    answering: Values
+
+    @property
+    def log_odds(self) -> float:
+        """Of the confidence."""
+        inside = min(max(self.confidence, _SURE), 1 - _SURE)
+        return float(np.log(inside / (1 - inside)))
+
+    def order(self, weight: float) -> list[int]:
+        """Places of the results with what the judge adds."""
+        read = len(self.judgements)
+        levels = self.levels[:read] + weight * self.judgements.mean(1)
+        return [*np.argsort(-levels, kind="stable").tolist(), *range(read, len(self.levels))]
+
+
+def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]:
+    """Every question of a set in each population."""
+    if not is_worlds(benchmark):
+        every = -(-min(len(benchmark.queries), MOST) // QUESTIONS)
+        every *= -(-len(benchmark.queries) // MOST)
+        benchmark = msgspec.structs.replace(benchmark, queries=benchmark.queries[::every])
+    names = sorted({query.conversation or "" for query in benchmark.queries})
+    with BenchmarkStore([benchmark], vectors, _SETTINGS) as store:
+        stored = store.stored[benchmark.name]
+        asked = [
+            case for case in cases(store.session, benchmark, stored) if case.population != REMOVED
+        ]
+        asked.sort(key=lambda case: case.population)
+        for fields, alike in groupby(asked, lambda one: one.fields(stored)):
+            group = list(alike)
+            for start in range(0, len(group), AT_ONCE):
+                some = group[start : start + AT_ONCE]
+                answers = store.ranked(
+                    [one.query.text for one in some], limit=RESULTS, judges=True, **fields
+                )
+                for number, (case, (bound, ranked)) in enumerate(
+                    zip(some, answers, strict=True), start
+                ):
+                    known = bound.query.judgements
+                    confidence = bound.confidence(ranked.scan)
+                    if known is None or not known.known or confidence is None:
+                        continue
+                    rows = sorted(ranked.rows[:RESULTS], key=lambda row: -row.start_score)
+                    rows.sort(key=lambda row: row.id not in known.known)
+                    units = tuple(frozenset(stored.units_of[row.memory_id]) for row in rows)
+                    place = names.index(case.query.conversation or "") if names[1:] else number
+                    yield Example(
+                        set=benchmark.name,
+                        fold=place % FOLDS,
+                        population=case.population,
+                        confidence=confidence,
+                        levels=np.array([row.start_score for row in rows]),
+                        judgements=np.array(
+                            [known.known[row.id] for row in rows if row.id in known.known]
+                        ),
+                        relevant=frozenset(case.query.relevant),
+                        units=units,
+                        answering=_answering(case, units),
+                    )
+
+
+def _answering(case: Case, units: Sequence[frozenset[str]]) -> Values:
+    if case.population != ANSWERABLE:
+        return np.zeros(len(units))
+    right = {*case.query.relevant, *case.query.outdated}
+    return np.array([float(not own.isdisjoint(right)) for own in units])
+
+
+def ranking_figures(found: Sequence[Example], weight: float) -> dict[str, float]:
+    """hit@1, recall@5 and recall@10 of answerable questions, in percent."""
+    measured = []
+    for one in found:
+        if one.population != ANSWERABLE:
+            continue
+        units = [one.units[place] for place in one.order(weight)]
+        shares = [
+            len(one.relevant & frozenset[str]().union(*units[:cut])) / len(one.relevant)
+            for cut in (5, 10)
+        ]
+        measured.append([float(bool(units) and not units[0].isdisjoint(one.relevant)), *shares])
+    values = np.array(measured).mean(0) * 100
+    names = ("hit@1", "recall@5", "recall@10")
+    return {name: round(float(value), 1) for name, value in zip(names, values, strict=True)}
+
+
+def chosen_weight(by_set: dict[str, list[Example]]) -> float:
+    """The weight with the best mean hit@1 by which no set loses; 0 where every one loses."""
+    without = {name: ranking_figures(own, 0.0) for name, own in by_set.items()}
+    best, most = 0.0, float(np.mean([one["hit@1"] for one in without.values()]))
+    for weight in WEIGHTS:
+        figures = {name: ranking_figures(own, weight) for name, own in by_set.items()}
+        loses = any(
+            own[measure] < without[name][measure] - LOSS_MAX
+            for name, own in figures.items()
+            for measure in ("hit@1", "recall@10")
+        )
+        mean = float(np.mean([one["hit@1"] for one in figures.values()]))
+        if not loses and mean > most:
+            best, most = weight, mean
+    return best
+
+
+def _columns(found: Sequence[Example]) -> Values:
+    return np.array([[one.log_odds, one.judgements[:, 0].max()] for one in found])
+
+
+def _named(names: Sequence[str], weights: Values, constant: float) -> dict[str, float]:
+    values = [constant, *weights.tolist()]
+    return {name: round(value, DIGITS) for name, value in zip(names, values, strict=True)}
+
+
+def fitted(found: Sequence[Example], worlds: frozenset[str]) -> tuple[dict[str, object], Values]:
+    """The file's content, and the confidence of each question by a fit that has not seen its
+    fold."""
+    by_set: dict[str, list[Example]] = {}
+    for one in found:
+        by_set.setdefault(one.set, []).append(one)
+    share = shares(found, worlds)
+    x = _columns(found)
+    y = np.array([float(one.population == ANSWERABLE) for one in found])
+    folds = np.array([one.fold for one in found])
+    known = np.zeros(len(found))
+    for fold in range(FOLDS):
+        there = folds == fold
+        if there.any():
+            own, constant = fit_logistic(x[~there], y[~there], share[~there], RIDGE)
+            known[there] = logistic(x[there] @ own + constant)
+    confidence = fit_logistic(x, y, share, RIDGE)
+    reads = np.concatenate([one.judgements[:, :1] for one in found])
+    right = np.concatenate([one.answering[: len(one.judgements)] for one in found])
+    each = np.repeat(share, [len(one.judgements) for one in found])
+    answers = fit_logistic(reads, right, each, RIDGE)
+    return {
+        "weight": chosen_weight(by_set),
+        "confidence": _named(("bias", "confidence", "answers"), *confidence),
+        "answers": _named(("bias", "answers"), *answers),
+    }, known
+
+
+def figures(
+    found: Sequence[Example], known: Values, weight: float
+) -> dict[str, dict[str, dict[str, float]]]:
+    """By set, the ranking and how well the confidence tells answerable questions from others, both
+    without the judge and with it."""
+    shown: dict[str, dict[str, dict[str, float]]] = {}
+    for name in dict.fromkeys(one.set for one in found):
+        own = [n for n, one in enumerate(found) if one.set == name]
+        plain = np.array([found[n].confidence for n in own])
+        shown[name] = {}
+        for label, added, values in (("without", 0.0, plain), ("with", weight, known[own])):
+            by: dict[str, list[float]] = {}
+            for n, value in zip(own, values, strict=True):
+                by.setdefault(found[n].population, []).append(float(value))
+            others = {population: own for population, own in by.items() if population != ANSWERABLE}
+            measured = calibrations(by[ANSWERABLE], others) if others else {}
+            shown[name][label] = {
+                **ranking_figures([found[n] for n in own], added),
+                **{f"auroc {kind}": round(one.auroc, 3) for kind, one in measured.items()},
+            }
+    return shown
+
+
+def main() -> None:
+    """Reads the folders, writes `judge.json` and prints the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    vectors = cached_embedder(BuiltinEmbedder(), asked.cache)
+    benchmarks = [read_benchmark(str(folder)) for folder in asked.folders]
+    found = [one for each in benchmarks for one in examples(each, vectors)]
+    worlds = frozenset(one.name for one in benchmarks if is_worlds(one))
+    fit, known = fitted(found, worlds)
+    shown = figures(found, known, float(str(fit["weight"])))
+    document = {**fit, "data": {one.name: one.digest for one in benchmarks}, "figures": shown}
+    (asked.out / FIT.name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(document, indent=1))
+
+
+if __name__ == "__main__":
+    main()
