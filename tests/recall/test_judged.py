@@ -222,7 +222,9 @@ def test_a_newer_version_that_reads_as_an_answer_comes_first(
     assert result[0].reason.newer_than == result[1].id
 
 
-@pytest.mark.parametrize("query", ["Tom?", "wo wohnt denn der Tom jetzt?", "где живёт Том?"])
+@pytest.mark.parametrize(
+    "query", ["Tom?", "Wo ist der Schlüssel von Tom und wer hat ihn?", "где живёт Том?"]
+)
 def test_a_query_of_one_word_or_of_another_language_is_not_read(
     opener: Opener, judge: ScriptedJudge, query: str
 ) -> None:

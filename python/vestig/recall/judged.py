@@ -19,7 +19,7 @@ from vestig.config.recall_sections import JudgeSettings
 from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_text
-from vestig.language.languages import language_of
+from vestig.language.languages import ENGLISH, language_of
 from vestig.ports import ScanRow, within
 from vestig.store.projection.scan_objects import ln, logistic
 from vestig.telemetry import error_type
@@ -191,8 +191,8 @@ class ReadRows(NamedTuple):
 def chosen_judge(bound: BoundQuery, ranking: Ranking) -> JudgeSettings | None:
     """The settings of the judge where it reads: where it is switched on, or nothing is said and the
     embedder is the built-in one, whose word vectors it shares. It reads for a ranking that sums
-    terms, words among them, and only where no other cross-encoder does. It has learnt English, and a
-    query with one content word names a topic, of which nothing reads as an answer."""
+    terms, words among them, and only where no other cross-encoder does. It has learnt English, and
+    a query with one content word names a topic, of which nothing reads as an answer."""
     settings = bound.query.config.settings.judge
     if bound.query.judgements is None or not ranking.counts_words:
         return None
@@ -200,7 +200,7 @@ def chosen_judge(bound: BoundQuery, ranking: Ranking) -> JudgeSettings | None:
         return None
     if len({one.term for one in bound.content}) < _CONTENT_MIN:
         return None
-    if language_of(bound.request.query) not in (None, "English"):
+    if language_of(bound.request.query) not in (None, ENGLISH):
         return None
     builtin = bound.session.embedder.model == MODEL
     return settings if (builtin if settings.enabled is None else settings.enabled) else None
