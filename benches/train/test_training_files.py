@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from judge_file import judge_file, layers_of
 from layers_file import layers_file, parameters, quantised, restored
 from worlds import figures, refuse_seen, worlds
 
@@ -50,6 +51,36 @@ def test_layers_that_are_missing_or_not_finite_are_refused() -> None:
     del layers[name]
     with pytest.raises(ValueError, match="got nothing"):
         layers_file(layers)
+
+
+def test_the_judge_file_is_its_layers_then_what_is_its_own() -> None:
+    chance = np.random.default_rng(2)
+    shapes: dict[str, tuple[int, ...]] = {
+        "ew": (384,),
+        "eb": (384,),
+        "seg": (2, 384),
+        "pos": (320, 384),
+        "head.weight": (2, 1152),
+        "head.bias": (2,),
+    }
+    matrices = {"qkv": (1152, 384), "wo": (384, 384), "w1": (1536, 384), "w2": (384, 1536)}
+    for layer in range(6):
+        for name, shape in matrices.items():
+            shapes |= {f"L.{layer}.{name}_w": shape, f"L.{layer}.{name}_b": shape[:1]}
+        for name in ("n1", "n2"):
+            shapes |= {f"L.{layer}.{name}_{part}": (384,) for part in "wb"}
+    judge = {name: chance.normal(size=shape).astype("<f2") for name, shape in shapes.items()}
+    layers = layers_of(judge)
+    assert set(layers) == {name for name, _ in parameters()}
+    third = layers["encoder.layer.3.attention.self.value.weight"]
+    assert (third == judge["L.3.qkv_w"][768:].astype(np.float32)).all()
+    content = judge_file(judge)
+    own = content.removeprefix(layers_file(layers))
+    assert len(own) == 4 * (4 * 384 + 256 + 2 * 1152 + 2) + 256 * 384
+    assert own.endswith(judge["head.bias"].astype("<f4").tobytes())
+    for name in ("L.2.qkv_b", "L.2.w1_w", "pos"):
+        with pytest.raises(ValueError, match="got nothing"):
+            judge_file({key: values for key, values in judge.items() if key != name})
 
 
 def test_outdated_and_equal_records_are_neither_right_nor_wrong(tmp_path: Path) -> None:
