@@ -12,8 +12,8 @@ import vestig
 from scripted import Opener
 from vestig.config.weights import SIGNALS
 from vestig.errors import ProviderError
+from vestig.recall import judged
 from vestig.recall.judged import confidence_with, fit, in_words
-from vestig.rerankers import judge as judge_module
 from vestig.rerankers.judge import MemoryText
 from vestig.testing import vector_at
 
@@ -52,7 +52,7 @@ class ScriptedJudge:
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> ScriptedJudge:
     made = ScriptedJudge({OSLO: (4.0, 4.0)})
-    monkeypatch.setattr(judge_module, "Judge", lambda: made)
+    monkeypatch.setattr(judged, "_judge", lambda: made)
     return made
 
 
@@ -124,8 +124,6 @@ def test_it_reads_by_itself_only_beside_the_built_in_embedder(
 def test_the_built_in_embedder_brings_the_judge(
     opener: Opener, judge: ScriptedJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vestig.recall import judged
-
     store = opened(opener, TEA, OSLO, judge={"budget_ms": 60_000.0})
     monkeypatch.setattr(judged, "MODEL", store._session.embedder.model)
     assert [hit.content for hit in found(store)] == [OSLO, TEA]
@@ -176,6 +174,17 @@ def test_without_an_answer_the_order_is_the_first_one_and_the_result_says_so(
     assert degraded.code == "partial_backend"
     assert told in degraded.detail
     assert len(judge.given) == 1, "one that failed is not asked again in a call"
+
+
+def test_what_was_read_in_time_counts(opener: Opener, judge: ScriptedJudge) -> None:
+    texts = [f"Text {number} says nothing" for number in range(5)]
+    store = opened(opener, *texts, judge={"enabled": True, "budget_ms": 200.0})
+    judge.logits = {texts[3]: (4.0, 4.0), texts[4]: (9.0, 9.0)}
+    judge.fault = lambda: too_slow() if len(judge.given) > 1 else None
+    result = found(store)
+    assert [hit.content for hit in result][:2] == [texts[3], texts[0]]
+    (degraded,) = result.degraded
+    assert "the best 4 were read" in degraded.detail
 
 
 def test_many_questions_are_read_before_any_begins_again(

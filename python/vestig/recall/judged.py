@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -43,6 +44,8 @@ _MONTHS: Final = (
 # Words for the probability that a memory answers, from which on each holds.
 POSSIBLE_MIN: Final = 0.2
 _WORDS: Final = ((0.5, "likely"), (POSSIBLE_MIN, "possibly"), (0.0, "hardly"))
+# Memories that are read before the time that is left is looked at again.
+_AT_ONCE: Final = 4
 # Content terms of a query, from which on it is read.
 _CONTENT_MIN: Final = 2
 # A memory reads as an answer from this logit on.
@@ -102,17 +105,13 @@ def in_words(probability: float) -> str:
     return next(word for least, word in _WORDS if probability >= least)
 
 
-class JudgeOfSession:
-    """The judge of an open store, made at its first use."""
+@cache
+def _judge() -> Judge:
+    """The judge of this process, made at its first use."""
+    # imported here: most stores are opened to be written
+    from vestig.rerankers.judge import Judge
 
-    def __init__(self) -> None:
-        # imported here: most stores are opened to be written
-        from vestig.rerankers.judge import Judge
-
-        self.judge: Judge = Judge()
-
-    def drop(self, _seq: int, /) -> None:
-        """A judge holds nothing of memories."""
+    return Judge()
 
 
 class ToJudge(NamedTuple):
@@ -147,27 +146,30 @@ class Judgements:
         self.spent_ms = 0.0
 
     def ask(self, session: Session, wanted: ToJudge) -> None:
-        """Adds the judgements of these memories; `degraded` says why there are none."""
-        judge = session.cache(JudgeOfSession).judge
-        left_s = (wanted.budget_ms - self.spent_ms) / 1e3
+        """Adds the judgements of these memories, the best first; `degraded` says why some have
+        none."""
+        judge = _judge()
         started = time.perf_counter()
         try:
             # the weights are read once, and no recall is told that the first one waited for them
             judge.load()
             started = time.perf_counter()
-            found = within(left_s, lambda: judge.read(wanted.question, wanted.texts))
+            for at in range(0, len(wanted.ids), _AT_ONCE):
+                ids, texts = wanted.ids[at : at + _AT_ONCE], wanted.texts[at : at + _AT_ONCE]
+                spent_ms = self.spent_ms + 1e3 * (time.perf_counter() - started)
+                left_s = (wanted.budget_ms - spent_ms) / 1e3
+                found = within(left_s, partial(judge.read, wanted.question, texts))
+                self.known.update(zip(ids, [Judgement(*one) for one in found], strict=True))
         except TimeoutError:
             self._fail(session, "timeout", f"no answer within {wanted.budget_ms:g} ms")
         except (ConfigError, ProviderError) as error:
             self._fail(session, error_type(error), str(error))
-        else:
-            self.known.update(zip(wanted.ids, [Judgement(*one) for one in found], strict=True))
         self.spent_ms += 1e3 * (time.perf_counter() - started)
 
     def _fail(self, session: Session, kind: str, why: str) -> None:
         session.metrics.add("vestig_errors_total", operation="judge", error_type=kind)
-        without = "what else was compared went" if self.known else "ranked"
-        detail = f"judge: {why}: {without} without it (judge.budget_ms, judge.pool)"
+        read = f"the best {len(self.known)} were read" if self.known else "ranked without it"
+        detail = f"judge: {why}: {read} (judge.budget_ms, judge.pool)"
         self.degraded = Degradation(code="partial_backend", detail=detail)
 
 
@@ -223,10 +225,13 @@ def judged(
     best = cast("Sequence[Row]", rows[: settings.pool])
     if known is None or not (best and question.strip()):
         return None
+    if known.degraded is not None:
+        # what it has read before it failed, from the best on
+        best = [*takewhile(lambda row: row.id in known.known, best)]
+        if not best:
+            return None
     unknown = [row.id for row in best if row.id not in known.known]
     if unknown:
-        if known.degraded is not None:
-            return None
         texts = _texts(bound, unknown)
         raise MemoriesToJudgeError([ToJudge(question, unknown, texts, known, settings.budget_ms)])
     found = [known.known[row.id] for row in best]

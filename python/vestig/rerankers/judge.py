@@ -66,13 +66,14 @@ class Judge:
         self._weights: _core.JudgeWeights | None = None
 
     def load(self) -> None:
-        """Reads the weights, where they are not read yet.
+        """Reads the weights and the vocabulary, where they are not read yet.
 
         Raises:
             ConfigError: they are missing.
             ProviderError: they are not the pinned ones.
         """
         self._loaded()
+        self._embedder.with_weights(lambda *_: None)
 
     def read(self, question: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
         """Two logits for each memory, in order; [] for [].
