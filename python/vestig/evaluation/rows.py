@@ -26,7 +26,7 @@ REFERENCE: Final = "reference"
 # What a row is measured with when no profile is named.
 SHIPPED: Final = (BASELINE, REFERENCE, DEFAULT)
 # Sections whose switches change results.
-_RANKED_BY: Final = ("usage.", "questions.", "walk.", "ranking.", "signals.")
+_RANKED_BY: Final = ("usage.", "questions.", "walk.", "ranking.", "signals.", "judge.")
 SEED: Final = 0
 INTERVAL_DRAWS: Final = 2_000
 PAIRED_DRAWS: Final = 5_000
@@ -95,7 +95,7 @@ def _variant(
 
 def ablations_of(config: Config) -> dict[str, dict[str, Any]]:
     """Return what can be switched off one by one, with the keys that do so: every `….enabled` that
-    is on and changes results, and every term that weighs something where terms are summed.
+    is not off and changes results, and every term that weighs something where terms are summed.
 
     Example:
         >>> from vestig.config import load
@@ -110,7 +110,7 @@ def ablations_of(config: Config) -> dict[str, dict[str, Any]]:
     counted = weighing(settings) if ranking.enabled and ranking.base == "linear" else ()
     found: dict[str, dict[str, Any]] = {}
     for key, entry in config.effective().items():
-        if key.startswith(_RANKED_BY) and key.endswith(".enabled") and entry.value is True:
+        if key.startswith(_RANKED_BY) and key.endswith(".enabled") and entry.value is not False:
             name = key.removesuffix(".enabled").removeprefix("signals.")
             if not key.startswith("signals.") or name in counted:
                 found[name] = {key: False}
