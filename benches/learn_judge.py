@@ -31,13 +31,15 @@ from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmark_run import CachedEmbedder, cached_embedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark
 from vestig.evaluation.confidence import ANSWERABLE, REMOVED, Case, calibrations, cases
-from vestig.recall.judged import FIT
+from vestig.recall.judgement import FIT
 
 # What the judge adds to L, tried.
 WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 LOSS_MAX: Final = 0.5
 RESULTS: Final = 10
 DIGITS: Final = 4
+# The confidence from which on a result is called likely.
+LIKELY: Final = 0.5
 # Questions of a set beside its worlds.
 QUESTIONS: Final = 200
 AT_ONCE: Final = 16
@@ -207,8 +209,8 @@ def fitted(found: Sequence[Example], worlds: frozenset[str]) -> tuple[dict[str, 
 def figures(
     found: Sequence[Example], known: Values, weight: float
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """By set, the ranking and how well the confidence tells answerable questions from others, both
-    without the judge and with it."""
+    """By set, the ranking, how well the confidence tells answerable questions from others, and
+    which share of each population it calls likely; without the judge and with it."""
     shown: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(one.set for one in found):
         own = [n for n, one in enumerate(found) if one.set == name]
@@ -223,6 +225,10 @@ def figures(
             shown[name][label] = {
                 **ranking_figures([found[n] for n in own], added),
                 **{f"auroc {kind}": round(one.auroc, 3) for kind, one in measured.items()},
+                **{
+                    f"likely {kind}": round(float(np.mean(np.array(own) >= LIKELY)), 3)
+                    for kind, own in by.items()
+                },
             }
     return shown
 

@@ -11,6 +11,8 @@ from world import Act, World
 
 from vestig.config.weights import KINDS, SIGNALS, SWITCHES, switch_of
 from vestig.embedders.checked import float32_bytes
+from vestig.recall import judged
+from vestig.rerankers.judge import MemoryText
 from vestig.testing import TokenHashingEmbedder, WordReranker
 
 __all__ = ["OF_DOCUMENTS", "SIGNALLED"]
@@ -84,6 +86,34 @@ def degraded_when_slow(world: World) -> Any:
     return [entry.code for entry in store.recall(ASKED).degraded]
 
 
+class SlowJudge:
+    """Says the same of every memory after a while, and keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def load(self) -> None:
+        """Nothing."""
+
+    def read(self, _: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
+        time.sleep(0.05)
+        self.texts += [one.text for one in memories]
+        return [(0.0, 0.0)] * len(memories)
+
+
+def read_by_the_judge(world: World) -> Any:
+    """What the judge reads of two memories, and what a recall goes without."""
+    judge = SlowJudge()
+    world.monkeypatch.setattr(judged, "_judge", lambda: judge)
+    store = world.open()
+    for text, *_ in SESSION[1:3]:
+        store.commit(text)
+    return [entry.code for entry in store.recall(ASKED).degraded], len(judge.texts)
+
+
+JUDGED: Final = {"judge.enabled": True, "judge.budget_ms": 60_000.0}
+
+
 def parts(signal: str) -> list[str]:
     return [name for name in SIGNALS if switch_of(name) == signal]
 
@@ -123,6 +153,9 @@ SIGNALLED: Final[dict[str, Act]] = {
     "reranker.provider": Act("longest-first", seen, weighing(["rerank"])),
     "reranker.model": Act("another", named_when_it_fails, weighing(["rerank"])),
     "reranker.timeout_s": Act(0.01, degraded_when_slow, weighing(["rerank"])),
+    "judge.enabled": Act(True, read_by_the_judge, {"judge.budget_ms": 60_000.0}),
+    "judge.pool": Act(1, read_by_the_judge, JUDGED),
+    "judge.budget_ms": Act(1.0, read_by_the_judge, JUDGED),
     "signals.late.pool": Act(1, seen, weighing([*parts("late"), "words"])),
     **{
         f"ranking.weights.{kind}.{name}": act_of(1.5, kind, name, SILENT)

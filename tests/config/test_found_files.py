@@ -25,8 +25,8 @@ Loader = Callable[..., Config]
 
 # Sections that a file may set wherever it was found; every other one only when it is named.
 ANYWHERE = (
-    "usage", "links", "questions", "walk", "ranking", "reference", "signals", "recall", "search",
-    "decay", "retrieve",
+    "usage", "links", "questions", "walk", "ranking", "reference", "signals", "judge", "recall",
+    "search", "decay", "retrieve",
 )  # fmt: skip
 REFUSED = tuple(
     key

@@ -13,7 +13,8 @@ from scripted import Opener
 from vestig.config.weights import SIGNALS
 from vestig.errors import ProviderError
 from vestig.recall import judged
-from vestig.recall.judged import confidence_with, fit, in_words
+from vestig.recall.judgement import confidence_with, fit
+from vestig.recall.reason import in_words
 from vestig.rerankers.judge import MemoryText
 from vestig.testing import vector_at
 

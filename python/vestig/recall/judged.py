@@ -11,18 +11,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cache, partial
 from itertools import takewhile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-import msgspec
-
+from vestig.answers import Judged
 from vestig.config.recall_sections import JudgeSettings
 from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_text
 from vestig.language.languages import ENGLISH, language_of
 from vestig.ports import ScanRow, within
-from vestig.store.projection.scan_objects import ln, logistic
+from vestig.recall.judgement import Judgement
 from vestig.telemetry import error_type
 from vestig.types import Degradation, Memory
 
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from vestig.session.session import Session
     from vestig.store.projection.scan_objects import Row
 
-FIT: Final = Path(__file__).resolve().parent.parent / "data" / "judge.json"
 # Words of the turn before that are read.
 _BEFORE_WORDS: Final = 20
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -41,68 +38,12 @@ _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
-# Words for the probability that a memory answers, from which on each holds.
-POSSIBLE_MIN: Final = 0.2
-_WORDS: Final = ((0.5, "likely"), (POSSIBLE_MIN, "possibly"), (0.0, "hardly"))
 # Memories that are read before the time that is left is looked at again.
 _AT_ONCE: Final = 4
 # Content terms of a query, from which on it is read.
 _CONTENT_MIN: Final = 2
 # A memory reads as an answer from this logit on.
 _ANSWERS_MIN: Final = 1.0
-# Of a confidence, whose log odds are weighed.
-_SURE: Final = 1e-3
-
-
-class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
-    """How the judge's numbers are weighed; `benches/learn_judge.py` writes the file.
-
-    `weight`: of half the sum of both logits, beside L. `confidence`: the logit is bias +
-    confidence · log odds of the confidence without the judge + answers · the greatest *answers*.
-    `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
-    `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
-    it.
-    """
-
-    weight: float
-    confidence: dict[str, float]
-    answers: dict[str, float]
-    data: dict[str, str] = {}
-    figures: dict[str, Any] = {}
-
-
-@cache
-def fit() -> JudgeFit:
-    """The file's content."""
-    return msgspec.json.decode(FIT.read_bytes(), type=JudgeFit)
-
-
-class Judgement(NamedTuple):
-    """Two logits: that a memory answers the question, and how well beside others."""
-
-    answers: float
-    rank: float
-
-    @property
-    def probability(self) -> float:
-        """The probability that it answers, be it outdated or not."""
-        weights = fit().answers
-        return logistic(weights["bias"] + weights["answers"] * self.answers)
-
-    @property
-    def level(self) -> float:
-        """Return what it adds to L."""
-        return fit().weight * (self.answers + self.rank) / 2
-
-
-def in_words(probability: float) -> str:
-    """The word for the probability that a memory answers.
-
-    Example:
-        >>> in_words(0.7), in_words(0.3), in_words(0.01)
-        ('likely', 'possibly', 'hardly')
-    """
-    return next(word for least, word in _WORDS if probability >= least)
 
 
 @cache
@@ -144,6 +85,11 @@ class Judgements:
         self.known: dict[bytes, Judgement] = {}
         self.degraded: Degradation | None = None
         self.spent_ms = 0.0
+
+    @property
+    def told(self) -> dict[bytes, Judged]:
+        """Return what reasons hold of them."""
+        return {id: one.told for id, one in self.known.items()}
 
     def ask(self, session: Session, wanted: ToJudge) -> None:
         """Adds the judgements of these memories, the best first; `degraded` says why some have
@@ -251,23 +197,6 @@ def judged(
         ),
         max(one.answers for one in found),
     )
-
-
-def confidence_with(confidence: float, answers: float) -> float:
-    """The probability that the memories answer the query, with what the judge says of the best.
-
-    Args:
-        confidence: without the judge.
-        answers: the greatest *answers*.
-
-    Example:
-        >>> confidence_with(0.5, 3.0) > confidence_with(0.5, -3.0)
-        True
-    """
-    inside = min(max(confidence, _SURE), 1 - _SURE)
-    weights = fit().confidence
-    odds = weights["confidence"] * ln(inside / (1 - inside))
-    return logistic(weights["bias"] + odds + weights["answers"] * answers)
 
 
 def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> list[MemoryText]:

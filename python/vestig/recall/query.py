@@ -46,7 +46,8 @@ from vestig.recall.confidence import (
     score_formula,
     scored,
 )
-from vestig.recall.judged import Judgements, chosen_judge, confidence_with, judged
+from vestig.recall.judged import Judgements, chosen_judge, judged
+from vestig.recall.judgement import confidence_with
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -601,7 +602,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         query_time=from_us(request.moments.query_time_us),
         language=language_of(request.query),
         parts=ranking.reasons,
-        judgements={} if query.judgements is None else query.judgements.known,
+        judgements={} if query.judgements is None else query.judgements.told,
     )
 
 

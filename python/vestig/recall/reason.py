@@ -25,7 +25,6 @@ from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
 from vestig.memories.read import flags_of
 from vestig.ports import ScanRow
-from vestig.recall.judged import POSSIBLE_MIN, Judgement, in_words
 from vestig.types import Memory, Stability, TemporalWindow, is_undated
 
 # Terms of the metadata.
@@ -62,6 +61,9 @@ _LABELS: Final = {
     "temporal": "Of the time asked for:",
     "entity": "Names",
 }
+# Words for the probability that a memory answers, from which on each holds.
+_POSSIBLE_MIN: Final = 0.2
+_WORDS: Final = ((0.5, "likely"), (_POSSIBLE_MIN, "possibly"), (0.0, "hardly"))
 # Fields of a reason that `recall.reasons.include_scores` and `include_path` leave out.
 _SCORES: Final = (
     "semantic_score",
@@ -94,6 +96,16 @@ def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, 
     chosen = {name: weights[name] for name in META_SIGNALS if name in available}
     whole = sum(chosen.values())
     return {name: weight / whole for name, weight in chosen.items()} if whole > 0 else {}
+
+
+def in_words(probability: float) -> str:
+    """The word for the probability that a memory answers.
+
+    Example:
+        >>> in_words(0.7), in_words(0.3), in_words(0.01)
+        ('likely', 'possibly', 'hardly')
+    """
+    return next(word for least, word in _WORDS if probability >= least)
 
 
 def contribution(trace: SignalTrace) -> float:
@@ -185,7 +197,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     language: str | None = None
     # without `enabled` a reason holds no more than method and scores
     parts: ReasonSettings = ReasonSettings()
-    judgements: Mapping[bytes, Judgement] = {}
+    judgements: Mapping[bytes, Judged] = {}
 
     def signals(self, row: ScanRow) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
@@ -303,9 +315,6 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
         told = self._why(row, memory, matched, before)
-        if row.id in self.judgements and self.judgements[row.id].probability >= POSSIBLE_MIN:
-            likely = in_words(self.judgements[row.id].probability)
-            told.append(f"Reads as an answer: {likely}.")
         told += [*self._sentences(row, memory, flags, hypothetical), *foreign]
         made = Reason(
             retrieval_method=method,
@@ -330,24 +339,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             own_final_score=own_score,
             newer_than=_id(row.newer_than),
             older_than=_id(row.older_than),
-            judged=self._judged(row),
+            judged=self.judgements.get(row.id, UNSET),
             in_place_of=_id(row.in_place_of) or UNSET,
             answers=_id(row.answers) or UNSET,
             flags=tuple(flags),
             explanation=" ".join(told),
         )
         return self._shown(made)
-
-    def _judged(self, row: ScanRow) -> Judged | msgspec.UnsetType:
-        found = self.judgements.get(row.id)
-        if found is None:
-            return UNSET
-        return Judged(
-            answers=found.answers,
-            rank=found.rank,
-            probability=found.probability,
-            level=found.level,
-        )
 
     def _shown(self, reason: Reason) -> Reason:
         """The reason without the parts that the configuration leaves out."""
@@ -459,6 +457,9 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     ) -> list[str]:
         """Sentences about the memory; each only where it is true."""
         sentences = []
+        read = self.judgements.get(row.id)
+        if read is not None and read.probability >= _POSSIBLE_MIN:
+            sentences.append(f"Reads as an answer: {in_words(read.probability)}.")
         if row.in_place_of is not None:
             sentences.append(f"Replaced {id_text('mem', row.in_place_of)}, which would stand here.")
         if row.answers is not None:

@@ -1,0 +1,84 @@
+"""How the judge's two numbers of a memory are weighed."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from vestig.answers import Judged
+from vestig.store.projection.scan_objects import ln, logistic
+
+FIT: Final = Path(__file__).resolve().parent.parent / "data" / "judge.json"
+# Of a confidence, whose log odds are weighed.
+_SURE: Final = 1e-3
+
+
+class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
+    """How the judge's numbers are weighed; `benches/learn_judge.py` writes the file.
+
+    `weight`: of half the sum of both logits, beside L. `confidence`: the logit is bias +
+    confidence · log odds of the confidence without the judge + answers · the greatest *answers*.
+    `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
+    `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
+    it.
+    """
+
+    weight: float
+    confidence: dict[str, float]
+    answers: dict[str, float]
+    data: dict[str, str] = {}
+    figures: dict[str, Any] = {}
+
+
+@cache
+def fit() -> JudgeFit:
+    """The file's content."""
+    return msgspec.json.decode(FIT.read_bytes(), type=JudgeFit)
+
+
+class Judgement(NamedTuple):
+    """Two logits: that a memory answers the question, and how well beside others."""
+
+    answers: float
+    rank: float
+
+    @property
+    def told(self) -> Judged:
+        """Return what a reason holds of it."""
+        return Judged(
+            answers=self.answers,
+            rank=self.rank,
+            probability=self.probability,
+            level=self.level,
+        )
+
+    @property
+    def probability(self) -> float:
+        """The probability that it answers, be it outdated or not."""
+        weights = fit().answers
+        return logistic(weights["bias"] + weights["answers"] * self.answers)
+
+    @property
+    def level(self) -> float:
+        """Return what it adds to L."""
+        return fit().weight * (self.answers + self.rank) / 2
+
+
+def confidence_with(confidence: float, answers: float) -> float:
+    """The probability that the memories answer the query, with what the judge says of the best.
+
+    Args:
+        confidence: without the judge.
+        answers: the greatest *answers*.
+
+    Example:
+        >>> confidence_with(0.5, 3.0) > confidence_with(0.5, -3.0)
+        True
+    """
+    inside = min(max(confidence, _SURE), 1 - _SURE)
+    weights = fit().confidence
+    odds = weights["confidence"] * ln(inside / (1 - inside))
+    return logistic(weights["bias"] + odds + weights["answers"] * answers)
