@@ -53,7 +53,8 @@ def test_what_counts_as_this_machine(address: object, local: bool) -> None:
 def test_user_directories_and_settings_stay_outside(isolated: Path) -> None:
     assert Path.home() == isolated
     assert os.environ["XDG_DATA_HOME"].startswith(str(isolated))
-    assert [n for n in os.environ if n.startswith("VESTIG_") and "_TEST_" not in n] == []
+    given = [n for n in os.environ if n.startswith("VESTIG_") and "_TEST_" not in n]
+    assert given == ["VESTIG_JUDGE__BUDGET_MS"], "what makes results the same on a busy machine"
 
 
 def test_each_test_has_a_home_of_its_own(isolated: Path) -> None:

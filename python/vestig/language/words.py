@@ -244,6 +244,19 @@ def asks(text: str) -> bool:
     return bool(text_flags(text) & _QUESTION)
 
 
+_SILENT: Final = 3 << 16
+
+
+def states(text: str) -> bool:
+    """Return whether a text states something: it does not merely ask, decline or remark.
+
+    Example:
+        >>> states("The key hangs in the hall."), states("Where is it?"), states("I do not know.")
+        (True, False, False)
+    """
+    return not text_flags(text) & _SILENT
+
+
 # --- contractions -----------------------------------------------------------------------------
 
 # Marks that stand for an apostrophe, for `str.translate`.

@@ -17,11 +17,12 @@ from vestig.answers import Judged
 from vestig.config.recall_sections import JudgeSettings
 from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
-from vestig.ids import id_text
+from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
+from vestig.language.words import states
 from vestig.ports import ScanRow, within
 from vestig.recall.judgement import Judgement
-from vestig.telemetry import error_type
+from vestig.telemetry import error_type, span
 from vestig.types import Degradation, Memory
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def _judge() -> Judge:
     return Judge()
 
 
+# What asks, or states nothing, answers nothing: it is not read.
+_NO_ANSWER: Final = Judgement(-6.0, -6.0)
+
+
 class ToJudge(NamedTuple):
     """Memories that the judge has to read for a question."""
 
@@ -75,7 +80,8 @@ class MemoriesToJudgeError(Exception):
     def ask(self, session: Session) -> None:
         """Lets the judge read them; where it fails or takes too long, the calls go on without."""
         for one in self.wanted:
-            one.known.ask(session, one)
+            with span("judge", memories=len(one.ids)):
+                one.known.ask(session, one)
 
 
 class Judgements:
@@ -179,7 +185,10 @@ def judged(
     unknown = [row.id for row in best if row.id not in known.known]
     if unknown:
         texts = _texts(bound, unknown)
-        raise MemoriesToJudgeError([ToJudge(question, unknown, texts, known, settings.budget_ms)])
+        known.known.update((id, _NO_ANSWER) for id in unknown if id not in texts)
+        if texts:
+            wanted = ToJudge(question, [*texts], [*texts.values()], known, settings.budget_ms)
+            raise MemoriesToJudgeError([wanted])
     found = [known.known[row.id] for row in best]
     levels = [row.start_score + one.level for row, one in zip(best, found, strict=True)]
     order = sorted(range(len(best)), key=lambda at: -levels[at])
@@ -199,9 +208,9 @@ def judged(
     )
 
 
-def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> list[MemoryText]:
-    """Return what is read of these memories; of the turns before them, those that the filters of
-    the call let through."""
+def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> dict[bytes, MemoryText]:
+    """Return what is read of these memories, without those that ask or state nothing; of the turns
+    before them, those that the filters of the call let through."""
     # imported here: most reads end with what is known
     from zoneinfo import ZoneInfo
 
@@ -209,8 +218,10 @@ def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> list[MemoryText]:
     from vestig.rerankers.judge import MemoryText
 
     namespace = bound.request.namespace
-    found = {m.id: m for m in bound.view.memories(namespace, [id_text("mem", id) for id in ids])}
+    stored = bound.view.memories(namespace, [id_text("mem", id) for id in ids])
+    found = {one.id: one for one in stored}
     memories = [found[id_text("mem", id)] for id in ids]
+    memories = [one for one in memories if states(one.content)]
     sessions = sessions_of(bound, memories)
     turns = turns_around(bound, sessions, memories)
     zone = ZoneInfo(bound.query.config.settings.time.zone)
@@ -219,15 +230,15 @@ def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> list[MemoryText]:
         texts = [turns[id].content for id in sessions.at(memory.id, -1) if id in turns]
         return " ".join(texts[-1].split()[-_BEFORE_WORDS:]) if texts else ""
 
-    return [
-        MemoryText(
+    return {
+        id_bytes(one.id): MemoryText(
             _day(one.t_valid.astimezone(zone)),
             before(one),
             f"{one.author or one.title}:" if one.author or one.title else "",
             one.content,
         )
         for one in memories
-    ]
+    }
 
 
 def _day(moment: datetime) -> str:
