@@ -21,7 +21,7 @@ from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.confidence import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.ports import Scan
-from vestig.recall.judged import MemoriesToJudgeError, ToJudge
+from vestig.recall.judged import Judgements, MemoriesToJudgeError, ToJudge
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
 from vestig.recall.ranking import read_with_scores
 from vestig.session.embedding import query_vectors
@@ -138,7 +138,14 @@ class BenchmarkStore:
         ]
         embedded = query_vectors(session, [one.query for one in requests], late=True)
         queries = [
-            analyse(session, session.config, request, vector, pieces, judges=judges)
+            analyse(
+                session,
+                session.config,
+                request,
+                vector,
+                pieces,
+                judgements=Judgements() if judges else None,
+            )
             for request, (vector, pieces) in zip(requests, embedded, strict=True)
         ]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -131,21 +131,12 @@ def _example(
     )
 
 
-class Counted(Protocol):
-    """A question of a set in one population."""
-
-    @property
-    def set(self) -> str: ...
-    @property
-    def population(self) -> str: ...
-
-
-def shares(found: Sequence[Counted], worlds: frozenset[str]) -> Values:
+def shares(found: Sequence[Example], worlds: frozenset[str]) -> Values:
     """What each question counts: every set its factor, half of it for answerable questions."""
     sizes = Counter((one.set, one.population) for one in found)
     others = Counter(name for name, population in sizes if population != ANSWERABLE)
 
-    def share(one: Counted) -> float:
+    def share(one: Example) -> float:
         whole = 1.0 if one.set in worlds else OTHER
         part = 0.5 if one.population == ANSWERABLE else 0.5 / others[one.set]
         return whole * part / sizes[one.set, one.population]

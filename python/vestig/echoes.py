@@ -71,6 +71,7 @@ _SENTENCE: Final = "|".join(
         r"Replies to the line before it: \"[^\n]{0,83}\"",
         r"(?:The lines around it have|What was noted within the hour has) more of the question\.",
         r"By the author that the question names\.", r"Chosen by the reranker\.",
+        r"Reads as an answer: (?:likely|possibly)\.",
         rf"Replaced {_FULL_ID}, which would stand here\.",
         rf"Answers {_FULL_ID}, which asked the same\.",
         rf"Asked before on {_DAY}; states nothing\.",

@@ -14,6 +14,7 @@ from vestig.config.weights import SIGNALS
 from vestig.errors import ProviderError
 from vestig.recall import judged
 from vestig.recall.judgement import confidence_with, fit
+from vestig.recall.layouts import render
 from vestig.recall.reason import in_words
 from vestig.rerankers.judge import MemoryText
 from vestig.testing import vector_at
@@ -146,7 +147,6 @@ def test_it_reads_day_author_and_the_turn_before(opener: Opener, judge: Scripted
     assert read[OSLO].lead == "Bob:"
     assert read[OSLO].before == before
     assert read[long].before == ""
-    assert before not in read, "a question answers nothing"
     judge.given.clear()
     found(store, where={"authors": ["Bob"]})
     ((_, (alone,)),) = judge.given
@@ -189,12 +189,19 @@ def test_what_was_read_in_time_counts(opener: Opener, judge: ScriptedJudge) -> N
     assert "the best 4 were read" in degraded.detail
 
 
-def test_what_states_nothing_is_not_read(opener: Opener, judge: ScriptedJudge) -> None:
+def test_what_states_nothing_is_not_read_and_keeps_its_place(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
     silent = "Where does Tom live these days?", "I do not know."
-    store = opened(opener, *silent, TEA, OSLO)
+    store = opened(opener, TEA, silent[1], BREAD, OSLO, silent[0])
+    without = found(store, config={"judge.enabled": False})
     result = found(store)
-    assert judge.texts() == [TEA, OSLO]
-    assert result[0].content == OSLO
+    assert judge.texts() == [TEA, BREAD, OSLO]
+    assert [hit.content for hit in result] == [OSLO, silent[1], TEA, BREAD, silent[0]]
+    assert [hit.final for hit in result] == [hit.final for hit in without]
+    judge.fault = broken
+    failed = found(store)
+    assert failed.confidence == without.confidence
 
 
 def test_many_questions_are_read_before_any_begins_again(
@@ -250,6 +257,38 @@ def test_a_query_of_one_word_or_of_another_language_is_not_read(
     store = opened(opener, TEA, OSLO)
     assert [hit.content for hit in found(store, query)] == [TEA, OSLO]
     assert judge.given == []
+
+
+@pytest.mark.parametrize("day", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Oslo"])
+def test_the_first_and_the_last_day_are_read(
+    opener: Opener, judge: ScriptedJudge, day: str, zone: str
+) -> None:
+    store = opened(opener, time={"zone": zone})
+    store.commit(OSLO, t_valid=day)
+    assert [hit.content for hit in found(store)] == [OSLO]
+    assert judge.given[0][1][0].head.split()[0] in ("monday", "sunday", "friday", "saturday")
+
+
+def test_what_would_bring_a_memory_in_is_tried_with_the_judge(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
+    store = opened(opener, TEA, BREAD, OSLO)
+    missing = store.list(limit=10).memories
+    (tea,) = [one.id for one in missing if one.content == TEA]
+    (told,) = found(store, limit=1, expect=tea).why_not
+    assert (told.stage, told.rank) == ("ranked_below", 2)
+    assert told.change is not None
+    if told.change.kind == "word":
+        assert tea in [hit.id for hit in found(store, told.change.after, limit=1)]
+
+
+def test_a_reason_that_comes_back_is_an_echo(opener: Opener, judge: ScriptedJudge) -> None:
+    store = opened(opener, OSLO, TEA)
+    shown = render(found(store), "explain")
+    assert "Reads as an answer: likely." in shown
+    outcome = store.commit(shown)
+    assert outcome.echoes
 
 
 def test_words_for_a_probability() -> None:

@@ -22,6 +22,7 @@ from vestig.config.kinds import (
     SignedShare,
     Stage,
     Text,
+    Timeout,
     doc,
 )
 from vestig.types import EventType
@@ -377,7 +378,7 @@ class JudgeSettings(Stage, frozen=True, kw_only=True):
     ] = None
     pool: Annotated[Count, doc("How many of the best memories the judge reads.", shown=True)] = 8
     budget_ms: Annotated[
-        Positive,
+        Timeout,
         doc("Milliseconds that the judge may take in one recall; after them it is ranked without."),
     ] = 150.0
 

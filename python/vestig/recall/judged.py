@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, tzinfo
 from functools import cache, partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from vestig.answers import Judged
@@ -56,10 +56,6 @@ def _judge() -> Judge:
     return Judge()
 
 
-# What asks, or states nothing, answers nothing: it is not read.
-_NO_ANSWER: Final = Judgement(-6.0, -6.0)
-
-
 class ToJudge(NamedTuple):
     """Memories that the judge has to read for a question."""
 
@@ -89,8 +85,16 @@ class Judgements:
 
     def __init__(self) -> None:
         self.known: dict[bytes, Judgement] = {}
+        # those that ask or state nothing: they are not read and keep their places
+        self.silent: set[bytes] = set()
         self.degraded: Degradation | None = None
         self.spent_ms = 0.0
+        self._others: dict[str, Judgements] = {}
+
+    def of_text(self, text: str) -> Judgements:
+        """Those of another question that is compared with the call's own; kept, so that a read that
+        begins again finds what was read before."""
+        return self._others.setdefault(text, Judgements())
 
     @property
     def told(self) -> dict[bytes, Judged]:
@@ -108,8 +112,7 @@ class Judgements:
             started = time.perf_counter()
             for at in range(0, len(wanted.ids), _AT_ONCE):
                 ids, texts = wanted.ids[at : at + _AT_ONCE], wanted.texts[at : at + _AT_ONCE]
-                spent_ms = self.spent_ms + 1e3 * (time.perf_counter() - started)
-                left_s = (wanted.budget_ms - spent_ms) / 1e3
+                left_s = wanted.budget_ms / 1e3 - (time.perf_counter() - started)
                 found = within(left_s, partial(judge.read, wanted.question, texts))
                 self.known.update(zip(ids, [Judgement(*one) for one in found], strict=True))
         except TimeoutError:
@@ -177,34 +180,32 @@ def judged(
     best = cast("Sequence[Row]", rows[: settings.pool])
     if known is None or not (best and question.strip()):
         return None
-    if known.degraded is not None:
-        # what it has read before it failed, from the best on
-        best = [*takewhile(lambda row: row.id in known.known, best)]
-        if not best:
-            return None
-    unknown = [row.id for row in best if row.id not in known.known]
-    if unknown:
+    unknown = [row.id for row in best if row.id not in known.known and row.id not in known.silent]
+    if unknown and known.degraded is None:
         texts = _texts(bound, unknown)
-        known.known.update((id, _NO_ANSWER) for id in unknown if id not in texts)
+        known.silent.update(id for id in unknown if id not in texts)
         if texts:
             wanted = ToJudge(question, [*texts], [*texts.values()], known, settings.budget_ms)
             raise MemoriesToJudgeError([wanted])
-    found = [known.known[row.id] for row in best]
-    levels = [row.start_score + one.level for row, one in zip(best, found, strict=True)]
-    order = sorted(range(len(best)), key=lambda at: -levels[at])
-    moved = [
-        best[at] if at == place else best[at].moved(best[place].final_score)
-        for place, at in enumerate(order)
-    ]
-    least = min(one.level for one in found)
-    rest = rows[len(best) :]
+    # where it failed, what it has read before
+    places = [place for place, row in enumerate(best) if row.id in known.known]
+    if not places:
+        return None
+    found = {place: known.known[best[place].id] for place in places}
+    least = min(one.level for one in found.values())
+    levels = [row.start_score + least for row in rows]
+    for place, one in found.items():
+        levels[place] = best[place].start_score + one.level
+    order = sorted(places, key=lambda place: -levels[place])
+    moved, placed = [*rows], [*levels]
+    for place, at in zip(places, order, strict=True):
+        moved[place] = best[at] if at == place else best[at].moved(best[place].final_score)
+        placed[place] = levels[at]
     return ReadRows(
-        [*moved, *rest],
-        [*(levels[at] for at in order), *(row.start_score + least for row in rest)],
-        frozenset(
-            row.id for row, one in zip(best, found, strict=True) if one.answers >= _ANSWERS_MIN
-        ),
-        max(one.answers for one in found),
+        moved,
+        placed,
+        frozenset(best[at].id for at, one in found.items() if one.answers >= _ANSWERS_MIN),
+        max(one.answers for one in found.values()),
     )
 
 
@@ -232,7 +233,7 @@ def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> dict[bytes, MemoryText]:
 
     return {
         id_bytes(one.id): MemoryText(
-            _day(one.t_valid.astimezone(zone)),
+            _day(one.t_valid, zone),
             before(one),
             f"{one.author or one.title}:" if one.author or one.title else "",
             one.content,
@@ -241,6 +242,9 @@ def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> dict[bytes, MemoryText]:
     }
 
 
-def _day(moment: datetime) -> str:
-    """The day as the judge has learnt to read it."""
+def _day(moment: datetime, zone: tzinfo) -> str:
+    """The day as the judge has learnt to read it; that of UTC where the zone's lies beyond all
+    dates."""
+    with suppress(OverflowError):
+        moment = moment.astimezone(zone)
     return f"{_DAYS[moment.weekday()]} {moment.day} {_MONTHS[moment.month - 1]} {moment.year} ·"

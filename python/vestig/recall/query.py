@@ -136,7 +136,7 @@ def analyse(
     *,
     names: tuple[QueryName, ...] | None = None,
     rerank_scores: RerankScores | None = None,
-    judges: bool = False,
+    judgements: Judgements | None = None,
     name_vectors: dict[str, bytes] | None = None,
 ) -> Query:
     """Keywords, windows and vectors of names of a request's text.
@@ -145,7 +145,7 @@ def analyse(
         vector, states: of the text and of its word pieces; None = it was not embedded.
         names: those that a language model found; None = rules find them.
         rerank_scores: those of a call that compares this query with its own; None = none yet.
-        judges: the judge may read what is found.
+        judgements: of the judge, for this query; None = it reads nothing.
         name_vectors: those of `names_to_embed`; None = they are made here.
     """
     settings = config.settings
@@ -181,7 +181,7 @@ def analyse(
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
-        judgements=Judgements() if judges else None,
+        judgements=judgements,
     )
 
 

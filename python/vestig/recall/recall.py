@@ -29,7 +29,7 @@ from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.language.languages import ENGLISH, language_of
 from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
-from vestig.recall.judged import MemoriesToJudgeError, ToJudge
+from vestig.recall.judged import Judgements, MemoriesToJudgeError, ToJudge
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
 from vestig.recall.ranking import ranking_of, read_with_scores
 from vestig.recall.request import Request
@@ -104,7 +104,13 @@ class OneRecall:
             names, degraded = names_by_model(self.session, self.config, self.request.query)
             self.degraded += degraded
         return analyse(
-            self.session, self.config, self.request, vector, states, names=names, judges=True
+            self.session,
+            self.config,
+            self.request,
+            vector,
+            states,
+            names=names,
+            judgements=Judgements(),
         )
 
     def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
@@ -529,7 +535,8 @@ class _Batch:
                     to_judge += error.wanted
                     continue
                 took_ms = 1e3 * (time.perf_counter() - started)
-                spent["score"] = took_ms - sum(spent.values()) + analyse_ms
+                within_ms = sum(spent.values()) - spent.get("judge", 0.0)
+                spent["score"] = took_ms - within_ms + analyse_ms
                 found.append((fields, spent))
             if to_judge:
                 raise MemoriesToJudgeError(to_judge)

@@ -291,7 +291,8 @@ class _Missing:
         if self.row.pool_rank is None:
             start = self.row.start_rank
             return "not_in_pool", None if start is None else start + 1
-        rank = self.row.pool_rank + 1
+        places = {row.id: place for place, row in enumerate(self.ranked.rows)}
+        rank = places.get(self.raw, self.row.pool_rank) + 1
         return ("ranked_below" if rank > self.limit else "below_min_score"), rank
 
     def without(self, stage: str, filters: list[str]) -> str:
@@ -508,8 +509,15 @@ class _Missing:
             late = query.ranking.counts_states
             ((vector, states),) = query_vectors(bound.session, [text], late=late)
         request = self.variant(query=text, messages=None)
-        scores = query.rerank_scores.of_text(text)
-        made = analyse(bound.session, self.config, request, vector, states, rerank_scores=scores)
+        made = analyse(
+            bound.session,
+            self.config,
+            request,
+            vector,
+            states,
+            rerank_scores=query.rerank_scores.of_text(text),
+            judgements=None if query.judgements is None else query.judgements.of_text(text),
+        )
         return BoundQuery(bound.session, bound.view, made)
 
     def limits(self) -> Iterator[Change]:
