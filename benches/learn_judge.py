@@ -6,8 +6,8 @@ with it, and the probability that a memory answers.
 Questions are those of the learned confidence (`learn_confidence.py`): of answerable ones, and of
 ones that nothing stored answers. The weight is the one of a few steps with the best mean of hit@1
 and recall@5 over all sets among those by which no set loses more than half a point of hit@1 or
-recall@10 against none. Worlds count as much as all other sets together. Prints, by set, the figures
-without the judge and with it.
+recall@10 against none, or the one given. Worlds count as much as all other sets together. Prints,
+by set, the figures without the judge and with it.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from vestig.recall.judgement import FIT
 # What the judge adds to L, tried.
 WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 LOSS_MAX: Final = 0.5
+MEASURES: Final = ("hit@1", "recall@5", "recall@10")
 RESULTS: Final = 10
 DIGITS: Final = 4
 # The confidence from which on a result is called likely.
@@ -150,8 +151,7 @@ def ranking_figures(found: Sequence[Example], weight: float) -> dict[str, float]
         ]
         measured.append([float(bool(units) and not units[0].isdisjoint(one.relevant)), *shares])
     values = np.array(measured).mean(0) * 100
-    names = ("hit@1", "recall@5", "recall@10")
-    return {name: round(float(value), 1) for name, value in zip(names, values, strict=True)}
+    return {name: round(float(value), 1) for name, value in zip(MEASURES, values, strict=True)}
 
 
 def chosen_weight(by_set: dict[str, list[Example]]) -> float:
@@ -258,12 +258,15 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--weight", type=float, help="of the judge beside L; default: the best")
     asked = parser.parse_args()
     vectors = cached_embedder(BuiltinEmbedder(), asked.cache)
     benchmarks = [read_benchmark(str(folder)) for folder in asked.folders]
     found = [one for each in benchmarks for one in examples(each, vectors)]
     worlds = frozenset(one.name for one in benchmarks if is_worlds(one))
     fit, known = fitted(found, worlds)
+    if asked.weight is not None:
+        fit["weight"] = asked.weight
     shown = figures(found, known, float(str(fit["weight"])))
     document = {**fit, "data": {one.name: one.digest for one in benchmarks}, "figures": shown}
     (asked.out / FIT.name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
