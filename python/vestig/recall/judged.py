@@ -180,10 +180,10 @@ def judged(
     best = cast("Sequence[Row]", rows[: settings.pool])
     if known is None or not (best and question.strip()):
         return None
-    unknown = [row.id for row in best if row.id not in known.known and row.id not in known.silent]
-    if unknown and known.degraded is None:
-        texts = _texts(bound, unknown)
-        known.silent.update(id for id in unknown if id not in texts)
+    unread = [row for row in best if row.id not in known.known and row.id not in known.silent]
+    if unread and known.degraded is None:
+        texts = _texts(bound, unread)
+        known.silent.update(row.id for row in unread if row.id not in texts)
         if texts:
             wanted = ToJudge(question, [*texts], [*texts.values()], known, settings.budget_ms)
             raise MemoriesToJudgeError([wanted])
@@ -209,9 +209,10 @@ def judged(
     )
 
 
-def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> dict[bytes, MemoryText]:
+def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> dict[bytes, MemoryText]:
     """Return what is read of these memories, without those that ask or state nothing; of the turns
-    before them, those that the filters of the call let through."""
+    before them, those that the filters of the call let through, and in their place the stored
+    question that a turn answers."""
     # imported here: most reads end with what is known
     from zoneinfo import ZoneInfo
 
@@ -219,16 +220,20 @@ def _texts(bound: BoundQuery, ids: Sequence[bytes]) -> dict[bytes, MemoryText]:
     from vestig.rerankers.judge import MemoryText
 
     namespace = bound.request.namespace
-    stored = bound.view.memories(namespace, [id_text("mem", id) for id in ids])
+    asked = {row.memory_id: id_text("mem", row.answers) for row in rows if row.answers}
+    stored = bound.view.memories(namespace, [*(row.memory_id for row in rows), *asked.values()])
     found = {one.id: one for one in stored}
-    memories = [found[id_text("mem", id)] for id in ids]
+    memories = [found[row.memory_id] for row in rows]
     memories = [one for one in memories if states(one.content)]
     sessions = sessions_of(bound, memories)
     turns = turns_around(bound, sessions, memories)
     zone = ZoneInfo(bound.query.config.settings.time.zone)
 
     def before(memory: Memory) -> str:
-        texts = [turns[id].content for id in sessions.at(memory.id, -1) if id in turns]
+        if memory.id in asked:
+            texts = [found[asked[memory.id]].content]
+        else:
+            texts = [turns[id].content for id in sessions.at(memory.id, -1) if id in turns]
         return " ".join(texts[-1].split()[-_BEFORE_WORDS:]) if texts else ""
 
     return {
