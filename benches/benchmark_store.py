@@ -21,9 +21,9 @@ from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.confidence import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.ports import Scan
-from vestig.recall.judged import Judgements, MemoriesToJudgeError, ToJudge
+from vestig.recall.judged import Judgements
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
-from vestig.recall.ranking import read_with_scores
+from vestig.recall.unread import each_known, read_when_known
 from vestig.session.embedding import query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
@@ -152,17 +152,10 @@ class BenchmarkStore:
         def read(view: LedgerView) -> list[tuple[BoundQuery, Ranked]]:
             bounds = [BoundQuery(session, view, query) for query in queries]
             scan_together(bounds)
-            found, to_judge = [], list[ToJudge]()
-            for bound in bounds:
-                try:
-                    found.append((bound, bound.ranked()))
-                except MemoriesToJudgeError as error:
-                    to_judge += error.wanted
-            if to_judge:
-                raise MemoriesToJudgeError(to_judge)
-            return found
+            ranked = each_known(bound.ranked for bound in bounds)
+            return list(zip(bounds, ranked, strict=True))
 
-        return read_with_scores(session, read, session.config.settings.reranker.timeout_s)
+        return read_when_known(session, read)
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
         """Arguments of `recall` for a question: its conversation as scope, its query time."""

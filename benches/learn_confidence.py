@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -131,20 +131,28 @@ def _example(
     )
 
 
-def shares(found: Sequence[Example], worlds: frozenset[str]) -> Values:
+class Asked(Protocol):
+    """A question of a set, in one population."""
+
+    @property
+    def set(self) -> str: ...
+    @property
+    def population(self) -> str: ...
+
+
+def shares(found: Sequence[Asked], factors: Mapping[str, float]) -> Values:
     """What each question counts: every set its factor, half of it for answerable questions."""
     sizes = Counter((one.set, one.population) for one in found)
     others = Counter(name for name, population in sizes if population != ANSWERABLE)
 
-    def share(one: Example) -> float:
-        whole = 1.0 if one.set in worlds else OTHER
+    def share(one: Asked) -> float:
         part = 0.5 if one.population == ANSWERABLE else 0.5 / others[one.set]
-        return whole * part / sizes[one.set, one.population]
+        return factors[one.set] * part / sizes[one.set, one.population]
 
     return np.array([share(one) for one in found])
 
 
-def _cross_fitted(x: Values, y: Values, share: Values, folds: Values) -> tuple[Values, Values]:
+def cross_fitted(x: Values, y: Values, share: Values, folds: Values) -> tuple[Values, Values]:
     """Weights with a constant at their end, and of each row the probability by weights that have
     not seen its fold."""
     known = np.zeros(len(y))
@@ -189,11 +197,11 @@ def _fitted(
     found: Sequence[Example], worlds: frozenset[str]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """A fit as its file has it, and its figures."""
-    share = shares(found, worlds)
+    share = shares(found, {one.set: 1.0 if one.set in worlds else OTHER for one in found})
     folds = np.array([one.fold for one in found])
     x = np.array([[one.features[name] for name in FEATURES] for one in found])
     answered = np.array([float(one.population == ANSWERABLE) for one in found])
-    confidence, known = _cross_fitted(x, answered, share, folds)
+    confidence, known = cross_fitted(x, answered, share, folds)
     figures = _figures(found, known)
 
     # a score is the confidence times what is fitted to answered questions; its error is
@@ -204,7 +212,7 @@ def _fitted(
     owner = np.repeat(asked, [len(found[n].levels) for n in asked])
     place = np.concatenate([np.arange(len(found[n].levels)) for n in asked])
     each = np.where(answered[owner] > 0, share[owner], 0.0) / np.sqrt(1 + place)
-    score, likely = _cross_fitted(rows, right, each, folds[owner])
+    score, likely = cross_fitted(rows, right, each, folds[owner])
     likely = likely * known[owner]
     sets = np.array([one.set for one in found])[owner]
     for name in figures:

@@ -26,27 +26,24 @@ import numpy as np
 
 from benchmark_store import BenchmarkStore
 from candidate_lists import MOST, is_worlds
-from learn_confidence import RIDGE
+from learn_confidence import cross_fitted, shares
 from learning import FOLDS, Values
-from logistic import fit_logistic, logistic
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmark_run import CachedEmbedder, cached_embedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark
 from vestig.evaluation.confidence import ANSWERABLE, REMOVED, Case, calibrations, cases
-from vestig.recall.judgement import FIT
+from vestig.recall.judgement import FIT, log_odds
 
 # What the judge adds to L, tried.
 WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 LOSS_MAX: Final = 0.5
 MEASURES: Final = ("hit@1", "recall@5", "recall@10")
 RESULTS: Final = 10
-DIGITS: Final = 4
 # The confidence from which on a result is called likely.
 LIKELY: Final = 0.5
 # Questions of a set beside its worlds.
 QUESTIONS: Final = 200
 AT_ONCE: Final = 16
-_SURE: Final = 1e-3
 _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
 
 
@@ -71,12 +68,6 @@ class Example:
     relevant: frozenset[str]
     units: tuple[frozenset[str], ...]
     answering: Values
-
-    @property
-    def log_odds(self) -> float:
-        """Of the confidence."""
-        inside = min(max(self.confidence, _SURE), 1 - _SURE)
-        return float(np.log(inside / (1 - inside)))
 
     def order(self, weight: float) -> list[int]:
         """Places of the results with what the judge adds."""
@@ -174,27 +165,8 @@ def _mean(figures: dict[str, dict[str, float]]) -> float:
     return float(np.mean([one["hit@1"] + one["recall@5"] for one in figures.values()]))
 
 
-def shares(found: Sequence[Example], worlds: frozenset[str]) -> Values:
-    """What each question counts: worlds half of all, and of a set answerable questions half."""
-    sizes = Counter((one.set, one.population) for one in found)
-    others = Counter(name for name, population in sizes if population != ANSWERABLE)
-    sets = Counter(name in worlds for name in {one.set for one in found})
-
-    def share(one: Example) -> float:
-        whole = 0.5 / sets[one.set in worlds]
-        part = 0.5 if one.population == ANSWERABLE else 0.5 / others[one.set]
-        return whole * part / sizes[one.set, one.population]
-
-    return np.array([share(one) for one in found])
-
-
 def _columns(found: Sequence[Example]) -> Values:
-    return np.array([[one.log_odds, one.judgements[:, 0].max()] for one in found])
-
-
-def _named(names: Sequence[str], weights: Values, constant: float) -> dict[str, float]:
-    values = [constant, *weights.tolist()]
-    return {name: round(value, DIGITS) for name, value in zip(names, values, strict=True)}
+    return np.array([[log_odds(one.confidence), one.judgements[:, 0].max()] for one in found])
 
 
 def fitted(found: Sequence[Example], worlds: frozenset[str]) -> tuple[dict[str, object], Values]:
@@ -203,25 +175,24 @@ def fitted(found: Sequence[Example], worlds: frozenset[str]) -> tuple[dict[str, 
     by_set: dict[str, list[Example]] = {}
     for one in found:
         by_set.setdefault(one.set, []).append(one)
-    share = shares(found, worlds)
+    sizes = Counter(name in worlds for name in by_set)
+    share = shares(found, {name: 0.5 / sizes[name in worlds] for name in by_set})
     x = _columns(found)
     y = np.array([float(one.population == ANSWERABLE) for one in found])
     folds = np.array([one.fold for one in found])
-    known = np.zeros(len(found))
-    for fold in range(FOLDS):
-        there = folds == fold
-        if there.any():
-            own, constant = fit_logistic(x[~there], y[~there], share[~there], RIDGE)
-            known[there] = logistic(x[there] @ own + constant)
-    confidence = fit_logistic(x, y, share, RIDGE)
+    confidence, known = cross_fitted(x, y, share, folds)
     reads = np.concatenate([one.judgements[:, :1] for one in found])
     right = np.concatenate([one.answering[: len(one.judgements)] for one in found])
     each = np.repeat(share, [len(one.judgements) for one in found])
-    answers = fit_logistic(reads, right, each, RIDGE)
+    answers, _ = cross_fitted(
+        reads, right, each, np.repeat(folds, [len(one.judgements) for one in found])
+    )
     return {
         "weight": chosen_weight(by_set),
-        "confidence": _named(("bias", "confidence", "answers"), *confidence),
-        "answers": _named(("bias", "answers"), *answers),
+        "confidence": dict(
+            zip(("confidence", "answers", "bias"), confidence.tolist(), strict=True)
+        ),
+        "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
     }, known
 
 

@@ -175,7 +175,7 @@ def _signs(text: str, begin: int, end: int) -> int:
     return 0 if behind and (behind in "+#" or is_letter(behind)) else signs.end()
 
 
-def _names_alone(text: str, at: int, alone: bool) -> bool:
+def _is_one_character_word(text: str, at: int, alone: bool) -> bool:
     c, before, behind = text[at], text[:at][-1:], text[at + 1 :][:1]
     if c in "0123456789":
         return alone
@@ -252,7 +252,7 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
             found.append((lower(text[start:end]), start, end, True))
         else:
             for begin, stop in chain:
-                if stop - begin == 1 and _names_alone(text, begin, len(chain) == 1):
+                if stop - begin == 1 and _is_one_character_word(text, begin, len(chain) == 1):
                     found.append((lower(text[begin:stop]), begin, stop, False))
                 found += _pieces(text[begin:stop], begin)
     return found

@@ -42,7 +42,10 @@ def opened(folder: Path, **options: Any) -> OpenStore:
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenStore]:
     """Texts of 60 words and of 4000 characters, under the model that counts tokens."""
-    found = opened(tmp_path_factory.mktemp("recall"))
+    folder = tmp_path_factory.mktemp("recall")
+    # what is linked with the results stands beside them, whatever order the judge would give these
+    (folder / "vestig.yaml").write_text("judge: {enabled: false}\n", encoding="utf-8")
+    found = opened(folder)
     for number in range(6):
         words = [*WORDS[number:], *WORDS[:number]]
         found.store.commit(" ".join([f"Rule {number}:", *words][:60]) + ".", scope="short")
@@ -85,7 +88,7 @@ def test_five_memories_of_4000_characters_are_cut_with_their_mark(at: OpenStore)
     text = recalled(at, where={"scope": "long"})
     found = re.findall(r"^\[(\w{8})\]", text, re.MULTILINE)
     assert len(found) == 5
-    assert 450 <= tokens(at, text) <= 700, "the budget is used"
+    assert 550 <= tokens(at, text) <= 700, "the budget is used"
     for id in found:
         assert f"… (show {id})" in text
         assert len(TOOLS["show"].call(at, {"id": id})) > 3_900

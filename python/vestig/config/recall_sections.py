@@ -379,7 +379,7 @@ class JudgeSettings(Stage, frozen=True, kw_only=True):
     pool: Annotated[Count, doc("How many of the best memories the judge reads.", shown=True)] = 8
     budget_ms: Annotated[
         Timeout,
-        doc("Milliseconds that the judge may take in one recall; after them it is ranked without."),
+        doc("Milliseconds that the judge may read; what it has not read by then keeps its place."),
     ] = 150.0
 
 

@@ -1,8 +1,4 @@
-"""The best memories, read by the judge: their order, and whether one of them answers.
-
-The judge reads outside of every view of the store, so that what takes long holds back neither
-forgetting nor merging: a read that needs its judgements ends, and begins again when they are known.
-"""
+"""The best memories, read by the judge: their order, and whether one of them answers."""
 
 from __future__ import annotations
 
@@ -22,6 +18,7 @@ from vestig.language.languages import ENGLISH, language_of
 from vestig.language.words import states
 from vestig.ports import ScanRow, within
 from vestig.recall.judgement import Judgement
+from vestig.recall.unread import UnreadError
 from vestig.telemetry import error_type, span
 from vestig.types import Degradation, Memory
 
@@ -65,19 +62,10 @@ class ToJudge(NamedTuple):
     known: Judgements
     budget_ms: float
 
-
-class MemoriesToJudgeError(Exception):
-    """Ends a read that needs judgements which are not known yet."""
-
-    def __init__(self, wanted: Sequence[ToJudge]) -> None:
-        super().__init__("the judge has not read these memories yet")
-        self.wanted = wanted
-
     def ask(self, session: Session) -> None:
-        """Lets the judge read them; where it fails or takes too long, the calls go on without."""
-        for one in self.wanted:
-            with span("judge", memories=len(one.ids)):
-                one.known.ask(session, one)
+        """Lets the judge read them; where it fails or takes too long, the call goes on without."""
+        with span("judge", memories=len(self.ids)):
+            self.known.ask(session, self)
 
 
 class Judgements:
@@ -96,10 +84,9 @@ class Judgements:
         begins again finds what was read before."""
         return self._others.setdefault(text, Judgements())
 
-    @property
-    def told(self) -> dict[bytes, Judged]:
+    def for_reasons(self) -> dict[bytes, Judged]:
         """Return what reasons hold of them."""
-        return {id: one.told for id, one in self.known.items()}
+        return {id: one.for_reason() for id, one in self.known.items()}
 
     def ask(self, session: Session, wanted: ToJudge) -> None:
         """Adds the judgements of these memories, the best first; `degraded` says why some have
@@ -151,16 +138,16 @@ def chosen_judge(bound: BoundQuery, ranking: Ranking) -> JudgeSettings | None:
     terms, words among them, and only where no other cross-encoder does. It has learnt English, and
     a query with one content word names a topic, of which nothing reads as an answer."""
     settings = bound.query.config.settings.judge
-    if bound.query.judgements is None or not ranking.counts_words:
+    builtin = bound.session.embedder.model == MODEL
+    if bound.query.judgements is None or not (
+        builtin if settings.enabled is None else settings.enabled
+    ):
         return None
-    if ranking.core_for_reranking is not None:
+    if not ranking.counts_words or ranking.core_for_reranking is not None:
         return None
     if len({one.term for one in bound.content}) < _CONTENT_MIN:
         return None
-    if language_of(bound.request.query) not in (None, ENGLISH):
-        return None
-    builtin = bound.session.embedder.model == MODEL
-    return settings if (builtin if settings.enabled is None else settings.enabled) else None
+    return settings if language_of(bound.request.query) in (None, ENGLISH) else None
 
 
 def judged(
@@ -173,7 +160,7 @@ def judged(
         rows: best first, each text once.
 
     Raises:
-        MemoriesToJudgeError: it has to read some of them first.
+        UnreadError: it has to read some of them first.
     """
     known = bound.query.judgements
     # those of a changed scan come from the core too
@@ -186,7 +173,7 @@ def judged(
         known.silent.update(row.id for row in unread if row.id not in texts)
         if texts:
             wanted = ToJudge(question, [*texts], [*texts.values()], known, settings.budget_ms)
-            raise MemoriesToJudgeError([wanted])
+            raise UnreadError([wanted])
     # where it failed, what it has read before
     places = [place for place, row in enumerate(best) if row.id in known.known]
     if not places:

@@ -12,8 +12,8 @@ from vestig.answers import Judged
 from vestig.store.projection.scan_objects import ln, logistic
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "judge.json"
-# Of a confidence, whose log odds are weighed.
-_SURE: Final = 1e-3
+# Nearer to 0 and 1 than this no confidence counts.
+_CERTAIN: Final = 1e-3
 
 
 class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +45,7 @@ class Judgement(NamedTuple):
     answers: float
     rank: float
 
-    @property
-    def told(self) -> Judged:
+    def for_reason(self) -> Judged:
         """Return what a reason holds of it."""
         return Judged(
             answers=self.answers,
@@ -78,7 +77,17 @@ def confidence_with(confidence: float, answers: float) -> float:
         >>> confidence_with(0.5, 3.0) > confidence_with(0.5, -3.0)
         True
     """
-    inside = min(max(confidence, _SURE), 1 - _SURE)
     weights = fit().confidence
-    odds = weights["confidence"] * ln(inside / (1 - inside))
+    odds = weights["confidence"] * log_odds(confidence)
     return logistic(weights["bias"] + odds + weights["answers"] * answers)
+
+
+def log_odds(confidence: float) -> float:
+    """Log odds of a confidence, within those of 0.001 and 0.999.
+
+    Example:
+        >>> log_odds(0.5), log_odds(0.0) == log_odds(0.001)
+        (0.0, True)
+    """
+    inside = min(max(confidence, _CERTAIN), 1 - _CERTAIN)
+    return ln(inside / (1 - inside))

@@ -402,10 +402,11 @@ class BoundQuery:
         rows, answered = rows_with_answers(asked, rows, scan_without)
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
-        levels, answers = [row.start_score for row in rows], frozenset[bytes]()
+        levels: Sequence[float] = [row.start_score for row in rows]
+        answering = frozenset[bytes]()
         read = None if judge is None else judged(self, judge, chosen.query, rows)
         if read is not None:
-            rows, levels, answers = read.rows, [*read.levels], read.answering
+            rows, levels, answering = read.rows, read.levels, read.answering
         if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
             rows = newest_first(
                 self.session,
@@ -413,7 +414,7 @@ class BoundQuery:
                 self._filter_without(chosen, others),
                 rows,
                 levels,
-                answers,
+                answering,
                 query=chosen.query,
                 content=self.content_terms(scan),
                 at_us=chosen.moments.query_time_us,
@@ -569,6 +570,7 @@ class BoundQuery:
                 self.request.query,
                 pool,
                 self.query.rerank_scores,
+                self.query.config.settings.reranker.timeout_s,
             )
         self._add_time("rerank", started)
         return msgspec.structs.replace(request, query=request.query.with_rerank_scores(scores))
@@ -602,7 +604,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         query_time=from_us(request.moments.query_time_us),
         language=language_of(request.query),
         parts=ranking.reasons,
-        judgements={} if query.judgements is None else query.judgements.told,
+        judgements={} if query.judgements is None else query.judgements.for_reasons(),
     )
 
 

@@ -5,9 +5,8 @@ cross-encoder for the best few.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -18,8 +17,8 @@ from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.ports import ScanFunction, ScanRanking, ScanRequest
 from vestig.recall.confidence import ROWS_READ
-from vestig.recall.judged import MemoriesToJudgeError
 from vestig.recall.reason import META_SIGNALS, RERANK
+from vestig.recall.unread import UnreadError
 from vestig.recall.versions import ROWS_MOVED
 from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_texts
@@ -51,8 +50,6 @@ _BY_COSINE: Final[dict[str, Any]] = {
     "summary_prior": 0.0,
     "expand_summaries": False,
 }
-
-_T = TypeVar("_T")
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -280,23 +277,24 @@ def _trace(usage: UsageSettings) -> TraceFields:
     )
 
 
-class TextsToScoreError(Exception):
-    """Ends a read whose ranking needs scores that are not known yet: a reranker is asked outside
-    of every view, so that one that takes long holds back neither forgetting nor merging.
+class TextsToScore(NamedTuple):
+    """Memories that the reranker has to score for a query.
 
     Args:
-        query: what they are scored for.
-        ids: of the memories.
         texts: of them, as they are embedded.
         known: where their scores are missing.
+        timeout_s: seconds that the reranker may take for one query in all.
     """
 
-    def __init__(self, query: str, ids: list[str], texts: list[str], known: RerankScores) -> None:
-        super().__init__("the reranker has not scored these memories yet")
-        self.query = query
-        self.ids = ids
-        self.texts = texts
-        self.known = known
+    query: str
+    ids: list[str]
+    texts: list[str]
+    known: RerankScores
+    timeout_s: float
+
+    def ask(self, session: Session) -> None:
+        """Lets the reranker score them; where it fails, the call goes on without it."""
+        self.known.ask(session, self)
 
 
 class RerankScores:
@@ -324,12 +322,13 @@ class RerankScores:
         self._others[text].missing |= self.missing
         return self._others[text]
 
-    def ask(self, session: Session, wanted: TextsToScoreError, timeout_s: float) -> None:
+    def ask(self, session: Session, wanted: TextsToScore) -> None:
         """Adds the reranker's scores of these memories; where it fails, or has taken `timeout_s`
         seconds in all, the call goes on without it (`degraded`)."""
         assert session.reranker is not None, "checked before the query was analysed"
         started = time.perf_counter()
         timed = self if self.beside is None else self.beside
+        timeout_s = wanted.timeout_s
         left_s = timeout_s - timed.spent_ms / 1e3
         try:
             scores = scores_within(session.reranker, wanted.query, wanted.texts, left_s, timeout_s)
@@ -354,33 +353,21 @@ class RerankScores:
         told.degraded = Degradation(code="partial_backend", detail=detail)
 
 
-def read_with_scores(session: Session, read: Callable[[LedgerView], _T], timeout_s: float) -> _T:
-    """`read` at one state of the store, begun again each time that the reranker or the judge has to
-    read memories first.
-
-    Args:
-        timeout_s: seconds that the reranker may take for one query in all.
-    """
-    while True:
-        try:
-            return session.keeper.run(lambda view, _: read(view))
-        except TextsToScoreError as wanted:
-            wanted.known.ask(session, wanted, timeout_s)
-        except MemoriesToJudgeError as wanted:
-            wanted.ask(session)
-
-
 def score_pool(
     view: LedgerView,
     namespace: str,
     query: str,
     pool: list[bytes],
     known: RerankScores,
+    timeout_s: float,
 ) -> list[tuple[bytes, float]] | None:
     """The scores of these memories; None = the term is unavailable.
 
+    Args:
+        timeout_s: seconds that the reranker may take for one query in all.
+
     Raises:
-        TextsToScoreError: the reranker has to read some of them first.
+        UnreadError: the reranker has to read some of them first.
     """
     if not query.strip():
         return None
@@ -391,7 +378,8 @@ def score_pool(
     if unknown:
         memories = view.memories(namespace, unknown)
         texts = embedded_texts(view, memories)
-        raise TextsToScoreError(query, [one.id for one in memories], texts, known)
+        ids = [one.id for one in memories]
+        raise UnreadError([TextsToScore(query, ids, texts, known, timeout_s)])
     return [(id_bytes(id), known.scores[id]) for id in ids]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -29,11 +30,12 @@ from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.language.languages import ENGLISH, language_of
 from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
-from vestig.recall.judged import Judgements, MemoriesToJudgeError, ToJudge
+from vestig.recall.judged import Judgements
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
-from vestig.recall.ranking import ranking_of, read_with_scores
+from vestig.recall.ranking import ranking_of
 from vestig.recall.request import Request
 from vestig.recall.scan import APPROXIMATE, scanner
+from vestig.recall.unread import each_known, read_when_known
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.references import unknown_entities
@@ -114,9 +116,8 @@ class OneRecall:
         )
 
     def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
-        """`read`, with the scores of a reranker where it needs them."""
-        timeout_s = self.config.settings.reranker.timeout_s
-        return read_with_scores(self.session, lambda view: self.read(view, query), timeout_s)
+        """`read`, with what a reranker or the judge says where it needs that."""
+        return read_when_known(self.session, lambda view: self.read(view, query))
 
     def touch(self, hits: Sequence[RecallHit]) -> tuple[str, ...]:
         """Counts the access of the results; a busy store drops it with a warning."""
@@ -513,8 +514,8 @@ class _Batch:
         return 1e3 * (time.perf_counter() - since) / len(self.calls)
 
     def read_at_one_state(self, queries: Sequence[Query]) -> tuple[list[_FieldsAndTimes], float]:
-        """Return what each call found, with the scores of a reranker where it needs them; and the
-        milliseconds of the scans for each."""
+        """Return what each call found, with what a reranker or the judge says where it needs that;
+        and the milliseconds of the scans for each."""
 
         def read(view: LedgerView) -> tuple[list[_FieldsAndTimes], float]:
             started = time.perf_counter()
@@ -525,25 +526,19 @@ class _Batch:
             started = time.perf_counter()
             self.scan(bounds)
             scan_ms = self.part_ms(started)
-            found, to_judge = [], list[ToJudge]()
-            for call, bound in zip(self.calls, bounds, strict=True):
-                started = time.perf_counter()
-                try:
-                    fields, spent = call.found(bound, analyse_ms)
-                except MemoriesToJudgeError as error:
-                    # read for all calls before any begins again
-                    to_judge += error.wanted
-                    continue
-                took_ms = 1e3 * (time.perf_counter() - started)
-                within_ms = sum(spent.values()) - spent.get("judge", 0.0)
-                spent["score"] = took_ms - within_ms + analyse_ms
-                found.append((fields, spent))
-            if to_judge:
-                raise MemoriesToJudgeError(to_judge)
-            return found, scan_ms
+            each = zip(self.calls, bounds, strict=True)
+            return each_known(partial(self.found, *one, analyse_ms) for one in each), scan_ms
 
-        timeout_s = self.calls[0].config.settings.reranker.timeout_s
-        return read_with_scores(self.session, read, timeout_s)
+        return read_when_known(self.session, read)
+
+    def found(self, call: OneRecall, bound: BoundQuery, analyse_ms: float) -> _FieldsAndTimes:
+        """Return what one call found, with its times."""
+        started = time.perf_counter()
+        fields, spent = call.found(bound, analyse_ms)
+        took_ms = 1e3 * (time.perf_counter() - started)
+        within_ms = sum(spent.values()) - spent.get("judge", 0.0)
+        spent["score"] = took_ms - within_ms + analyse_ms
+        return fields, spent
 
     def scan(self, bounds: Sequence[BoundQuery]) -> None:
         """The scans of all queries together, where each is an exact one of its query alone."""

@@ -36,7 +36,7 @@ def newest_first(
     filter: dict[str, Any],
     rows: Sequence[ScanRow],
     levels: Sequence[float],
-    answers: Collection[bytes],
+    answering: Collection[bytes],
     *,
     query: str,
     content: Sequence[str],
@@ -50,7 +50,7 @@ def newest_first(
         filter: keyword arguments of the core's filter that the rows passed.
         rows: best first, each text once.
         levels: L of each, with what a judge adds.
-        answers: ids of those that read as an answer, to a judge.
+        answering: ids of those that read as an answer, to a judge.
         content: content terms of the query.
         at_us: when it is asked: what does not hold yet is no version.
     """
@@ -58,7 +58,9 @@ def newest_first(
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if len(best) < 2:
         return rows
-    placed = [(row.id, level, row.id in answers) for row, level in zip(best, levels, strict=False)]
+    placed = [
+        (row.id, level, row.id in answering) for row, level in zip(best, levels, strict=False)
+    ]
     groups = session.keeper.core.versions(
         seq, CoreFilter(**filter), placed, content, speaks_of_present(query), at_us
     )

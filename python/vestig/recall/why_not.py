@@ -291,8 +291,8 @@ class _Missing:
         if self.row.pool_rank is None:
             start = self.row.start_rank
             return "not_in_pool", None if start is None else start + 1
-        places = {row.id: place for place, row in enumerate(self.ranked.rows)}
-        rank = places.get(self.raw, self.row.pool_rank) + 1
+        places = (place for place, row in enumerate(self.ranked.rows) if row.id == self.raw)
+        rank = next(places, self.row.pool_rank) + 1
         return ("ranked_below" if rank > self.limit else "below_min_score"), rank
 
     def without(self, stage: str, filters: list[str]) -> str:

@@ -286,15 +286,23 @@ struct Rule<'r, 'a> {
 }
 
 impl<'a> Rule<'_, 'a> {
+    /// How far below the earlier one, by L, the later one may lie.
     fn behind_max(&self, newer: &Statement<'a>) -> f64 {
-        let read = newer.reads_as_answer.then_some(READ_BEHIND_MAX);
-        self.bounds.behind_max.max(read.unwrap_or_default())
+        if newer.reads_as_answer {
+            self.bounds.behind_max.max(READ_BEHIND_MAX)
+        } else {
+            self.bounds.behind_max
+        }
     }
 
     /// The idf of the query that the later one may lack.
     fn lack_max(&self, newer: &Statement<'a>) -> f64 {
-        let read = newer.reads_as_answer.then_some(READ_LACK_MAX);
-        self.question * self.bounds.lack_max.max(read.unwrap_or_default())
+        let share = if newer.reads_as_answer {
+            self.bounds.lack_max.max(READ_LACK_MAX)
+        } else {
+            self.bounds.lack_max
+        };
+        self.question * share
     }
 
     fn states_anew(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {

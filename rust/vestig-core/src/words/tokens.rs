@@ -294,7 +294,7 @@ pub(super) fn visit_pieces(
     piece: &mut impl FnMut(Span, Script),
 ) {
     if run.ascii {
-        if run.end - run.start > 1 || names_alone(text, run, alone) {
+        if run.end - run.start > 1 || is_one_character_word(text, run, alone) {
             piece(run, Script::Word);
         }
         return;
@@ -334,7 +334,7 @@ pub(super) fn visit_pieces(
 /// Returns whether a run of one character is one by which something goes: a capital ("written in C",
 /// "C/C++"), or a letter or digit that stands alone ("vitamin d", "customer 7"). The pronoun, the
 /// article and what an apostrophe cuts off ("it's", "d'or") are none.
-fn names_alone(text: &str, run: Span, alone: bool) -> bool {
+fn is_one_character_word(text: &str, run: Span, alone: bool) -> bool {
     let (before, behind) = (&text[..run.from], &text[run.to..]);
     let apostrophe = ['\'', '’'];
     match text.as_bytes().get(run.from) {
