@@ -58,7 +58,7 @@ GUESSES: list[tuple[str, str, str]] = [
     ("recall", "session", "session_ids"),
     ("recall", "statuses", "where.statuses"),
     ("recall", "filter", "where"),
-    ("recall", "threshold", "min_confidence"),
+    ("recall", "threshold", "silence"),
     ("list", "top_n", "limit"),
     ("list", "sortBy", "order_by"),
     *(("commit", word, "content") for word in ("text", "body", "fact")),

@@ -39,9 +39,7 @@ def test_integers(store: vestig.Vestig, kind: Callable[[int], Any]) -> None:
 
 @pytest.mark.parametrize("kind", [numpy.float16, numpy.float32, numpy.float64, Fraction])
 def test_real_numbers(store: vestig.Vestig, kind: Callable[[float], Any]) -> None:
-    recalled = store.recall(
-        "which gate?", min_confidence=kind(0.0), where={"min_similarity": kind(-1.0)}
-    )
+    recalled = store.recall("which gate?", silence=kind(1.0), where={"min_similarity": kind(-1.0)})
     assert len(recalled) == 5
     boat = store.commit("Ada has a boat.", entities=[{"name": "Ada", "confidence": kind(0.5)}])
     pier = store.commit("Der Steg ist lang und alt.").memory_id
@@ -61,7 +59,7 @@ def test_what_is_no_number(store: vestig.Vestig) -> None:
             store.recall("which gate?", limit=value)  # type: ignore[arg-type]
     for value in (numpy.float32("nan"), numpy.float64("inf")):
         with pytest.raises(ValidationError):
-            store.recall("which gate?", min_confidence=value)  # type: ignore[arg-type]
+            store.recall("which gate?", silence=value)  # type: ignore[arg-type]
         with pytest.raises(ValidationError):
             store.commit("The pier is long.", metadata={"a": value})
     assert as_integer(numpy.bool_(True)) is as_number(numpy.bool_(True)) is None

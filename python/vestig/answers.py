@@ -540,11 +540,11 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
 
     `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none; `certainty`: the same in words; `missing`: names and words of the
-    query that none of them holds. `abstained`: it was below `min_confidence`, so that `results` is
-    empty. `nearest`: where a threshold left no result, what would have been there without it.
+    query that none of them holds. `abstained`: it was below `least_confidence`, so that `results`
+    is empty. `nearest`: where a threshold left no result, the best of what it left out, at most 3.
     `associated`: memories beside the results that a walk along links reaches from them, the best
     by signal · base of the start first; none of them is a result, and none repeats the text of
-    one. `min_confidence` and `min_score` are the
+    one. `least_confidence` and `min_score` are the
     thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
     print these three, the JSON leaves them out. `why_not`, `context` and `trace` are None, and not
     in the JSON, unless they were asked for.
@@ -578,7 +578,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     trace: tuple[Span, ...] | None = None
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
-    min_confidence: float | None = None
+    least_confidence: float | None = None
     min_score: float | None = None
     best_score: float | None = None
 
@@ -622,4 +622,4 @@ _ON_REQUEST: Final = frozenset(("why_not", "context", "trace"))
 _OTHER_NAMES_OF_RESULTS: Final = frozenset(("hits", "matches", "memories", "documents", "items"))
 _EXPLAINING: Final = frozenset(("formula", "analysis", "associated"))
 _HITS: Final = frozenset(("results", "nearest", "associated"))
-_OF_LAYOUTS: Final = frozenset(("min_confidence", "min_score", "best_score"))
+_OF_LAYOUTS: Final = frozenset(("least_confidence", "min_score", "best_score"))

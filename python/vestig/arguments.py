@@ -23,6 +23,8 @@ POSITION_MAX: Final = 2**53
 SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000
 LIST_ITEMS_MAX: Final = 1_000
+# The rarest that the shipped calibrations can promise.
+SILENCE_MIN: Final = 0.02
 _REASON_CHARS_MAX: Final = 500
 _METADATA_BYTES_MAX: Final = 65_536
 _METADATA_DEPTH_MAX: Final = 32

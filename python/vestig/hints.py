@@ -53,7 +53,7 @@ _OTHER_WORDS: Final[Mapping[str, frozenset[str]]] = {
         "since": "from start after date_from start_date from_date",
         "until": "to end before date_to end_date to_date",
         "metadata": "meta extra properties attributes payload",
-        "min_confidence": "threshold min_score score_threshold confidence",
+        "silence": "threshold min_score min_confidence score_threshold confidence cut",
         "min_similarity": "threshold similarity_threshold min_score",
         "query_vector": "vector embedding query_embedding",
         "offset": "skip start from_",

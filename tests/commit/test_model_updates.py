@@ -123,7 +123,7 @@ def test_what_a_new_memory_replaces_is_superseded_by_it(opener: Opener) -> None:
     )  # fmt: skip
     assert 0.5 <= judged.score <= 1
     assert (payload["model_name"], len(payload["prompt_hash"])) == ("claude-sonnet-5-5", 16)
-    assert [one.id for one in store.recall("which pier?", min_confidence=0)] == [newer]
+    assert [one.id for one in store.recall("which pier?", silence=1)] == [newer]
     assert store.admin.doctor().exit_code == 0
 
 

@@ -25,9 +25,8 @@ def shown_at_a_prompt(world: World) -> Any:
     return None if answer is None else len(answer["hookSpecificOutput"]["additionalContext"])
 
 
-_HASHED: Final = {"embedding.provider": "hashing", "hooks.min_confidence": 0.0}
+_HASHED: Final = {"embedding.provider": "hashing", "recall.silence": 1.0}
 
 HOOKED: Final = {
     "hooks.budget": Act(200, shown_at_a_prompt, base=_HASHED),
-    "hooks.min_confidence": Act(1.0, shown_at_a_prompt, base=_HASHED),
 }

@@ -203,5 +203,5 @@ RECALL: Final[dict[str, Act]] = {
     "recall.profiles": Act({"mine": {"ranking.base": "semantic"}}, own_profile),
     "recall.format": Act("compact", layout),
     "recall.min_score": Act(0.99, lambda w: len(some(w).recall(QUERY).results)),
-    "recall.min_confidence": Act(1.0, lambda w: some(w).recall(QUERY).abstained),
+    "recall.silence": Act(0.02, lambda w: some(w).recall(QUERY).abstained),
 }

@@ -39,9 +39,9 @@ def ask(store: vestig.Vestig, session: str, text: str, answer: str | None = None
 def test_a_stored_question_changes_nothing(
     store: vestig.Vestig, asked: str, answer: str | None
 ) -> None:
-    before = store.recall(ASKED)
+    before = store.recall(ASKED, all=True)
     ask(store, "monday", asked, answer)
-    after = store.recall(ASKED)
+    after = store.recall(ASKED, all=True)
     assert after.confidence == pytest.approx(before.confidence, abs=0.02)
     assert after[0].content == before[0].content
     assert after[0].content in FACTS
@@ -51,14 +51,14 @@ def test_a_stored_question_changes_nothing(
 def test_a_question_of_one_word_of_content_is_a_question(store: vestig.Vestig, query: str) -> None:
     store.commit("The van stands in the yard.")
     ask(store, "monday", query)
-    found = store.recall(query, limit=10)
+    found = store.recall(query, all=True, limit=10)
     assert found[0].content == "The van stands in the yard."
     assert found[-1].content == query
 
 
 def test_the_question_is_shown_last_as_asked_before(store: vestig.Vestig) -> None:
     ask(store, "monday", ASKED)
-    found = store.recall(ASKED, limit=10)
+    found = store.recall(ASKED, all=True, limit=10)
     assert found[-1].content == ASKED
     assert "asked_before" in found[-1].reason.flags
     assert "Asked before on" in found[-1].reason.explanation
@@ -72,7 +72,7 @@ def test_the_turn_that_answers_stands_first(store: vestig.Vestig, filler: str | 
     ask(store, "monday", ASKED, filler)
     answer = "It hangs behind the clock."
     store.commit(answer, role="assistant", session_id="monday", sequence=2 if filler else 1)
-    found = store.recall(ASKED)
+    found = store.recall(ASKED, all=True)
     assert found[0].content == answer
     (asked,) = [one.id for one in store.list().memories if one.content == ASKED]
     assert found[0].reason.answers == asked
@@ -83,7 +83,7 @@ def test_the_turn_that_answers_stands_first(store: vestig.Vestig, filler: str | 
 def test_the_latest_answer_comes_before_an_earlier_one(store: vestig.Vestig) -> None:
     ask(store, "monday", ASKED, "It hangs behind the clock.")
     ask(store, "friday", ASKED, "Ingrid took it home with her.")
-    contents = [hit.content for hit in store.recall(ASKED)]
+    contents = [hit.content for hit in store.recall(ASKED, all=True)]
     assert contents[0] == "Ingrid took it home with her."
     assert "It hangs behind the clock." in contents[:3]
 
@@ -94,7 +94,7 @@ def test_thirty_questions_leave_the_fact_among_the_first_three(store: vestig.Ves
     for number in range(30):
         again = f"{ASKED} {'Please! ' * (number % 3)}Number {number}?"
         ask(store, f"day {number}", again, "No idea.")
-    assert fact in [hit.content for hit in store.recall(ASKED)][:3]
+    assert fact in [hit.content for hit in store.recall(ASKED, all=True)][:3]
 
 
 def test_another_question_of_the_same_author_ends_the_search_for_an_answer(
@@ -103,7 +103,7 @@ def test_another_question_of_the_same_author_ends_the_search_for_an_answer(
     ask(store, "monday", ASKED)
     store.commit("When does the ferry leave?", role="user", session_id="monday", sequence=1)
     store.commit("At noon, from pier 4.", role="assistant", session_id="monday", sequence=2)
-    assert store.recall(ASKED)[0].content != "At noon, from pier 4."
+    assert store.recall(ASKED, all=True)[0].content != "At noon, from pier 4."
 
 
 def test_a_request_that_tells_something_is_a_memory(store: vestig.Vestig) -> None:

@@ -85,7 +85,7 @@ def test_explained_json_holds_the_brief_one_and_what_made_it(store: Vestig) -> N
 
 def test_misses_are_as_brief_as_results(store: Vestig) -> None:
     described(store)
-    found = store.recall("who won the regatta of 1987?", min_confidence=0.999)
+    found = store.recall("who won the regatta of 1987?", silence=0.02)
     assert found.abstained
     (miss,) = found.to_dict()["nearest"]
     assert "reason" not in miss

@@ -99,7 +99,7 @@ def test_what_lies_beyond_the_pool_is_not_read_and_stays(
     opener: Opener, judge: ScriptedJudge
 ) -> None:
     store = opened(opener, TEA, BREAD, OSLO, judge={"enabled": True, "pool": 2})
-    result = found(store)
+    result = found(store, all=True)
     assert [hit.content for hit in result] == [TEA, BREAD, OSLO]
     assert judge.texts() == [TEA, BREAD]
     assert result[2].reason.judged is not result[1].reason.judged
@@ -306,6 +306,6 @@ def test_the_shipped_judge_tells_an_answer_from_what_shares_its_words(tmp_path: 
             "Ann rents a boat in Bergen",
         ):
             store.commit(text)
-        result = store.recall("where does Tom live?")
+        result = store.recall("where does Tom live?", all=True)
     assert result[0].content.startswith("Tom rents a flat")
     assert result[0].reason.judged.probability > result[1].reason.judged.probability

@@ -173,7 +173,7 @@ BLOCK = f"[{S}] (score=0.8700, method=direct_match, {AT})\nContent: One line"
         ({"confidence": 0.0999}, "nothing close (confidence 0.10); nearest:"),
         ({"confidence": 0.0612}, "nothing close (confidence 0.06); nearest:"),
         ({"confidence": 0.0}, "nothing close (confidence 0.00); nearest:"),
-        ({"confidence": 0.3, "min_confidence": 0.3}, "doubtful (confidence 0.30)"),
+        ({"confidence": 0.3, "least_confidence": 0.3}, "doubtful (confidence 0.30)"),
     ],
 )
 def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first: str) -> None:
@@ -195,7 +195,7 @@ def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first
 )
 def test_abstention_shows_the_nearest(least: float, best: float, first: str) -> None:
     near = hit(DIRECT, content="One line")
-    found = result(nearest=(near,), abstained=True, confidence=best, min_confidence=least)
+    found = result(nearest=(near,), abstained=True, confidence=best, least_confidence=least)
     assert render(found, "text") == f"{first}\n\n{BLOCK}"
 
 
@@ -213,7 +213,7 @@ def test_a_profile_without_confidence_has_no_first_line() -> None:
 
 def test_nothing_eligible_has_no_first_line() -> None:
     assert render(result(confidence=0.0), "text") == "No memories found."
-    abstained = result(confidence=0.0, abstained=True, min_confidence=0.2)
+    abstained = result(confidence=0.0, abstained=True, least_confidence=0.2)
     assert render(abstained, "text") == "No memories found."
 
 

@@ -87,7 +87,7 @@ def test_a_min_score_above_every_score_names_the_best(opener: Opener) -> None:
     shown = render(found, "text")
     assert shown.startswith("no score above 0.95 (best 0.")
     assert (found.context.text, found.context.note) == ("", shown)
-    assert {"best_score", "min_score", "min_confidence"}.isdisjoint(found.to_dict())
+    assert {"best_score", "min_score", "least_confidence"}.isdisjoint(found.to_dict())
 
 
 def test_negative_cosine_is_below_all(opener: Opener, clock: FrozenClock) -> None:

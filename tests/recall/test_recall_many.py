@@ -62,7 +62,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "few": {"where": {"session_ids": ["talk 2"], "min_similarity": 0.05}},
     "reference": {"profile": "reference", "seed": 3},
     "baseline": {"profile": "baseline", "include_vectors": True},
-    "abstained": {"min_confidence": 0.9},
+    "abstained": {"silence": 0.02},
     "least score": {"config": {"recall.min_score": 0.2}},
     "context": {"context": True, "budget": 200},
     "past": {"as_of": "2030-01-01"},

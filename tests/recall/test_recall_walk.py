@@ -197,7 +197,9 @@ def far_away(opener: Opener) -> FixedGraph:
     return graph
 
 
-def test_default_brings_what_is_linked_beside_the_results(opener: Opener) -> None:
+def test_default_brings_what_is_linked_beside_the_results(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However unlike the query it is; and it takes no place of a result."""
     graph = far_away(opener)
     found = graph.store.recall("what lies nearest?", limit=10, seed=1)
@@ -220,7 +222,8 @@ def test_default_brings_what_is_linked_beside_the_results(opener: Opener) -> Non
     assert [(hit.id, hit.score) for hit in without] == [(hit.id, hit.score) for hit in found]
     none = graph.store.recall("what lies nearest?", config={"walk.associated": 0}, limit=10, seed=1)
     assert none.associated == ()
-    abstained = graph.store.recall("what lies nearest?", min_confidence=1.0, limit=10, seed=1)
+    monkeypatch.setattr("vestig.recall.query.confidence", lambda *_: 0.1)
+    abstained = graph.store.recall("what lies nearest?", silence=0.02, limit=10, seed=1)
     assert abstained.abstained
     assert abstained.associated == ()
 

@@ -19,8 +19,8 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("port", {}),
     ("Fennel", {"limit": 3}),
     ("who keeps the key?", {"where": {"kinds": "MEMORY"}, "limit": 2, "seed": 3}),
-    ("where is Oslo?", {"cut": "auto", "context": True, "budget": 200}),
-    ("what did Grace Hopper eat?", {"min_confidence": 0.9}),
+    ("where is Oslo?", {"context": True, "budget": 200}),
+    ("what did Grace Hopper eat?", {"silence": 0.02}),
 )
 
 

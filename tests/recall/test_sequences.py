@@ -55,7 +55,7 @@ def test_what_was_not_asked_for_is_none_and_not_in_the_json(opener: Opener) -> N
     plain = store.recall("keys")
     assert plain.why_not is plain.context is None
     assert plain.to_dict().keys().isdisjoint(("why_not", "context"))
-    whole = store.recall("keys", context=True, expect=[id], cut=0).to_dict()
+    whole = store.recall("keys", context=True, expect=[id], all=True).to_dict()
     assert whole["why_not"] == []
     assert "context" in whole
     detail = store.show(id)

@@ -194,7 +194,7 @@ def test_only_an_object_holds_arguments(given: object) -> None:
         b'{"limit": Infinity}',
         b"-Infinity",
         b"1e999",
-        b'{"min_confidence": -1e999}',
+        b'{"silence": -1e999}',
         b"9" * 5000,
         b'"\\ud800"',
         b'"\xff"',

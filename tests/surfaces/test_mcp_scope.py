@@ -45,10 +45,10 @@ def test_reads_see_the_scope_and_what_has_none(tmp_path: Path) -> None:
         listed = json.dumps(server.request("resources/list")["result"])
         assert OURS in listed
         assert THEIRS not in listed
-        theirs = shown(server, cut=0, where={"scope": "project:acme/submarine"})
+        theirs = shown(server, all=True, where={"scope": "project:acme/submarine"})
         assert THEIRS in theirs
         assert EVERYWHERE not in theirs
-        tagged = shown(server, cut=0, where={"authors": ["nobody"]})
+        tagged = shown(server, all=True, where={"authors": ["nobody"]})
         assert OURS not in tagged
 
 
@@ -96,16 +96,16 @@ def test_auto_is_the_project_of_the_folder_and_leaves_the_running_session_out(
     editor = {"CLAUDE_PROJECT_DIR": str(project), "CLAUDE_CODE_SESSION_ID": "running"}
     with McpProcess(config, "--scope", "auto", env=editor) as server:
         server.initialize()
-        found = shown(server, cut=0)
+        found = shown(server, all=True)
         assert OURS in found
         assert THEIRS not in found
         assert "again?" not in found
-        others = shown(server, cut=0, where={"exclude_session_ids": ["other"]})
+        others = shown(server, all=True, where={"exclude_session_ids": ["other"]})
         assert "again?" not in others
-        assert "again?" in shown(server, cut=0, where={"session_ids": ["running"]})
+        assert "again?" in shown(server, all=True, where={"session_ids": ["running"]})
     with McpProcess(config, "--scope", "auto", env=editor | {"CLAUDE_CODE_SESSION_ID": ""}) as one:
         one.initialize()
-        assert "again?" in shown(one, cut=0)
+        assert "again?" in shown(one, all=True)
 
 
 def test_a_blank_scope_is_refused(tmp_path: Path) -> None:

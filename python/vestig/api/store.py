@@ -792,8 +792,8 @@ class Vestig:
         limit: int | None = None,
         messages: Sequence[Mapping[str, Any]] | None = None,
         query_vector: Any = None,
-        min_confidence: float | None = None,
-        cut: float | str | None = None,
+        silence: float | None = None,
+        all: bool = False,
         profile: str | None = None,
         namespace: str | None = None,
         as_of: Time = None,
@@ -825,9 +825,9 @@ class Vestig:
             messages: A conversation in the place of a query: objects with content.
             query_vector: Numbers that stand in for embedding the query, as many as the store's
                 vectors have.
-            min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
-                nothing is given but the nearest misses.
-            cut: Keep only what has this score at least, 0 to 1; "auto": what comes near the best.
+            silence: How often a question that nothing stored answers may bring something, 0.02 to
+                1.
+            all: Give the best whatever they are: leave none out as no answer.
             profile: A recall profile in place of the store's.
             namespace: The namespace to act in instead of the store's own.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
@@ -879,8 +879,8 @@ class Vestig:
         until: Time = None,
         exclude_session_ids: Words = None,
         limit: int | None = None,
-        min_confidence: float | None = None,
-        cut: float | str | None = None,
+        silence: float | None = None,
+        all: bool = False,
         profile: str | None = None,
         namespace: str | None = None,
         as_of: Time = None,
@@ -909,9 +909,9 @@ class Vestig:
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
             limit: Most results of each; default recall.default_limit.
-            min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
-                nothing is given but the nearest misses.
-            cut: Keep only what has this score at least, 0 to 1; "auto": what comes near the best.
+            silence: How often a question that nothing stored answers may bring something, 0.02 to
+                1.
+            all: Give the best whatever they are: leave none out as no answer.
             profile: A recall profile in place of the store's.
             namespace: The namespace to act in instead of the store's own.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
@@ -968,8 +968,8 @@ class Vestig:
         limit: int | None = None,
         messages: Sequence[Mapping[str, Any]] | None = None,
         query_vector: Any = None,
-        min_confidence: float | None = None,
-        cut: float | str | None = None,
+        silence: float | None = None,
+        all: bool = False,
         profile: str | None = None,
         namespace: str | None = None,
         as_of: Time = None,
@@ -1002,9 +1002,9 @@ class Vestig:
             messages: A conversation in the place of a query: objects with content.
             query_vector: Numbers that stand in for embedding the query, as many as the store's
                 vectors have.
-            min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
-                nothing is given but the nearest misses.
-            cut: Keep only what has this score at least, 0 to 1; "auto": what comes near the best.
+            silence: How often a question that nothing stored answers may bring something, 0.02 to
+                1.
+            all: Give the best whatever they are: leave none out as no answer.
             profile: A recall profile in place of the store's.
             namespace: The namespace to act in instead of the store's own.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.

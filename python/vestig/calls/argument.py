@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from enum import StrEnum
 from typing import Any, ClassVar, Final
 
@@ -50,7 +49,6 @@ Schema = dict[str, Any]
 # What a double holds exactly.
 SEED_MAX: Final = INTEGER_MAX
 RANDOM: Final = "random"
-AUTO: Final = "auto"
 
 _NOT_BLANK: Final = r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"
 _PLAIN: Final = (
@@ -446,26 +444,6 @@ class Seed(Argument, frozen=True):
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         number = {"type": "integer", "minimum": 0, "maximum": SEED_MAX}
         return {"anyOf": [number, {"const": RANDOM}]}
-
-
-class Cut(Argument, frozen=True):
-    """A number from 0 to 1, or "auto". A number written as text counts."""
-
-    brief = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": AUTO}]}
-
-    def check(self, field: str, value: Any) -> Any:
-        if value == AUTO:
-            return AUTO
-        if isinstance(value, str):
-            with suppress(ValueError):
-                value = float(value)
-        number = as_number(value)
-        if number is None or not 0 <= number <= 1:
-            raise ValidationError(field, value, "auto, or a number from 0 to 1")
-        return float(number)
-
-    def schema(self, facts: Facts = NO_FACTS) -> Schema:
-        return dict(self.brief)
 
 
 # --- lists -------------------------------------------------------------------------------------

@@ -1,12 +1,11 @@
 """The calls that look for memories: recall and retrieve."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final
 
-from vestig.arguments import LABEL_CHARS_MAX, LIST_ITEMS_MAX
+from vestig.arguments import LABEL_CHARS_MAX, LIST_ITEMS_MAX, SILENCE_MIN
 from vestig.calls.argument import (
     NO_FACTS,
-    Cut,
     Facts,
     Flag,
     Ids,
@@ -122,24 +121,19 @@ class RecallRequest(Request, frozen=True, kw_only=True):
             "Numbers that stand in for embedding the query, as many as the store's vectors have."
         ),
     ] = None
-    min_confidence: Annotated[
+    silence: Annotated[
         float | None,
         Number(
-            "From 0 to 1: where the store is less sure that it holds an answer, nothing is given"
-            " but the nearest misses.",
-            "--min-confidence",
-            least=0,
+            "How often a question that nothing stored answers may bring something, 0.02 to 1.",
+            "--silence",
+            least=SILENCE_MIN,
             most=1,
+            default_text="recall.silence; 0.25 where a judge read the memories",
         ),
     ] = None
-    cut: Annotated[
-        float | Literal["auto"] | None,
-        Cut(
-            'Keep only what has this score at least, 0 to 1; "auto": what comes near the best.',
-            "--cut",
-            default_text="auto with context, else all",
-        ),
-    ] = None
+    all: Annotated[
+        bool, Flag("Give the best whatever they are: leave none out as no answer.", "--all")
+    ] = False
     profile: Annotated[
         str | None, Profile("A recall profile in place of the store's.", "--profile")
     ] = None
@@ -184,6 +178,8 @@ class RecallRequest(Request, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.budget is not None and not self.context:
             raise ValidationError("budget", self.budget, "a budget beside context=True")
+        if self.all and self.silence is not None:
+            raise ValidationError("silence", self.silence, "either silence or all, not both")
 
 
 class RetrieveRequest(Request, frozen=True, kw_only=True):

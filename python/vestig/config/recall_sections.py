@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from vestig.arguments import SILENCE_MIN
 from vestig.config.kinds import (
     AtLeastOne,
     Count,
@@ -403,11 +404,11 @@ class RecallSettings(Section, frozen=True, kw_only=True):
     min_score: Annotated[
         Share | None, doc("Results below this score are left out; null: none.", shown=True)
     ] = None
-    min_confidence: Annotated[
-        Share | None,
+    silence: Annotated[
+        Annotated[float, msgspec.Meta(ge=SILENCE_MIN, le=1)] | None,
         doc(
-            "Where the store is less sure than this that it holds an answer, recall gives nothing"
-            " but the nearest misses; it acts where the profile has a confidence; null: never.",
+            "How often a question that nothing stored answers may bring something; null: 0.25"
+            " where a judge read the memories, else always.",
             shown=True,
         ),
     ] = None

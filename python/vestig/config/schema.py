@@ -287,10 +287,6 @@ class HookSettings(Section, frozen=True, kw_only=True):
     strict: Annotated[
         bool, doc("Raise what a commit hook raised, after all is done.", shown=True)
     ] = False
-    min_confidence: Annotated[
-        Share,
-        doc("From this confidence on, an editor's prompt brings memories."),
-    ] = 0.3
     budget: Annotated[
         int,
         msgspec.Meta(ge=40, le=1_000_000),

@@ -446,7 +446,7 @@ class BenchmarkRun:
             answer = self._store.recall(
                 query.text,
                 limit=_CUT_OF,
-                cut="auto",
+                silence=1.0,
                 scope=query.conversation,
                 query_time=self._stored.when(query, query.conversation),
                 until=query.until,
@@ -475,6 +475,7 @@ class BenchmarkRun:
         answer = self._store.recall(
             query.text,
             limit=limit,
+            all=True,
             scope=conversation,
             query_time=self._stored.when(query, conversation),
             until=query.until,

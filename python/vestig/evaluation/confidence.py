@@ -297,7 +297,7 @@ def answered(
             some = group[start : start + _AT_ONCE]
             texts = [case.query.text for case in some]
             answers = store.recall_many(
-                texts, limit=RESULTS, profile=variant.profile, config=config, **fields
+                texts, limit=RESULTS, all=True, profile=variant.profile, config=config, **fields
             )
             for case, answer in zip(some, answers, strict=True):
                 if isinstance(answer, ItemError):

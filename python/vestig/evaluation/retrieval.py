@@ -394,6 +394,7 @@ class _Run:
             answer = self._store.recall(
                 query.text,
                 limit=cut,
+                all=True,
                 scope=conversation,
                 query_time=self._stored.when(query, conversation),
                 where={"exclude_ids": left_out},

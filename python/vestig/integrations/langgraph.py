@@ -180,7 +180,8 @@ class VestigStore(BaseStore):
         """Items by how well they answer the query, then those that do not, in their order."""
         wanted = {(one.scope, one.key): one for one in found}
         where: FilterFields = {"scope_prefix": self._scope(op.namespace_prefix)}
-        hits = self._store.recall(op.query, where=where, limit=_PAGE)
+        # a page may begin anywhere among all that ranks
+        hits = self._store.recall(op.query, where=where, limit=_PAGE, all=True)
         scored: dict[tuple[str | None, str], float | None] = {}
         for hit in hits:
             place = hit.memory.scope, key_of_part(hit.memory.key or "")

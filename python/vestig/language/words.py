@@ -244,6 +244,19 @@ def asks(text: str) -> bool:
     return bool(text_flags(text) & _QUESTION)
 
 
+_ASKS: Final = 1 << 16
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text asks something, with a question mark or without.
+
+    Example:
+        >>> [is_question(one) for one in ("where is my passport", "Really?", "passport, Lisbon")]
+        [True, True, False]
+    """
+    return bool(text_flags(text) & (_QUESTION | _ASKS))
+
+
 _SILENT: Final = 3 << 16
 
 

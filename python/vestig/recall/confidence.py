@@ -109,11 +109,13 @@ class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """A fitted confidence, and the fit of scores.
 
-    `confidence`: weights of the features by name, `bias` among them.
+    `confidence`: weights of the features by name, `bias` among them. `unanswered`: confidences of
+    questions that nothing stored answers, by fits that have not seen them, in rising order.
     """
 
     confidence: Mapping[str, float]
     score: ScoreWeights
+    unanswered: Sequence[float]
 
 
 class FitFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,8 +73,10 @@ class Judgements:
 
     def __init__(self) -> None:
         self.known: dict[bytes, Judgement] = {}
-        # those that ask or state nothing: they are not read and keep their places
+        # those that ask or state nothing, or speak another language: they are not read
         self.silent: set[bytes] = set()
+        # one of those speaks another language
+        self.meets_language = False
         self.degraded: Degradation | None = None
         self.spent_ms = 0.0
         self._others: dict[str, Judgements] = {}
@@ -123,13 +125,14 @@ class ReadRows(NamedTuple):
         levels: L of each row with what the judge adds; of those that it did not read, with the
             least that it added to another.
         answering: ids of those that read as an answer.
-        best: the greatest *answers*.
+        best: the greatest *answers*; None where one of the best is in a language that the judge
+            does not read, so that it may answer all the same.
     """
 
     rows: Sequence[ScanRow]
     levels: Sequence[float]
     answering: frozenset[bytes]
-    best: float
+    best: float | None
 
 
 def chosen_judge(bound: BoundQuery, ranking: Ranking) -> JudgeSettings | None:
@@ -169,7 +172,8 @@ def judged(
         return None
     unread = [row for row in best if row.id not in known.known and row.id not in known.silent]
     if unread and known.degraded is None:
-        texts = _texts(bound, unread)
+        texts, foreign = _texts(bound, unread)
+        known.meets_language |= foreign
         known.silent.update(row.id for row in unread if row.id not in texts)
         if texts:
             wanted = ToJudge(question, [*texts], [*texts.values()], known, settings.budget_ms)
@@ -192,14 +196,14 @@ def judged(
         moved,
         placed,
         frozenset(best[at].id for at, one in found.items() if one.answers >= _ANSWERS_MIN),
-        max(one.answers for one in found.values()),
+        None if known.meets_language else max(one.answers for one in found.values()),
     )
 
 
-def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> dict[bytes, MemoryText]:
-    """Return what is read of these memories, without those that ask or state nothing; of the turns
-    before them, those that the filters of the call let through, and in their place the stored
-    question that a turn answers."""
+def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, MemoryText], bool]:
+    """Return what is read of these memories, without those that ask or state nothing or are in
+    another language, and whether one is; of the turns before them, those that the filters of the
+    call let through, and in their place the stored question that a turn answers."""
     # imported here: most reads end with what is known
     from zoneinfo import ZoneInfo
 
@@ -212,6 +216,9 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> dict[bytes, MemoryText
     found = {one.id: one for one in stored}
     memories = [found[row.memory_id] for row in rows]
     memories = [one for one in memories if states(one.content)]
+    count = len(memories)
+    memories = [one for one in memories if language_of(one.content) in (None, ENGLISH)]
+    foreign = len(memories) < count
     sessions = sessions_of(bound, memories)
     turns = turns_around(bound, sessions, memories)
     zone = ZoneInfo(bound.query.config.settings.time.zone)
@@ -223,7 +230,7 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> dict[bytes, MemoryText
             texts = [turns[id].content for id in sessions.at(memory.id, -1) if id in turns]
         return " ".join(texts[-1].split()[-_BEFORE_WORDS:]) if texts else ""
 
-    return {
+    texts = {
         id_bytes(one.id): MemoryText(
             _day(one.t_valid, zone),
             before(one),
@@ -232,6 +239,7 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> dict[bytes, MemoryText
         )
         for one in memories
     }
+    return texts, foreign
 
 
 def _day(moment: datetime, zone: tzinfo) -> str:

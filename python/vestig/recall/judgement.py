@@ -22,6 +22,8 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     `weight`: of half the sum of both logits, beside L. `confidence`: the logit is bias +
     confidence · log odds of the confidence without the judge + answers · the greatest *answers*.
     `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
+    `unanswered`: confidences, with the judge, of questions that nothing stored answers, by fits
+    that have not seen them, in rising order.
     `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
     it.
     """
@@ -29,6 +31,7 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     weight: float
     confidence: dict[str, float]
     answers: dict[str, float]
+    unanswered: tuple[float, ...]
     data: dict[str, str] = {}
     figures: dict[str, Any] = {}
 

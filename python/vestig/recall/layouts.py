@@ -85,7 +85,7 @@ def _below(least: float, best: float) -> str:
 
 def first_line(result: RecallResult) -> str | None:
     """How sure the store is; None where the profile has no confidence."""
-    confidence, least = result.confidence, result.min_confidence
+    confidence, least = result.confidence, result.least_confidence
     if confidence is None:
         return None
     foreign = _first_is_foreign(result)
@@ -298,8 +298,8 @@ def render(
 def line_without_results(result: RecallResult) -> str:
     """Return what stands instead of results: which threshold left none, or that nothing was
     eligible."""
-    if result.abstained and result.nearest and result.min_confidence is not None:
-        return _below(result.min_confidence, result.confidence or 0.0)
+    if result.abstained and result.nearest and result.least_confidence is not None:
+        return _below(result.least_confidence, result.confidence or 0.0)
     if result.min_score is None or result.best_score is None:
         return NO_RESULTS
     least, best = _threshold(result.min_score), _rounded(result.best_score, result.min_score)

@@ -48,6 +48,7 @@ from vestig.recall.confidence import (
 )
 from vestig.recall.judged import Judgements, chosen_judge, judged
 from vestig.recall.judgement import confidence_with
+from vestig.recall.judgement import fit as judged_fit
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -56,8 +57,9 @@ from vestig.recall.ranking import (
     score_pool,
 )
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
-from vestig.recall.request import Cut, Request, check_request, chosen_seed
+from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
+from vestig.recall.silence import SILENCE, least_confidence
 from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
@@ -68,9 +70,8 @@ from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-# What the cut keeps by itself: such a share of the best score. The best is kept however low it is:
-# how sure the store is stands beside it.
-_CUT_SHARE: Final = 0.35
+# Of the best score: what scores less is no part of an answer that the best one is part of.
+_SHARE_MIN: Final = 0.2
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
 TopicPieces = tuple[bytes, list[list[int]]]
 
@@ -193,8 +194,11 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
         rows: all that were ranked, best first; more than the results.
         results: the best, as many as were wanted, without those below the least score.
         below_min_score: how many these are.
-        below_cut: how many more the cut left out; `least`: the score below which it does.
+        below_cut: how many more were left out as no part of the answer; `least`: the score below
+            which they are.
         confidence: that the memories answer the query; None where there is none.
+        least_confidence: below it nothing is brought; 0 = whatever it is. `silent`: it is below,
+            and `results` are the nearest misses.
         line: what makes a score of a final score; None = the score is the final score.
     """
 
@@ -205,6 +209,8 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     below_cut: int
     least: float | None
     confidence: float | None
+    least_confidence: float
+    silent: bool
     line: ScoreFormula | None
 
     def score(self, row: ScanRow) -> float:
@@ -336,9 +342,10 @@ class BoundQuery:
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers = self._ordered(request, ranking, limit, watch)
-        confidence = self.confidence(evidence, by)
+        confidence, unanswered = self.confidence(evidence, by), fit(scan).unanswered
         if confidence is not None and answers is not None:
             confidence = confidence_with(confidence, answers)
+            unanswered = judged_fit().unanswered
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
@@ -348,29 +355,46 @@ class BoundQuery:
             scores = _scores(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
-        scores = _scores(results, line)
-        least = chosen.min_confidence
-        # where recall abstains, these are the nearest misses
-        abstains = least is not None and confidence is not None and confidence < least
-        sure = line is not None and self._compares_pieces(by)
-        if chosen.cut == "auto":
+        # what merely names a topic is no question, and what a day holds answers one about the day
+        judged = answers is not None and words.is_question(chosen.query) and not scan.dates_met
+        needed = self._least_confidence(chosen, unanswered, judged=judged)
+        silent = confidence is not None and confidence < needed
+        least, kept = None, results
+        wanted = judged or chosen.budget is not None or chosen.silence is not None
+        # in silence, these are the nearest misses
+        if wanted and not (chosen.all or silent):
             # the better of place and own: a newer version that came first stays, and so does what
             # it took the place of
-            scores = list(map(max, scores, _scores(results, line, own=True)))
-        cut = None if abstains else _least_score(chosen.cut, scores, sure=sure)
-        kept = [
-            row for row, score in zip(results, scores, strict=True) if cut is None or score >= cut
-        ]
+            scores = list(map(max, _scores(results, line), _scores(results, line, own=True)))
+            if scores and line is not None and self._compares_pieces(by):
+                least = _SHARE_MIN * max(scores)
+                kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
         return Ranked(
             scan=scan,
             rows=rows,
             results=kept,
             below_min_score=below,
             below_cut=len(results) - len(kept),
-            least=cut,
+            least=least,
             confidence=confidence,
+            least_confidence=needed,
+            silent=silent,
             line=line,
         )
+
+    def _least_confidence(
+        self, request: Request, unanswered: Sequence[float], *, judged: bool
+    ) -> float:
+        """The confidence below which nothing is brought.
+
+        Args:
+            unanswered: confidences of questions that nothing answers.
+            judged: a judge read the best, and it tells what answers the question.
+        """
+        silence = SILENCE if request.silence is None and judged else request.silence
+        if silence is None or request.all:
+            return 0.0
+        return least_confidence(silence, unanswered)
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
@@ -618,18 +642,6 @@ def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     if ranking.base not in ("semantic", "blend") or not ranking.fields.start_enabled:
         return {}
     return shares(ranking.meta_weights, _available(query, entities))
-
-
-def _least_score(cut: Cut, scores: Sequence[float], *, sure: bool) -> float | None:
-    """The score from which on results are kept; None = all are.
-
-    Args:
-        scores: of the results.
-        sure: they are probabilities; `auto` cuts nothing where they are not.
-    """
-    if cut != "auto":
-        return cut
-    return _CUT_SHARE * max(scores) if sure and scores else None
 
 
 def _scores(

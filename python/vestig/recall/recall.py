@@ -46,6 +46,8 @@ from vestig.times import from_us
 from vestig.types import Degradation, ItemError
 
 QUERIES_MAX: Final = 1_000
+# Misses that are named where nothing is a result.
+NEAREST_MAX: Final = 3
 # Stands for a query while the other arguments are checked.
 _ANY_QUERY: Final = "-"
 
@@ -171,9 +173,6 @@ class OneRecall:
             ranked = bound.ranked(watch=b"" if expected is None else expected.watch)
             scan = ranked.scan
             counts.update(eligible=scan.eligible, scored=scan.scored, walked=scan.walked)
-        certainty = ranked.confidence
-        least = request.min_confidence
-        abstained = least is not None and certainty is not None and certainty < least
         timings |= bound.extra_ms
         if "rerank" in timings:
             timings["rerank"] += query.rerank_scores.spent_ms
@@ -181,22 +180,18 @@ class OneRecall:
             timings["judge"] = query.judgements.spent_ms
         scored = time.perf_counter()
         with span("rank") as counts:
-            withheld = abstained or not ranked.results
+            withheld = ranked.silent or not ranked.results
             shown = ranked
-            if not ranked.results:
+            if withheld:
                 # the nearest of what a threshold left out
-                nearest = ranked.rows[: request.limit]
+                nearest = (ranked.results or ranked.rows)[: min(request.limit, NEAREST_MAX)]
                 shown = msgspec.structs.replace(ranked, results=nearest)
             memories = found_memories(bound, shown, beside=not withheld)
             counts["returned"] = 0 if withheld else len(memories.hits)
-        missing = (
-            None
-            if expected is None
-            else why_not(bound, ranked, expected, certainty if abstained else None)
-        )
+        missing = None if expected is None else why_not(bound, ranked, expected)
         loaded = time.perf_counter()
         timings["rank"] = 1e3 * (loaded - scored)
-        fields = self.fields(bound, ranked, memories, abstained=abstained, withheld=withheld)
+        fields = self.fields(bound, ranked, memories, withheld=withheld)
         fields["why_not"] = missing
         if request.budget is not None:
             fields["context"] = _context(bound, ranked, fields)
@@ -209,13 +204,11 @@ class OneRecall:
         ranked: Ranked,
         found: FoundMemories,
         *,
-        abstained: bool,
         withheld: bool,
     ) -> dict[str, Any]:
         """The fields of the result without its additions.
 
         Args:
-            abstained: the confidence is below the least one.
             withheld: no memory that was found is a result.
         """
         request, ranking, scan = self.request, bound.query.ranking, ranked.scan
@@ -244,19 +237,19 @@ class OneRecall:
                 walked=scan.walked,
                 returned=len(results),
                 below_min_score=ranked.below_min_score,
-                cut=0 if abstained else ranked.below_cut,
+                cut=ranked.below_cut,
                 approximate=is_approximate(scan),
             ),
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
             "certainty": None if ranked.confidence is None else certainty_of(ranked.confidence),
             "missing": bound.missing(scan),
-            "abstained": abstained,
+            "abstained": ranked.silent,
             "nearest": found.hits if withheld else (),
             "associated": found.associated,
             "degraded": _degraded(bound, scan, found.pending),
             "warnings": self.warnings(bound, scan, ranked.confidence, found.later_updates),
-            "min_confidence": request.min_confidence,
+            "least_confidence": ranked.least_confidence or None,
             "min_score": ranked.least if ranked.below_cut else ranking.min_score,
             "best_score": _best_score(ranked),
         }
@@ -270,8 +263,8 @@ class OneRecall:
         found = [*self.request.warnings, *bound.query.warnings, *unknown, *later]
         if is_approximate(scan):
             found.append(APPROXIMATE)
-        if self.request.min_confidence is not None and certainty is None:
-            found.append("min_confidence held nothing back: words or meaning were not compared")
+        if self.request.silence is not None and certainty is None:
+            found.append("silence held nothing back: words or meaning were not compared")
         language = language_of(self.request.query)
         if certainty is not None and language not in (None, ENGLISH):
             found.append(f"the confidence is learned on English; the query is in {language}")
@@ -376,22 +369,21 @@ def _moment(us: int | None) -> datetime | None:
     return None if us is None else from_us(us)
 
 
-def _least_confidence(session: Session, config: Config, request: Request) -> Request:
-    """The request with the threshold of the configuration where the call names none.
+def _with_silence(session: Session, config: Config, request: Request) -> Request:
+    """The request with the silence of the configuration where the call names none.
 
     Raises:
         ValidationError: the call names one, and the profile has no confidence.
     """
-    named, configured = request.min_confidence, config.settings.recall.min_confidence
+    named, configured = request.silence, config.settings.recall.silence
     if named is None and configured is None:
         return request
     if ranking_of(session, config).has_confidence:
-        least = configured if named is None else named
-        return msgspec.structs.replace(request, min_confidence=least)
+        return msgspec.structs.replace(request, silence=configured if named is None else named)
     if named is None:
         return request
     raise ValidationError(
-        "min_confidence",
+        "silence",
         named,
         "None here",
         f"the profile {config.profile} has no confidence: use one that ranks by words and"
@@ -421,7 +413,7 @@ def _checked_request(
         ValidationError: a wrong argument.
     """
     request = request_of(session, config, arguments, now_us)
-    return _least_confidence(session, config, request)
+    return _with_silence(session, config, request)
 
 
 def recall(

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -141,9 +141,6 @@ def ending(text: str) -> str:
 QUERY_CHARS_MAX: Final = 4_000
 _BITS: Final = 53
 
-# From which score on results are kept; auto: from a share of the best one's. None = all are.
-Cut = float | Literal["auto"] | None
-
 
 def derived_seed(query: str, seq: int) -> int:
     """The seed that a normalised query has at one state of the ledger.
@@ -198,8 +195,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     expect: tuple[str, ...]
     # tokens that the context block may have; None = no block
     budget: int | None
-    min_confidence: float | None
-    cut: Cut
+    silence: float | None
+    all: bool
     touch: bool
     include_vectors: bool
     trace: bool = False
@@ -276,9 +273,6 @@ def check_request(
     Raises:
         ValidationError: names the field, its value and what is allowed.
     """
-    if arguments.cut is None and arguments.context:
-        # what belongs to no answer takes room from what does
-        arguments = msgspec.structs.replace(arguments, cut="auto")
     conversation = _conversation(arguments)
     text = arguments.query if conversation is None else ending(conversation)
     # a vector alone is a query without words
@@ -310,8 +304,8 @@ def check_request(
         seed=request.seed,
         expect=request.expect,
         budget=(request.budget or BUDGET_DEFAULT) if request.context else None,
-        min_confidence=request.min_confidence,
-        cut=request.cut,
+        silence=request.silence,
+        all=request.all,
         touch=request.touch,
         include_vectors=request.include_vectors,
         trace=request.trace,

@@ -25,16 +25,8 @@ from vestig.times import from_us, to_us
 from vestig.types import Memory
 
 
-def _abstained(request: Request, at: Standing, certainty: float | None) -> WhyNot:
-    """The entry of a memory that would be a result with a lower `min_confidence`."""
-    named = request.arguments.min_confidence is not None
-    change = Change(
-        kind="threshold",
-        key="min_confidence" if named else "recall.min_confidence",
-        before=request.min_confidence,
-        after=certainty,
-        rank=at.rank,
-    )
+def _unsilenced(at: Standing) -> WhyNot:
+    """The entry of a memory that would be a result where nothing is left out as no answer."""
     return WhyNot(
         id=at.id,
         stage="abstained",
@@ -42,9 +34,14 @@ def _abstained(request: Request, at: Standing, certainty: float | None) -> WhyNo
         score=at.score,
         signals=at.signals,
         last_returned=None,
-        change=change,
+        change=_all(at.rank),
         runs=0,
     )
+
+
+def _all(rank: int) -> Change:
+    """The change that leaves nothing out as no answer."""
+    return Change(kind="threshold", key="all", before=False, after=True, rank=rank)
 
 
 def _without_change(entry: WhyNot) -> WhyNot:
@@ -54,7 +51,7 @@ def _without_change(entry: WhyNot) -> WhyNot:
         entry,
         last_returned=None,
         change=None,
-        no_change="the call abstains, and without min_confidence others come before it",
+        no_change="the call abstains, and with all=True others come before it",
     )
 
 
@@ -143,16 +140,13 @@ def expected_of(bound: BoundQuery) -> Expected:
     return Expected(here=tuple(here), elsewhere=elsewhere)
 
 
-def why_not(
-    bound: BoundQuery, ranked: Ranked, expected: Expected, below: float | None
-) -> tuple[WhyNot, ...]:
+def why_not(bound: BoundQuery, ranked: Ranked, expected: Expected) -> tuple[WhyNot, ...]:
     """One entry for each expected memory that is not among the results, in the order of `expect`.
 
     Args:
         ranked: with the rows of `expected.watch`.
-        below: the confidence, where recall abstains; else None.
     """
-    explainer, abstained = bound.explainer(ranked.scan), below is not None
+    explainer, abstained = bound.explainer(ranked.scan), ranked.silent
     rows = ranked.results
     # more rows are ranked than there are results
     watched = {row.id: row for row in (*ranked.rows[len(rows) :], *ranked.scan.watched)}
@@ -169,7 +163,7 @@ def why_not(
             entries.append(_without_change(entry) if abstained else entry)
         elif abstained:
             standing = _standing(ranked, rows[rank - 1], rank, explainer)
-            entries.append(_abstained(bound.request, standing, below))
+            entries.append(_unsilenced(standing))
     reasons = {
         "unknown": "no memory has this id",
         "other_namespace": "the id is not in this namespace",
@@ -347,7 +341,7 @@ class _Missing:
             score = self.ranked.score(self.row)
             yield from self.keyed("threshold", "recall.min_score", score)
             if self.ranked.below_cut:
-                yield from self.uncut(score)
+                yield from self.uncut()
         yield from self.newer()
         yield from self.words()
         yield from self.limits()
@@ -362,12 +356,11 @@ class _Missing:
         if rank is not None:
             yield Change(kind=kind, key=key, before=self.value(key), after=after, rank=rank)
 
-    def uncut(self, score: float) -> Iterator[Change]:
-        """A cut that keeps it."""
-        before = self.request.cut
-        rank = self.rank_with(request=self.variant(cut=score))
+    def uncut(self) -> Iterator[Change]:
+        """Nothing is left out as no answer."""
+        rank = self.rank_with(request=self.variant(all=True, silence=None))
         if rank is not None:
-            yield Change(kind="threshold", key="cut", before=before, after=score, rank=rank)
+            yield _all(rank)
 
     # --- filters ---------------------------------------------------------------------------
 

@@ -365,7 +365,7 @@ class _State:
     def first(self) -> QueryResults:
         """Return what recall says of the focus; nothing is found yet."""
         focus = self.bound(self.queries[FOCUS])
-        asked = msgspec.structs.replace(focus.request, filter=self.parts, cut="auto")
+        asked = msgspec.structs.replace(focus.request, filter=self.parts, silence=1.0)
         began_s = self.deadline.used_s
         ranked = focus.ranked(request=asked, ranking=self.search.ranking, limit=ROWS_READ)
         # the other queries run in several threads

@@ -37,7 +37,7 @@ class Editor:
         self.config = folder / "vestig.yaml"
         self.config.write_text(
             "embedding: {provider: hashing, dimension: 64}\n"
-            "hooks: {min_confidence: 0}\n"
+            "recall: {silence: 1}\n"
             f"store: {{path: {json.dumps(str(self.store))}}}\n"
         )
         self.transcripts = folder / "transcripts"

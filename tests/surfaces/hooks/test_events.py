@@ -78,7 +78,7 @@ def test_a_prompt_is_asked_by_its_first_two_thousand_characters(editor: Editor) 
 def test_nothing_is_shown_below_the_configured_confidence(editor: Editor) -> None:
     remember(editor, PORT)
     config = editor.config.read_text()
-    editor.config.write_text(config.replace("min_confidence: 0", "min_confidence: 1"))
+    editor.config.write_text(config.replace("silence: 1", "silence: 0.02"))
     assert editor.shown("UserPromptSubmit", "one", prompt="Who paints the harbour crane?") == ""
 
 

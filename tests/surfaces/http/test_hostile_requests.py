@@ -61,7 +61,7 @@ BODIES: dict[str, bytes] = {
     "a comment": b'{"content": "a" /* b */}',
     "a comma too much": b'{"content": "a",}',
     "NaN": b'{"limit": NaN}',
-    "Infinity": b'{"min_confidence": Infinity}',
+    "Infinity": b'{"silence": Infinity}',
     "beyond a float": b'{"limit": 1e999}',
     "5000 digits": b'{"limit": ' + b"9" * 5_000 + b"}",
     "a lone surrogate": b'{"content": "\\ud800", "query": "\\udfff", "ids": "\\ud800"}',

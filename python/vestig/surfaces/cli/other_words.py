@@ -80,7 +80,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--dry-run": "-n --plan",
     "--explain": "--why --reason --reasons -v --verbose",
     "--format": "-o --output --layout",
-    "--min-confidence": "--threshold --min-score --cutoff",
+    "--silence": "--threshold --min-score --min-confidence --cutoff",
     "--version": "-V",
     "--namespace": "--tenant --project",
     "--store": "-s --db --path --dir --directory --data-dir",

@@ -47,7 +47,7 @@ _STAGES: Final = {
     "not_in_pool": "not among the candidates",
     "ranked_below": "ranked below the last result",
     "below_min_score": "its score is too small",
-    "abstained": "left out by min_confidence",
+    "abstained": "left out as no answer",
 }
 
 

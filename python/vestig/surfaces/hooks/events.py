@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
+from vestig.recall.silence import SILENCE
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
@@ -170,8 +171,7 @@ class _Hook:
                 prompt,
                 where=where,
                 limit=_RECALLED_MAX,
-                cut="auto",
-                min_confidence=hooks.min_confidence,
+                silence=config.settings.recall.silence or SILENCE,
                 context=True,
                 budget=hooks.budget,
             )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import replace
 
-from vestig.calls.argument import AUTO
 from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
@@ -29,6 +28,7 @@ _PORT_MAX: Final = 65_535
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 8_766
 _PACKAGE: Final = "mcp"
+_AUTO: Final = "auto"
 
 
 def prepare(call: Call) -> None:
@@ -40,7 +40,7 @@ def prepare(call: Call) -> None:
         ValidationError: a port that is none; a scope without a name.
     """
     scope = call.args.get("scope")
-    if scope == AUTO:
+    if scope == _AUTO:
         call.args["scope"] = project_scope(project_folder())
     elif scope is not None and not scope.strip():
         raise ValidationError("scope", scope, "the name of a scope, or auto")

@@ -1,0 +1,219 @@
+"""What recall leaves out as no answer, and when it brings nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.arguments import SILENCE_MIN
+from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.recall.confidence import fits
+from vestig.recall.judgement import fit
+from vestig.recall.silence import least_confidence
+from vestig.testing import HashingEmbedder
+
+ASKED = "where does Maria live?"
+TEXTS = (
+    "Maria lives in Lisbon, near the river",
+    "The invoice of March was paid late",
+    "Bread is baked before six at the mill",
+    "The ferry to Grey Island leaves at nine",
+    "A brass gasket was ordered from the works",
+)
+
+
+@pytest.fixture
+def store(opener: Opener) -> vestig.Vestig:
+    made = opener(embedder=BuiltinEmbedder())
+    for text in TEXTS:
+        made.commit(text)
+    return made
+
+
+UNANSWERED = "Who is Maria's dentist?"
+
+
+def test_a_question_brings_what_comes_near_the_best(store: vestig.Vestig) -> None:
+    every = store.recall(ASKED, all=True)
+    assert (len(every), every.counts.cut) == (5, 0)
+    least = 0.2 * every[0].score
+    wanted = [hit.id for hit in every if hit.score >= least]
+    assert 0 < len(wanted) < 5
+    near = store.recall(ASKED)
+    assert [hit.id for hit in near] == wanted
+    assert (near.counts.cut, near.counts.returned) == (5 - len(wanted), len(wanted))
+    block = store.recall(ASKED, context=True)
+    assert [hit.id for hit in block] == wanted
+    assert block.context is not None
+    assert list(block.context.ids) == wanted
+    assert len(store.recall(ASKED, context=True, all=True)) == 5
+
+
+def test_a_question_that_nothing_answers_brings_nothing(store: vestig.Vestig) -> None:
+    every = store.recall(UNANSWERED, all=True)
+    assert (len(every), every.abstained, every.nearest) == (5, False, ())
+    found = store.recall(UNANSWERED)
+    assert (len(found), found.abstained, found.confidence) == (0, True, every.confidence)
+    assert [hit.id for hit in found.nearest] == [hit.id for hit in every[:3]]
+    block = store.recall(UNANSWERED, context=True).context
+    assert block is not None
+    assert (block.text, block.ids) == ("", ())
+    assert "nothing" in block.note
+
+
+def test_what_asks_nothing_brings_the_best(store: vestig.Vestig) -> None:
+    for topic in ("Maria dentist appointment", "fix the dentist calendar code"):
+        found = store.recall(topic)
+        assert (len(found), found.abstained, found.counts.cut) == (5, False, 0)
+        assert "judge" in found.timings_ms
+        assert store.recall(topic, silence=0.25).abstained
+
+
+def test_without_a_judge_nothing_is_left_out_unasked(store: vestig.Vestig) -> None:
+    off = {"judge.enabled": False}
+    assert len(store.recall(UNANSWERED, config=off)) == 5
+    assert store.recall(UNANSWERED, config=off, silence=0.25).abstained
+    assert len(store.recall(ASKED, config=off, silence=0.25)) > 0
+
+
+def test_several_right_ones_stay_together(store: vestig.Vestig) -> None:
+    prices = [
+        store.commit(f"The Pro plan costs {price} EUR.", t_valid=f"2025-0{month}-01").memory_id
+        for month, price in ((3, 29), (4, 34), (5, 39))
+    ]
+    found = store.recall("How much is the Pro plan?", limit=8)
+    assert [hit.id for hit in found] == prices[::-1]
+
+
+def test_more_silence_brings_less(store: vestig.Vestig) -> None:
+    questions = (ASKED, UNANSWERED, "when does the ferry leave?", "what is baked at the mill?")
+    before = set(questions)
+    for silence in (1, 0.5, 0.25, 0.1, 0.05, 0.02):
+        found = {one for one in questions if store.recall(one, silence=silence).results}
+        assert found <= before
+        before = found
+    assert all(store.recall(one, silence=1).results for one in questions)
+    assert UNANSWERED not in before
+
+
+def test_the_configuration_says_how_often(store: vestig.Vestig) -> None:
+    keyed = store.recall(UNANSWERED, config={"recall.silence": 1.0})
+    assert len(keyed) > 0
+    assert store.recall(UNANSWERED, config={"recall.silence": 1.0}, silence=0.05).abstained
+    never = {"recall.silence": 0.02}
+    assert store.recall("Maria dentist appointment", config=never).abstained
+    assert len(store.recall(UNANSWERED, config=never, all=True)) == 5
+
+
+@pytest.mark.parametrize("profile", ["reference", "baseline"])
+def test_without_a_confidence_nothing_is_left_out(store: vestig.Vestig, profile: str) -> None:
+    assert len(store.recall(ASKED, profile=profile)) == 5
+    assert len(store.recall(ASKED, profile=profile, context=True)) == 5
+
+
+@pytest.mark.parametrize(
+    "question", ["where does Maria live?", "which ferry leaves at nine?", "who bakes bread?"]
+)
+def test_where_word_pieces_are_not_compared_a_block_has_every_result(
+    opener: Opener, question: str
+) -> None:
+    """Their scores say which is better, and not how likely it is."""
+    store = opener(embedder=HashingEmbedder())
+    for text in TEXTS:
+        store.commit(text)
+    block = store.recall(question, context=True)
+    assert (len(block), block.counts.cut) == (5, 0)
+
+
+def test_of_a_vector_alone_nothing_is_left_out(store: vestig.Vestig) -> None:
+    (vector,) = BuiltinEmbedder().embed([ASKED])
+    assert len(store.recall(query_vector=vector)) == 5
+
+
+def test_why_not_names_it(store: vestig.Vestig) -> None:
+    last = store.recall(ASKED, all=True)[4]
+    found = store.recall(ASKED, expect=last.id)
+    assert found.why_not is not None
+    (entry,) = found.why_not
+    assert entry.stage == "below_min_score"
+    assert entry.change is not None
+    assert (entry.change.kind, entry.change.key, entry.change.rank) == ("threshold", "all", 5)
+
+
+@pytest.mark.parametrize("bad", [-0.1, 0, 0.01, 1.1, "much", True, float("nan"), [0.5]])
+def test_what_cannot_be_promised_is_refused(store: vestig.Vestig, bad: Any) -> None:
+    with pytest.raises(vestig.ValidationError, match=r"silence: expected a number from 0\.02 to 1"):
+        store.recall(ASKED, silence=bad)
+
+
+def test_silence_and_all_exclude_each_other(store: vestig.Vestig) -> None:
+    with pytest.raises(vestig.ValidationError, match="silence or all"):
+        store.recall(ASKED, silence=0.5, all=True)
+
+
+def test_the_shipped_calibrations_can_promise_the_least_silence() -> None:
+    for unanswered in (fits().with_pieces, fits().without_pieces, fit()):
+        known = list(unanswered.unanswered)
+        assert known == sorted(known)
+        assert least_confidence(SILENCE_MIN, known) <= 1
+        for silence in (0.05, 0.1, 0.25, 0.5):
+            least = least_confidence(silence, known)
+            assert sum(one >= least for one in known) / len(known) <= silence
+
+
+def test_what_a_newer_word_took_the_place_of_is_not_cut_for_it(opener: Opener) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit("Nora works as a nurse at the clinic.", t_valid="2025-01-10")
+    store.commit("Nora has the flu and stays at home.", t_valid="2025-08-10")
+    for text in TEXTS:
+        store.commit(text, t_valid="2025-05-01")
+    found = store.recall("What is Nora's job?")
+    assert "Nora works as a nurse at the clinic." in [hit.content for hit in found]
+
+
+def test_a_newest_version_that_came_first_is_not_cut(opener: Opener) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit("The monthly rent of the workshop is 900 euros.", t_valid="2025-01-01")
+    newest = store.commit("The monthly workshop rent is 980 euros by now.", t_valid="2025-08-01")
+    for text in TEXTS:
+        store.commit(text, t_valid="2025-05-01")
+    question = "What is the monthly rent of the workshop in euros?"
+    first, second = store.recall(question)[:2]
+    assert (first.id, first.reason.newer_than) == (newest.memory_id, second.id)
+    kept = [hit.id for hit in store.recall(question)]
+    assert kept == [first.id, second.id]
+
+
+@pytest.mark.parametrize(
+    ("said", "later", "question"),
+    [
+        (
+            "The printer in the hall is a Brother HL-2350.",
+            "The printer in the hall was cleaned by Otto.",
+            "Which model is the printer in the hall?",
+        ),
+        (
+            "Ben's passport expires in March 2031.",
+            "Ben left his passport at the hotel.",
+            "When does Ben's passport expire?",
+        ),
+        (
+            "The bike lock code is 4471.",
+            "The bike lock was oiled.",
+            "What is the code of the bike lock?",
+        ),
+    ],
+)
+def test_a_later_word_without_a_number_is_no_version_of_one_with_a_number(
+    opener: Opener, said: str, later: str, question: str
+) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit(said, t_valid="2025-01-10")
+    store.commit(later, t_valid="2025-08-10")
+    for text in TEXTS:
+        store.commit(text, t_valid="2025-05-01")
+    hit = store.recall(question)[0]
+    assert (hit.content, hit.reason.older_than) == (said, None)
