@@ -71,7 +71,7 @@ from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
 # Of the best score: what scores less is no part of an answer that the best one is part of.
-_SHARE_MIN: Final = 0.2
+SHARE_MIN: Final = 0.2
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
 TopicPieces = tuple[bytes, list[list[int]]]
 
@@ -100,6 +100,16 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     rerank_scores: RerankScores
     # what the judge has said so far; None = it reads nothing for this query
     judgements: Judgements | None
+
+    def compares_pieces(self, by: Ranking) -> bool:
+        """Says that word pieces are compared where a ranking weighs them. Without them, a right
+        answer has a low score too."""
+        return self.states is not None or not by.counts_tokens
+
+    def without_reranker(self) -> Query:
+        """The same query, for which no cross-encoder reads."""
+        ranking = msgspec.structs.replace(self.ranking, core_for_reranking=None)
+        return msgspec.structs.replace(self, ranking=ranking)
 
 
 def request_of(
@@ -307,11 +317,6 @@ class BoundQuery:
             return None
         return confidence(scan, self.confidence_input(scan))
 
-    def _compares_pieces(self, by: Ranking) -> bool:
-        """Says that word pieces are compared where the ranking weighs them. Without them, a right
-        answer has a low score too."""
-        return self.query.states is not None or not by.counts_tokens
-
     def missing(self, scan: Scan) -> tuple[str, ...]:
         """Names and words of the query that no eligible memory holds."""
         return missing(self.request.query, self.confidence_input(scan))
@@ -366,8 +371,8 @@ class BoundQuery:
             # the better of place and own: a newer version that came first stays, and so does what
             # it took the place of
             scores = list(map(max, _scores(results, line), _scores(results, line, own=True)))
-            if scores and line is not None and self._compares_pieces(by):
-                least = _SHARE_MIN * max(scores)
+            if scores and line is not None and self.query.compares_pieces(by):
+                least = SHARE_MIN * max(scores)
                 kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
         return Ranked(
             scan=scan,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -32,6 +32,7 @@ from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.judged import Judgements
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
+from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import Request
 from vestig.recall.scan import APPROXIMATE, scanner
@@ -56,14 +57,22 @@ _FieldsAndTimes = tuple[dict[str, Any], dict[str, float]]
 
 
 class OneRecall:
-    """One query, stage by stage."""
+    """One query, stage by stage.
 
-    def __init__(self, session: Session, config: Config, request: Request) -> None:
+    Args:
+        models: whether models may read the query and its memories: a language model, a reranker
+            and the judge.
+    """
+
+    def __init__(
+        self, session: Session, config: Config, request: Request, *, models: bool = True
+    ) -> None:
         self.session = session
         self.config = config
         self.request = request
         self.degraded: list[Degradation] = []
-        if session.has_model:
+        self.models = models
+        if models and session.has_model:
             # imported here and below: without a model nothing of it is needed
             from vestig.recall.model_queries import with_synthesized_query
 
@@ -75,10 +84,10 @@ class OneRecall:
         trace = current_trace()
         assert trace is not None, "recall is an operation"
         before = len(trace)
-        ((vector, states),) = _embedded_queries([self])
+        (embedded_query,) = _embedded_queries([self])
         embedded = time.perf_counter()
         with span("analyse"):
-            query = self.analyse(vector, states)
+            query = self.analyse(embedded_query)
         analysed = time.perf_counter()
         fields, spent = self.read_at_one_state(query)
         read = time.perf_counter()
@@ -99,23 +108,26 @@ class OneRecall:
             return msgspec.structs.replace(result, trace=tuple(trace.spans[before:]))
         return result
 
-    def analyse(self, vector: bytes | None, states: TokenStates | None) -> Query:
+    def analyse(self, embedded: _EmbeddedQuery) -> Query:
         """The query, without anything of the store."""
         names = None
-        if self.session.has_model:
+        if self.models and self.session.has_model:
             from vestig.recall.model_queries import names_by_model
 
             names, degraded = names_by_model(self.session, self.config, self.request.query)
             self.degraded += degraded
-        return analyse(
+        query = analyse(
             self.session,
             self.config,
             self.request,
-            vector,
-            states,
+            embedded.vector,
+            embedded.states,
             names=names,
-            judgements=Judgements(),
+            # those that a language model finds are other ones
+            name_vectors=embedded.names if names is None else None,
+            judgements=Judgements() if self.models else None,
         )
+        return query if self.models else query.without_reranker()
 
     def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
         """`read`, with what a reranker or the judge says where it needs that."""
@@ -271,9 +283,18 @@ class OneRecall:
         return tuple(found)
 
 
-def _embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, TokenStates | None]]:
-    """Of calls with one configuration, the vector of each query and states of its word pieces, from
-    one batch; without any, words alone can still rank (`partial_backend`).
+class _EmbeddedQuery(NamedTuple):
+    """The vector of a query, states of its word pieces, and vectors of the names in it by what is
+    embedded of them."""
+
+    vector: bytes | None
+    states: TokenStates | None
+    names: dict[str, bytes]
+
+
+def _embedded_queries(calls: Sequence[OneRecall]) -> list[_EmbeddedQuery]:
+    """The queries of calls with one configuration, from one batch; without vectors, words alone can
+    still rank (`partial_backend`).
 
     Raises:
         ProviderError: the embedder failed, under a profile that needs vectors.
@@ -281,12 +302,19 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, To
     first = calls[0]
     session, ranking = first.session, ranking_of(first.session, first.config)
     given = [call.request.query_vector for call in calls]
-    if None not in given:
-        return [(vector, None) for vector in given]
-    texts = [call.request.query for call in calls]
+    texts = [call.request.query for call in calls] if None in given else []
+    named = [names_to_embed(call.request.query, call.config) for call in calls]
+    names = list(dict.fromkeys(name for own in named for name in own))
+    made: list[tuple[bytes | None, TokenStates | None]] = []
+    vectors = dict[str, bytes]()
     try:
-        check_identity(session)
-        return [*query_vectors(session, texts, late=ranking.counts_states)]
+        if texts or names:
+            check_identity(session)
+            every = query_vectors(session, [*texts, *names], late=ranking.counts_states)
+            made = [*every[: len(texts)]]
+            vectors = {
+                name: vector for name, (vector, _) in zip(names, every[len(texts) :], strict=True)
+            }
     except ProviderError as error:
         if not ranking.counts_words:
             raise
@@ -294,9 +322,14 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, To
             code="partial_backend",
             detail=f"no query vector ({type(error).__name__}): ranked by words alone",
         )
-    for call in calls:
-        call.degraded.append(lost)
-    return [(None, None)] * len(calls)
+        for call in calls:
+            call.degraded.append(lost)
+        made = [(None, None)] * len(texts)
+    pairs = made if texts else [(vector, None) for vector in given]
+    return [
+        _EmbeddedQuery(*pair, {name: vectors[name] for name in own if name in vectors})
+        for pair, own in zip(pairs, named, strict=True)
+    ]
 
 
 def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> ContextBlock:
@@ -470,6 +503,25 @@ def _with_query(arguments: RecallRequest, query: object) -> RecallRequest:
     return msgspec.structs.replace(arguments, query=query)
 
 
+def analysed_together(calls: Sequence[OneRecall]) -> list[Query]:
+    """The queries of calls with one configuration, embedded in one batch."""
+    embedded = _embedded_queries(calls)
+    return [call.analyse(one) for call, one in zip(calls, embedded, strict=True)]
+
+
+def read_together(
+    session: Session, calls: Sequence[OneRecall], queries: Sequence[Query]
+) -> list[RecallResult]:
+    """Return what calls with all but their text in common find at one state of the store. What
+    degraded is not counted, nor is an access.
+
+    Args:
+        queries: of each call.
+    """
+    found, _ = _Batch(session, calls).read_at_one_state(queries)
+    return [RecallResult(timings_ms=spent, **fields) for fields, spent in found]
+
+
 class _Batch:
     """Calls with all but their text in common."""
 
@@ -480,13 +532,10 @@ class _Batch:
     def results(self) -> list[RecallResult]:
         """Of each call. What is done for all together counts the same part for each."""
         started = time.perf_counter()
-        vectors = _embedded_queries(self.calls)
+        embedded = _embedded_queries(self.calls)
         embed_ms = self.part_ms(started)
         mark = time.perf_counter()
-        queries = [
-            call.analyse(vector, pieces)
-            for call, (vector, pieces) in zip(self.calls, vectors, strict=True)
-        ]
+        queries = [call.analyse(one) for call, one in zip(self.calls, embedded, strict=True)]
         analyse_ms = self.part_ms(mark)
         found, scan_ms = self.read_at_one_state(queries)
         results = []

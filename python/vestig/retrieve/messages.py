@@ -6,7 +6,7 @@ More is asked for when too much of what was found falls away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -14,21 +14,19 @@ from typing import Final
 
 import msgspec
 
+from vestig.answers import RecallHit
 from vestig.config import Config
 from vestig.filters import FilterParts, filter_parts
-from vestig.ids import id_bytes
 from vestig.lazy_pattern import lazy_pattern
-from vestig.memories.read import as_known
 from vestig.retrieve.calls import Calls
-from vestig.retrieve.fact_search import EmbeddedQuery, FactSearch, QueryResults
-from vestig.retrieve.rank import FOCUS
+from vestig.retrieve.merge import merged_order
+from vestig.retrieve.searches import PER_QUERY, Answer, Searches
 from vestig.retrieve.values import Message, PlannedQuery, Request, folded_text
-from vestig.store.records.reads import LedgerView
 from vestig.types import Degradation, Memory, OriginType
 
-# Turns that each query brings at first, and at most.
-PER_QUERY: Final = 50
+# Turns that each query brings at most, and how the number grows where too few are left.
 FOUND_MAX: Final = 500
+_GROWTH: Final = 4
 
 _SHIPPED: Final = Path(__file__).resolve().parent.parent / "data" / "trivial_messages.txt"
 _LATEST: Final = 3
@@ -39,13 +37,6 @@ _LETTER: Final = lazy_pattern(r"[^\W_]")
 _BARE_WORD: Final = lazy_pattern(r"(?:[^\W_]|['+])+")
 # A letter that is drawn out at the end of a word, as in "okayyy".
 _DRAWN_OUT: Final = lazy_pattern(r"([^\W\d_])\1+(?!\w)")
-
-
-class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that the search found."""
-
-    memory: Memory
-    relevance: float
 
 
 class Blacklist:
@@ -119,99 +110,26 @@ def _terms(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def message_queries(found_facts: Sequence[str], messages: Sequence[Message]) -> list[str]:
-    """Return what messages are searched with: the queries that found facts, else the end of the
-    conversation, which is the last 500 characters of its last three messages.
+def message_queries(messages: Sequence[Message]) -> list[str]:
+    """Return what turns are searched with where no query found a fact: the end of the conversation,
+    which is the last 500 characters of its last three messages.
 
     Example:
-        >>> message_queries([], [Message(content="Hello."), Message(content="Where is the key?")])
+        >>> message_queries([Message(content="Hello."), Message(content="Where is the key?")])
         ['Hello. Where is the key?']
-        >>> message_queries(["key"], [Message(content="Where is the key?")])
-        ['key']
     """
-    if found_facts:
-        return list(found_facts)
     said = " ".join(message.content for message in messages[-_LATEST:])
     return [said[-_LATEST_CHARS:].strip()] if said.strip() else []
 
 
-def best_messages(
-    search: Callable[[int], tuple[Sequence[FoundMessage], int]], limit: int
-) -> Sequence[FoundMessage]:
-    """The best turns. Where too few are left the search is asked for more.
-
-    Args:
-        search: most results for each query → what `distinct_messages` leaves of them, and how many
-            they were.
-        limit: most turns, >= 1.
-    """
-    per_query = PER_QUERY
-    while True:
-        chosen, found = search(per_query)
-        if len(chosen) >= limit or per_query >= FOUND_MAX or found < per_query:
-            return chosen
-        per_query = min(2 * per_query, FOUND_MAX)
-
-
-def by_relevance(relevance: Mapping[str, float], size: int) -> Iterator[list[str]]:
-    """Ids in pages, the most relevant first; equally relevant ones stand on one page.
-
-    Args:
-        size: least length of a page, but for the last.
-
-    Example:
-        >>> list(by_relevance({"a": 0.1, "b": 0.5, "c": 0.5, "d": 0.9}, 2))
-        [['d', 'b', 'c'], ['a']]
-    """
-    page: list[str] = []
-    for id in sorted(relevance, key=lambda id: -relevance[id]):
-        if len(page) >= size and relevance[id] < relevance[page[-1]]:
-            yield page
-            page = []
-        page.append(id)
-    if page:
-        yield page
-
-
-def distinct_messages(
-    pages: Iterable[Sequence[FoundMessage]],
-    limit: int,
-    *,
-    left_out: Collection[str],
-    blacklist: Blacklist,
-) -> list[FoundMessage]:
-    """The first turns, each text of an author once, trivial ones left out: by relevance, then
-    time, then id.
-
-    Args:
-        pages: the more relevant first, equally relevant ones on one page; no more of them are
-            read than are needed.
-        limit: most turns, >= 1.
-        left_out: ids of memories that are returned as facts, or that the caller has.
-    """
-    chosen: dict[tuple[str | None, str], FoundMessage] = {}
-    for page in pages:
-        ranked = sorted(page, key=lambda one: (-one.relevance, one.memory.t_valid, one.memory.id))
-        for one in ranked:
-            memory = one.memory
-            if memory.id not in left_out and not blacklist.covers(memory.content):
-                author = None if memory.author is None else memory.author.casefold()
-                chosen.setdefault((author, folded_text(memory.content)), one)
-        if len(chosen) >= limit:
-            break
-    return list(chosen.values())[:limit]
-
-
 _CHATS = (OriginType.CHAT_PEER.value, OriginType.CHAT_AGENT.value)
-# Turns that are read at once, as a multiple of those that are returned: facts are left out of them.
-_PAGE_OF_LIMIT: Final = 3
 
 
 class TurnSearch:
-    """The search for turns of one request: that for facts, over what was said in conversations.
-    Runs once, at the end."""
+    """The search for turns of one request: the recalls that found facts, over what was said in
+    conversations. Runs once, at the end."""
 
-    def __init__(self, search: FactSearch, config: Config, request: Request) -> None:
+    def __init__(self, search: Searches, config: Config, request: Request) -> None:
         self.search = search
         self.config = config
         self.request = request
@@ -219,92 +137,71 @@ class TurnSearch:
         self.degraded: list[Degradation] = []
 
     def best(
-        self, calls: Calls, found: QueryResults | None, left_out: Collection[str]
+        self, calls: Calls, successful: Sequence[Answer], left_out: Collection[str]
     ) -> list[Memory]:
-        """The best turns that are not among the returned facts.
+        """The best turns that are not among the returned facts: in the order of facts, each text of
+        an author once, trivial ones left out.
 
         Args:
-            left_out: ids of the memories that are.
+            successful: of the queries that found the best facts.
+            left_out: ids of the memories that are returned as facts.
         """
-        where = self._chats()
-        if where is None:
+        chats = self._chats(left_out)
+        if chats is None:
             return []
         listed, warning = message_blacklist(self.config.settings.retrieve.message_blacklist)
         self.warnings += [] if warning is None else [warning]
-        successful = self._successful(found)
-        texts = message_queries([one.planned.text for one in successful], self.request.messages)
+        texts = [one.planned.text for one in successful]
+        texts = texts or message_queries(self.request.messages)
         if not texts:
             return []
         planned = [PlannedQuery(text=text, source="focus") for text in texts]
 
-        limit = self.request.max_messages
+        def run() -> list[Memory]:
+            asked = successful or self.search.run(planned).answers
+            return self._turns(asked, chats, listed)
 
-        def chosen(pages: Iterable[Sequence[FoundMessage]]) -> Sequence[FoundMessage]:
-            return distinct_messages(pages, limit, left_out=left_out, blacklist=listed)
-
-        def run() -> tuple[Sequence[FoundMessage], Degradation | None]:
-            vectors, lost = (successful, None) if successful else self.search.embed(planned)
-            found = best_messages(lambda most: self._found(where, vectors, most, chosen), limit)
-            return found, lost
-
-        answer = calls.call("message_search", texts, run, lambda one: len(one[0]))
-        if answer is None:
+        turns = calls.call("message_search", texts, run, len)
+        if turns is None:
             detail = f"turns could not be searched ({calls.made[-1].error})"
             self.degraded.append(Degradation(code="partial_backend", detail=detail))
             return []
-        if answer[1] is not None:
-            self.degraded.append(answer[1])
-        return [one.memory for one in answer[0]]
+        return turns
 
-    @staticmethod
-    def _successful(found: QueryResults | None) -> Sequence[EmbeddedQuery]:
-        """The focus and the other queries that found a fact above the cut of recall; none where no
-        query found any fact."""
-        if found is None or not any(found.best):
-            return ()
-        above, pairs = found.above_cut(), zip(found.queries, found.best, strict=True)
-        return tuple(
-            one for at, (one, best) in enumerate(pairs) if at == FOCUS or not above.isdisjoint(best)
-        )
+    def _turns(
+        self, asked: Sequence[Answer], chats: FilterParts, listed: Blacklist
+    ) -> list[Memory]:
+        """The best turns of these queries; where too many fall away, the search is asked for
+        more."""
+        most = self.request.max_messages
+        limit = max(most, PER_QUERY)
 
-    def _chats(self) -> FilterParts | None:
-        """The filter of the request for turns alone; None where it lets none of them through."""
+        def key_of(hit: RecallHit) -> tuple[str | None, str] | None:
+            if listed.covers(hit.content):
+                return None
+            return (hit.author and hit.author.casefold(), folded_text(hit.content))
+
+        while True:
+            answers = self.search.again(asked, chats, limit)
+            found = merged_order(answers, key_of)
+            short = len(found) < most and any(len(one.hits) >= limit for one in answers)
+            if not short or limit >= FOUND_MAX:
+                return [hit.memory for hit in found.values()][:most]
+            limit = min(_GROWTH * limit, FOUND_MAX)
+
+    def _chats(self, left_out: Collection[str]) -> FilterParts | None:
+        """The filter of the request for turns alone, without these memories; None where it lets
+        none of them through."""
         request = self.request
         origins = [
             one for one in request.where.given().get("origin_types", _CHATS) if one in _CHATS
         ]
         if not origins:
             return None
-        return filter_parts(
+        parts = filter_parts(
             msgspec.structs.replace(request.where, origin_types=origins),
             request.namespace,
             request.moments,
             include_expired=self.config.settings.recall.include_expired,
         )
-
-    def _found(
-        self,
-        chats: FilterParts,
-        queries: Sequence[EmbeddedQuery],
-        most: int,
-        choose: Callable[[Iterable[Sequence[FoundMessage]]], Sequence[FoundMessage]],
-    ) -> tuple[Sequence[FoundMessage], int]:
-        """Return what is chosen of the best turns of each query, and how many these are."""
-
-        def load(
-            view: LedgerView, relevance: Mapping[str, float]
-        ) -> tuple[Sequence[FoundMessage], int]:
-            return choose(self._pages(view, relevance)), len(relevance)
-
-        return self.search.best(queries, chats, most, load)
-
-    def _pages(
-        self, view: LedgerView, relevance: Mapping[str, float]
-    ) -> Iterator[list[FoundMessage]]:
-        """The turns of these ids in pages, read when they are looked at."""
-        space, at = self.request.namespace, self.request.moments
-        for ids in by_relevance(relevance, _PAGE_OF_LIMIT * self.request.max_messages):
-            self.search.deadline.check()
-            stored = view.recalled(space, [id_bytes(id) for id in ids])
-            known = as_known(view, space, [one.make() for one in stored.values()], at)
-            yield [FoundMessage(memory=one, relevance=relevance[one.id]) for one in known]
+        return msgspec.structs.replace(parts, exclude_ids=(*parts.exclude_ids, *sorted(left_out)))

@@ -12,9 +12,9 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET
 
+from vestig.answers import RecallHit
 from vestig.calls.queries import RetrieveRequest
 from vestig.config import Config
-from vestig.ports import within
 from vestig.recall.context.block import Measure
 from vestig.recall.context.budget import fitting_text, measure
 from vestig.recall.request import QUERY_CHARS_MAX
@@ -28,11 +28,12 @@ from vestig.retrieve.confidence import (
     stop_reason,
     verdict_counts,
 )
-from vestig.retrieve.fact_search import FactSearch, QueryResults
 from vestig.retrieve.messages import TurnSearch
 from vestig.retrieve.rounds import FACTS_READ, MESSAGES_READ, Planner, Rounds
+from vestig.retrieve.searches import Found, Searches
 from vestig.retrieve.values import (
     FactDetail,
+    FactKey,
     PlannedQuery,
     Request,
     RetrieveMetadata,
@@ -60,14 +61,14 @@ class _Retrieval:
         self.settings = config.settings.retrieve
         self.request = request
         self.deadline = Deadline(request.deadline_s)
-        self.search = FactSearch(session, config, request, self.deadline)
+        self.search = Searches(session, config, request, self.deadline)
         self.calls = Calls(session, self.deadline)
         self.planner = Planner(self.search, config, request)
         self.analysis = self.planner.analyse()
         window = request.messages[-MESSAGES_READ:]
         longer = sum(len(one.content) > QUERY_CHARS_MAX for one in window)
         self.model = ModelSteps(session, self.settings, window, self.deadline)
-        self.rounds = Rounds(self.settings, request, self.analysis, self.planner.synonyms)
+        self.rounds = Rounds(session, self.settings, request, self.analysis, self.planner.synonyms)
         self.generated = 0
         self.degraded: list[Degradation] = []
         # what there was no time for
@@ -136,35 +137,26 @@ class _Retrieval:
 
     def best_texts(self) -> list[str]:
         """The texts of the best facts so far."""
-        best = self.rounds.order[:FACTS_READ]
-        return [one.merged.speaker(one.levels).content for one in best]
+        return [hit.content for hit in self.rounds.order.values()][:FACTS_READ]
 
     def execute(self, planned: list[PlannedQuery]) -> None:
         """One search over all planned queries."""
-        search, before = self.search, self.rounds.found
 
-        known = 0 if before is None else len(before.queries)
+        def count(found: Found) -> int:
+            return len({hit.id for one in found.answers for hit in one.hits})
 
-        def run() -> tuple[QueryResults, Degradation | None]:
-            queries, lost = search.embed(planned)
-            return search.run(before, queries), lost
-
-        found = self.calls.call(
-            "fact_search",
-            [one.text for one in planned],
-            run,
-            lambda one: len(_keys_of(one[0], known)),
-        )
+        texts = [one.text for one in planned]
+        found = self.calls.call("fact_search", texts, lambda: self.search.run(planned), count)
         if found is not None:
-            self.degraded += [] if found[1] is None else [found[1]]
-            done = len(found[0].queries) - known
+            self.degraded += found.degraded
+            done = len(found.answers)
             if done < len(planned):
                 self.undone.append(f"{len(planned) - done} of {len(planned)} queries were not run")
-            for one in planned[:done]:
-                self.session.metrics.add("vestig_queries_total", source=one.source)
-        self.rounds.add(None if found is None else found[0])
+            for one in found.answers:
+                self.session.metrics.add("vestig_queries_total", source=one.planned.source)
+        self.rounds.add(None if found is None else found.answers)
         made = self.calls.made[-1]
-        self.note("execute", f"{made.result_count} facts in {made.attempts} attempts")
+        self.note("execute", f"{made.result_count} memories in {made.attempts} attempts")
 
     def evaluate(self) -> StopReason | None:
         """Return whether the round was the last. A model is asked only where its verdict could end
@@ -199,13 +191,12 @@ class _Retrieval:
     def synthesise(self, reason: StopReason) -> RetrieveResult:
         """The final order of the facts, the turns beside them, and a summary by a model."""
         rounds = self.rounds
-        self.rank()
         turns = TurnSearch(self.search, self.config, self.request)
         facts, found = rounds.facts(), list[Memory]()
         if self.deadline.passed:
             self.undone.append("no turns were searched")
         else:
-            found = turns.best(self.calls, rounds.found, {fact.id for fact in facts})
+            found = turns.best(self.calls, rounds.successful(), {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
         lines = [*(fact_text(fact) for fact in facts), *(message_text(one) for one in found)]
@@ -216,18 +207,6 @@ class _Retrieval:
         messages = [line for place, line in kept.items() if place >= len(facts)]
         self.note("synthesise", f"{len(texts)} facts, {len(messages)} turns")
         return self.result(reason, texts, messages, self.model.summary(texts, messages))
-
-    def rank(self) -> None:
-        """The final order; without the time for it, that of the last round."""
-        found = self.rounds.found
-        if found is None:
-            return
-        try:
-            self.deadline.check()
-            whole = within(self.deadline.left_s, lambda: self.search.whole(found))
-            self.rounds.finish(whole, self.deadline, every_part=self.request.debug)
-        except TimeoutError:
-            self.undone.append("facts stand in the order of the last round")
 
     # --- the answer ------------------------------------------------------------------------
 
@@ -244,7 +223,7 @@ class _Retrieval:
             seq=self.seq(),
             processing_time_ms=self.deadline.used_s * 1e3,
             queries_generated=self.generated,
-            queries_executed=0 if rounds.found is None else len(rounds.found.queries),
+            queries_executed=len(rounds.answers),
             tool_calls=tuple(self.calls.made),
             iterations_used=rounds.count,
             new_facts_per_iteration=tuple(rounds.new_facts),
@@ -277,39 +256,37 @@ class _Retrieval:
     def details(self) -> tuple[FactDetail, ...]:
         """Why each fact of the answer is there."""
         rounds = self.rounds
-        queries = () if rounds.found is None else rounds.found.queries
-        ranked, facts = rounds.returned, rounds.facts()
-        return tuple(
-            FactDetail(
-                fact_key=one.merged.key,
-                memory_id=fact.id,
-                similarity=fact.similarity,
-                level=one.level,
-                parts=one.parts,
-                iteration=one.merged.iteration,
-                novelty_added=one.merged.key in rounds.news,
-                supporting_evidence_count=fact.evidence_count,
-                query_coverage_count=len(one.merged.queries),
-                queries=tuple(queries[at].planned.text for at in sorted(one.merged.queries)),
-            )
-            for one, fact in ((ranked[place], facts[place]) for place in self.shown)
+        returned = list(rounds.returned.items())
+        return tuple(self.detail(*returned[place]) for place in self.shown)
+
+    def detail(self, key: FactKey, hit: RecallHit) -> FactDetail:
+        """Why one fact is there."""
+        rounds = self.rounds
+        answers, merged = rounds.answers, rounds.pool.merged[key]
+        ranked_by = next(one for one in answers if one.holds(hit))
+        return FactDetail(
+            fact_key=key,
+            memory_id=hit.id,
+            query=ranked_by.planned.text,
+            score=hit.score,
+            similarity=merged.similarity,
+            reason=hit.reason,
+            iteration=merged.iteration,
+            novelty_added=key in rounds.news,
+            supporting_evidence_count=len(merged.evidence),
+            query_coverage_count=len(merged.queries),
+            queries=tuple(answers[at].planned.text for at in sorted(merged.queries)),
         )
 
     def seq(self) -> int:
-        """The state that the facts are of."""
-        if self.rounds.found is not None:
-            return self.rounds.found.seq
+        """The last state that facts are of."""
+        if self.rounds.answers:
+            return self.rounds.answers[-1].result.seq
         with self.session.ledger.read() as view:
             return view.seq
 
     def add_degraded(self, reason: StopReason) -> None:
         """Add what made the answer weaker, each code once."""
-        found = self.rounds.found
-        if found is not None and found.focus.unembedded:
-            detail = "eligible memories have no vector yet: found by words only"
-            self.degraded.append(
-                Degradation(code="unembedded_skipped", detail=detail, count=found.focus.unembedded)
-            )
         if reason == "deadline" or self.undone:
             detail = "the time of the request was used up"
             detail += ": " + ", ".join(self.undone) if self.undone else ""
@@ -337,8 +314,7 @@ class _Retrieval:
             unique_facts=metadata.unique_facts_seen,
             score=metadata.confidence_score,
         )
-        found = self.rounds.found
-        sources = Counter(one.planned.source for one in (() if found is None else found.queries))
+        sources = Counter(one.planned.source for one in self.rounds.answers)
         log_event(
             INFO,
             "retrieve.request",
@@ -367,12 +343,6 @@ class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
 
     result: RetrieveResult
     memory_ids: tuple[str, ...]
-
-
-def _keys_of(found: QueryResults, first: int) -> set[object]:
-    """Keys of the facts that the queries from this number on found."""
-    numbers = range(first, len(found.queries))
-    return {found.facts[id].key for id in found.matching(numbers)}
 
 
 def within_budget(lines: Sequence[str], measure: Measure) -> dict[int, str]:

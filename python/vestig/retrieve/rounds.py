@@ -8,10 +8,12 @@ from typing import Final
 
 import msgspec
 
+from vestig.answers import RecallHit
 from vestig.config import Config
 from vestig.config.recall_sections import RetrieveSettings
-from vestig.recall.query import BoundQuery
-from vestig.retrieve.calls import Calls, Deadline
+from vestig.recall.query_entities import named_entities
+from vestig.recall.ranking import ranking_of
+from vestig.retrieve.calls import Calls
 from vestig.retrieve.confidence import (
     BEST_FACTS,
     Components,
@@ -20,24 +22,22 @@ from vestig.retrieve.confidence import (
     evidence_component,
     reliability_component,
 )
-from vestig.retrieve.fact_search import FactSearch, QueryResults
-from vestig.retrieve.queries import Synonyms, facet_forms, facets, fallback_queries, synonyms
-from vestig.retrieve.rank import (
-    FOCUS,
-    OTHERS_WEIGHT,
+from vestig.retrieve.facts import facts_of
+from vestig.retrieve.merge import (
     Coverage,
     FactPool,
     Gain,
-    RankedFact,
-    RankWeights,
-    Sighting,
+    MergedFact,
     coverage_of,
+    merged_order,
     news_of,
-    ranked,
     streak_after,
 )
+from vestig.retrieve.queries import Synonyms, facet_forms, facets, fallback_queries, synonyms
+from vestig.retrieve.searches import Answer, Searches
 from vestig.retrieve.values import Fact, FactKey, PlannedQuery, Request
 from vestig.session.references import resolved
+from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection
 from vestig.store.records.reads import LedgerView
@@ -76,7 +76,7 @@ def goal_of(contents: Sequence[str]) -> str:
 class Planner:
     """Queries by rules, for one request."""
 
-    def __init__(self, search: FactSearch, config: Config, request: Request) -> None:
+    def __init__(self, search: Searches, config: Config, request: Request) -> None:
         self.search = search
         self.settings = config.settings.retrieve
         self.request = request
@@ -143,23 +143,31 @@ class Planner:
         """Names of entities of the store in a text, and the idf of its index terms."""
         if not text.strip() or self.deadline.passed:
             return (), None
-        query = self.search.analysed(text)
+        session, text = self.search.session, self.search.cut(text)
 
         def read(
             view: LedgerView, core: Projection
         ) -> tuple[tuple[str, ...], Mapping[str, float] | None]:
             if self.deadline.passed:
                 return (), None
-            bound = BoundQuery(self.search.session, view, query)
-            names = tuple(one.name for one in bound.entities)
+            found, _ = named_entities(
+                session,
+                view,
+                text,
+                namespace=self.request.namespace,
+                known_at_us=self.request.moments.known_at_us,
+                config=self.search.config,
+                vectors={},
+            )
+            names = tuple(one.name for one in found)
             return names, None if self.deadline.passed else self._idf(view, core, text)
 
-        return self.search.session.keeper.run(read)
+        return session.keeper.run(read)
 
     def _idf(self, view: LedgerView, core: Projection, text: str) -> Mapping[str, float] | None:
         """Index term of a text → its idf over the eligible memories; None where the profile sums no
         terms, or the text has none."""
-        if self.search.ranking.base != "linear":
+        if ranking_of(self.search.session, self.search.config).base != "linear":
             return None
         chosen = CoreFilter(**resolved(view, core, self.request.filter))
         return core.idfs(view.seq, self.search.cut(text), chosen) or None
@@ -168,20 +176,25 @@ class Planner:
 class Rounds:
     """The rounds of one request.
 
-    `order`: the best facts, as many as are read. `new_facts`, `new_evidence`: of each round.
+    `answers`: of all queries that were run, in their order. `order`: fact key → the hit that speaks
+    for it, best first. `new_facts`, `new_evidence`: of each round.
     """
 
     def __init__(
-        self, settings: RetrieveSettings, request: Request, analysis: Analysis, synonyms: Synonyms
+        self,
+        session: Session,
+        settings: RetrieveSettings,
+        request: Request,
+        analysis: Analysis,
+        synonyms: Synonyms,
     ) -> None:
+        self.session = session
         self.settings = settings
         self.request = request
         self.facets = facet_forms(analysis.facets, synonyms)
-        self.found: QueryResults | None = None
-        # the memories above the cut of recall
-        self.above: frozenset[str] = frozenset()
+        self.answers: list[Answer] = []
         self.pool = FactPool()
-        self.order: list[RankedFact] = []
+        self.order: dict[FactKey, RecallHit] = {}
         self.coverage = Coverage(facets={}, score=0.0)
         self.hit: frozenset[str] = frozenset()
         self.news: frozenset[FactKey] = frozenset()
@@ -191,7 +204,6 @@ class Rounds:
         self.streak = 0
         # of the confidence, as the last round left it that every request has
         self.parts = Components()
-        self._ends: list[int] = []
 
     @property
     def count(self) -> int:
@@ -204,33 +216,46 @@ class Rounds:
         return len(self.failures) > 1 and all(self.failures[-2:])
 
     @property
-    def returned(self) -> list[RankedFact]:
+    def focus(self) -> Answer | None:
+        """The answer of the focus; None = it was not run."""
+        return next((one for one in self.answers if one.is_focus), None)
+
+    @property
+    def above(self) -> frozenset[str]:
+        """The memories above the cut of recall for the focus."""
+        return frozenset() if self.focus is None else self.focus.above_cut()
+
+    @property
+    def returned(self) -> dict[FactKey, RecallHit]:
         """The best facts, as many as the request takes."""
-        return self.order[: self.request.max_facts]
+        return dict(list(self.order.items())[: self.request.max_facts])
 
     def tried(self) -> dict[str, int]:
         """Query → number of its results, of those that were run."""
-        if self.found is None:
-            return {}
-        pairs = zip(self.found.queries, self.found.best, strict=True)
-        return {one.planned.text: len(best) for one, best in pairs}
+        return {one.planned.text: len(one.hits) for one in self.answers}
 
-    def add(self, found: QueryResults | None) -> None:
+    def add(self, answers: Sequence[Answer] | None) -> None:
         """Takes what a round found; None = its search failed."""
-        self.failures.append(found is None)
-        if found is None:
-            gain = Gain(new_keys=frozenset(), new_evidence=0, duplicates=0)
-        else:
-            gain = self._merge(found, len(found.queries))
-            first = self._ends[-2] if len(self._ends) > 1 else 0
-            self._rank([FOCUS, *range(first, len(found.queries))])
+        self.failures.append(answers is None)
+        gain = Gain(new_keys=frozenset(), new_evidence=0, duplicates=0)
+        above = self.above
+        if answers is not None:
+            self.answers += answers
+            above = self.above
+            ids = dict.fromkeys(hit.id for one in answers for hit in one.hits)
+            fresh = [id for id in ids if id not in self.pool.facts]
+            with self.session.ledger.read() as view:
+                facts = facts_of(view, self.request.namespace, fresh, self.request.moments)
+            gain = self.pool.add(self.count + 1, answers, facts)
+            self.order = merged_order(self.answers, self.pool.key_of)
+            self.coverage = coverage_of(self.pool.merged, self.facets, above, self.coverage.facets)
         news = news_of(
             gain,
-            self.order,
+            [self.pool.merged[key] for key in self.order],
             self.coverage,
             self.hit,
             max_facts=self.request.max_facts,
-            above=self.above,
+            above=above,
         )
         self.hit |= news.facets
         self.news |= news.keys
@@ -238,83 +263,40 @@ class Rounds:
         self.new_evidence.append(gain.new_evidence)
         self.streak = streak_after(self.streak, len(news.keys), self.settings.novelty_min_new_facts)
         if self.count <= max(1, self.settings.early_stop_min_iterations):
-            self.parts = self._parts(gain)
+            self.parts = self._parts(gain, above)
 
-    def finish(self, found: QueryResults, deadline: Deadline, *, every_part: bool) -> None:
-        """Ranks by the levels of every fact under every query.
-
-        Raises:
-            TimeoutError: the order is as it was.
-        """
-        deadline.check()
-        self._merge(found, None)
-        self._rank(range(len(found.queries)), deadline, every_part=every_part)
-
-    def _merge(self, found: QueryResults, end: int | None) -> Gain:
-        """Takes what the round until this query found, and gives what was new in it; where the
-        store has changed since, all rounds count anew."""
-        start = len(self._ends)
-        if self.found is None or self.found.seq != found.seq:
-            self.pool, start = FactPool(), 0
-        self.found, self.above = found, found.above_cut()
-        if end is not None:
-            self._ends.append(end)
-        gain = Gain(new_keys=frozenset(), new_evidence=0, duplicates=0)
-        for number in range(start, len(self._ends)):
-            first = self._ends[number - 1] if number else 0
-            matching = found.matching(range(first, self._ends[number]))
-            sightings = [Sighting(found.facts[id], own) for id, own in matching.items()]
-            gain = self.pool.add(number + 1, sightings)
-        self.pool.compare(found.similarities)
-        self.coverage = coverage_of(
-            self.pool.merged,
-            self.facets,
-            self.above,
-            self.coverage.facets,
-        )
-        return gain
-
-    def _rank(
-        self, numbers: Sequence[int], deadline: Deadline | None = None, *, every_part: bool = False
-    ) -> None:
-        assert self.found is not None, "called with what was found"
-        levels = self.found.levels
-        self.order = ranked(
-            self.pool.merged,
-            {number: levels[number] for number in dict.fromkeys(numbers)},
-            RankWeights(),
-            others=OTHERS_WEIGHT,
-            now_us=self.request.moments.query_time_us,
-            every_part=every_part,
-            check=None if deadline is None else deadline.check,
-        )
+    def successful(self) -> list[Answer]:
+        """The focus, and of the other queries those by which one of the best facts has its place;
+        none where no query found any fact."""
+        best = list(self.order.values())[:BEST_FACTS]
+        return [one for one in self.answers if best and (one.is_focus or any(map(one.holds, best)))]
 
     def facts(self) -> list[Fact]:
         """The returned facts, each with its best evidence."""
-        return [one.merged.shown(one.levels) for one in self.returned]
+        merged = self.pool.merged
+        return [merged[key].shown(hit.id) for key, hit in self.returned.items()]
 
-    def _parts(self, gain: Gain) -> Components:
+    def _parts(self, gain: Gain, above: frozenset[str]) -> Components:
         """Relevance, evidence and coverage so far, none of which depends on how many facts are
         returned; 0 without facts."""
-        found = self.found
-        if found is None or not self.order:
+        if not self.order:
             return Components()
-        best = sorted(self.order, key=lambda one: (-one.level, one.merged.place))[:BEST_FACTS]
-        read, above, merged = found.read, self.above, self.pool.merged
-        new = (merged[key] for key in gain.new_keys)
-        closest = max(one.merged.similarity or 0.0 for one in best)
-        certain = found.focus.confidence
+        merged = self.pool.merged
+        best: list[MergedFact] = [merged[key] for key in self.order][:BEST_FACTS]
+        read = {self.pool.key_of(hit) for one in self.answers for hit in one.read} - {None}
+        certain = None if self.focus is None else self.focus.result.confidence
+        closest = max(one.similarity or 0.0 for one in best)
         return Components(
             # a profile without a confidence has its cosines
             relevance=min(1.0, max(0.0, closest)) if certain is None else certain,
-            evidence=evidence_component([len(one.merged.evidence) for one in best]),
+            evidence=evidence_component([len(one.evidence) for one in best]),
             coverage=coverage_component(
                 self.coverage.score,
-                new_facts=sum(not above.isdisjoint(one.facts) for one in new),
-                unique_facts=sum(not read.isdisjoint(one.facts) for one in merged.values()),
-                queries_with_facts=sum(bool(own) for own in found.best),
-                queries=len(found.queries),
-                facts_by_several=sum(len(one.merged.queries) > 1 for one in best),
+                new_facts=sum(not above.isdisjoint(merged[key].facts) for key in gain.new_keys),
+                unique_facts=len(read),
+                queries_with_facts=sum(bool(one.hits) for one in self.answers),
+                queries=len(self.answers),
+                facts_by_several=sum(len(one.queries) > 1 for one in best),
                 facts=len(best),
             ),
         )
@@ -322,7 +304,7 @@ class Rounds:
     def components(self, calls: Calls) -> Components:
         """Return what the confidence is made of; 0 throughout without facts or where all calls
         failed."""
-        if not self.returned or calls.failed == len(calls.made):
+        if not self.order or calls.failed == len(calls.made):
             return Components()
         reliability = reliability_component(calls.failed, calls.retried, len(calls.made))
         return msgspec.structs.replace(self.parts, reliability=reliability)

@@ -15,6 +15,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from vestig.answers import Reason
 from vestig.arguments import label, text_argument, time_us
 from vestig.calls.filter import Filter
 from vestig.calls.queries import RetrieveRequest
@@ -103,7 +104,6 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
         evidence_count: distinct pieces of evidence, those not kept too.
         keywords: of the memory, lower case.
         entities: names of the entities that it mentions.
-        similarity: plain cosine to the query that it fits best; None where none was compared.
     """
 
     key: FactKey
@@ -115,7 +115,6 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     evidence_count: int
     keywords: tuple[str, ...]
     entities: tuple[str, ...]
-    similarity: float | None
 
 
 def memory_key(digest: bytes) -> FactKey:
@@ -316,25 +315,17 @@ class TraceStep(_Value, frozen=True, kw_only=True):
     detail: str
 
 
-class CompositeParts(_Value, frozen=True, kw_only=True):
-    """Parts of a fact's rank, each from 0 to 1, and their weighted mean."""
-
-    relevance: float
-    novelty: float
-    recency: float
-    diversity: float
-    composite: float
-
-
 class FactDetail(_Value, frozen=True, kw_only=True):
-    """Why a fact is among the results. `level`: its relevance before it was scaled; `iteration`:
-    the first that found it; `novelty_added`: whether it counted as news there."""
+    """Why a fact is among the results. `query`: the one whose recall ranks it, with the `score` and
+    the `reason` that it has there; `similarity`: the largest cosine to a query; `iteration`: the
+    first that found it; `novelty_added`: whether it counted as news there."""
 
     fact_key: FactKey
     memory_id: str
+    query: str
+    score: float
     similarity: float | None
-    level: float
-    parts: CompositeParts
+    reason: Reason
     iteration: int
     novelty_added: bool
     supporting_evidence_count: int
