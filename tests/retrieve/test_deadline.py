@@ -3,7 +3,7 @@ returned. The clock is moved by the stages themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 import vestig
 from vestig.config.recall_sections import RetrieveSettings
-from vestig.retrieve import calls, fact_search, messages, rounds
+from vestig.retrieve import calls, messages, rounds, searches
 from vestig.retrieve.calls import Deadline, ModelSteps
 from vestig.retrieve.values import RetrieveResult
 from vestig.testing import HashingEmbedder
@@ -72,9 +72,9 @@ def _never(*_: object, **__: object) -> Any:
 def test_after_a_slow_analysis_nothing_is_begun(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = clock.after(11, fact_search.FactSearch.analysed)
-    monkeypatch.setattr(fact_search.FactSearch, "analysed", slow)
-    for name in ("BoundQuery", "facets", "fallback_queries"):
+    monkeypatch.setattr(rounds, "named_entities", clock.after(11, rounds.named_entities))
+    monkeypatch.setattr(rounds.Planner, "_idf", _never)
+    for name in ("facets", "fallback_queries"):
         monkeypatch.setattr(rounds, name, _never)
     found = _asked(store)
     assert found.metadata.stop_reason == "deadline"
@@ -91,98 +91,81 @@ def test_after_a_slow_plan_nothing_is_searched(
     assert found.metadata.tool_calls == ()
 
 
-def test_after_slow_names_no_rarities_are_read(
-    store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rounds, "BoundQuery", clock.after(11, rounds.BoundQuery))
-    monkeypatch.setattr(rounds.Planner, "_idf", _never)
-    assert _asked(store).metadata.stop_reason == "deadline"
-
-
 def test_after_slow_vectors_no_query_is_run(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = clock.after(11, fact_search.query_vectors)
-    monkeypatch.setattr(fact_search, "query_vectors", slow)
-    monkeypatch.setattr(fact_search, "_State", _never)
+    slow = clock.after(11, searches.analysed_together)
+    monkeypatch.setattr(searches, "analysed_together", slow)
+    monkeypatch.setattr(searches, "read_together", _never)
     found = _asked(store)
     (call,) = found.metadata.tool_calls
     assert (call.success, call.error) == (False, "TimeoutError")
     assert found.metadata.stop_reason == "deadline"
 
 
+def _slow_reads(clock: Clock, monkeypatch: pytest.MonkeyPatch, seconds: float) -> list[int]:
+    """Lets each query take so long; the numbers of queries that were read together."""
+    read, counts = searches.read_together, list[int]()
+
+    def slow(session: Any, calls: Sequence[Any], queries: Sequence[Any]) -> Any:
+        counts.append(len(queries))
+        return clock.after(seconds * len(queries), read)(session, calls, queries)
+
+    monkeypatch.setattr(searches, "read_together", slow)
+    return counts
+
+
 def test_of_slow_queries_those_run_that_there_is_time_for(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fact_search, "_THREADS", 1)
-    slow = clock.after(3, fact_search.BoundQuery.ranked)
-    monkeypatch.setattr(fact_search.BoundQuery, "ranked", slow)
+    counts = _slow_reads(clock, monkeypatch, 3)
     found = _asked(store, max_iterations=1)
-    assert found.metadata.queries_executed == 2
-    assert found.metadata.queries_generated > 2
+    assert counts[:2] == [1, 2], "the focus first, then as many as fit"
+    made = found.metadata
+    assert made.queries_executed == 3 < made.queries_generated
     assert TURNS[0] in found.facts[0]
-    left = found.metadata.queries_generated - 2
-    assert f"{left} of {found.metadata.queries_generated} queries were not run" in _hit(found)
+    left = made.queries_generated - 3
+    assert f"{left} of {made.queries_generated} queries were not run" in _hit(found)
 
 
-def test_a_round_without_time_costs_no_fact_of_the_rounds_before(
+def test_what_a_slow_search_found_is_returned_and_nothing_is_begun_after_it(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = _asked(store)
-    slow = clock.after(6, fact_search._State.crossing)
-    monkeypatch.setattr(fact_search._State, "crossing", slow)
-    monkeypatch.setattr(fact_search.FactSearch, "whole", _never)
+    counts = _slow_reads(clock, monkeypatch, 6)
     monkeypatch.setattr(messages.TurnSearch, "best", _never)
+    found = _asked(store)
+    assert counts == [1, 1], "at least one query in each round"
+    assert [one.success for one in found.metadata.tool_calls] == [True, True]
+    assert found.metadata.stop_reason == "deadline"
+    assert found.facts[0] == whole.facts[0]
+    assert "no turns were searched" in _hit(found)
+
+
+def test_a_round_that_fails_costs_no_fact_of_the_rounds_before(
+    store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _asked(store)
+    made = searches.analysed_together
+
+    def once(calls: Sequence[Any]) -> Any:
+        monkeypatch.setattr(searches, "analysed_together", clock.after(11, made))
+        return made(calls)
+
+    monkeypatch.setattr(searches, "analysed_together", once)
     found = _asked(store)
     assert [one.success for one in found.metadata.tool_calls] == [True, False]
     assert found.metadata.stop_reason == "deadline"
     assert {text.casefold() for text in found.facts} == {text.casefold() for text in whole.facts}
-    assert "facts stand in the order of the last round, no turns were searched" in _hit(found)
 
 
-def test_facts_of_a_search_that_found_the_time_used_up_are_not_read(
+def test_turns_are_not_searched_behind_the_deadline(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        fact_search._State, "crossing", clock.after(11, fact_search._State.crossing)
-    )
-    monkeypatch.setattr(fact_search, "facts_of", _never)
-    assert _asked(store).metadata.stop_reason == "deadline"
-
-
-def test_without_the_time_for_a_final_order_that_of_the_last_round_stands(
-    store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow = clock.after(11, fact_search.FactSearch.whole)
-    monkeypatch.setattr(fact_search.FactSearch, "whole", slow)
-    monkeypatch.setattr(messages.TurnSearch, "best", _never)
+    monkeypatch.setattr(messages, "message_blacklist", clock.after(11, messages.message_blacklist))
+    counts = _slow_reads(clock, monkeypatch, 0)
     found = _asked(store)
-    assert len(found.facts) == len(TURNS)
-    assert found.metadata.stop_reason != "deadline"
-    assert "order of the last round" in _hit(found)
-
-
-def test_a_final_order_is_given_up_at_the_deadline(
-    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[float] = []
-
-    def within(seconds: float, call: Callable[[], object]) -> object:
-        asked.append(seconds)
-        raise TimeoutError
-
-    monkeypatch.setattr("vestig.retrieve.retrieve.within", within)
-    found = _asked(store)
-    assert len(found.facts) == len(TURNS)
-    assert 0 < asked[0] < 10
-
-
-def test_turns_that_are_found_too_late_are_not_read(
-    store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fact_search, "relevances", clock.after(11, fact_search.relevances))
-    monkeypatch.setattr(messages, "as_known", _never)
-    found = _asked(store)
+    assert len(counts) == 1 + found.metadata.iterations_used
     assert len(found.facts) == len(TURNS)
     assert found.metadata.tool_calls[-1].error == "TimeoutError"
     assert "partial_backend" in [one.code for one in found.metadata.degraded]

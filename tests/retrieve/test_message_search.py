@@ -1,132 +1,81 @@
-"""Messages of an answer: which are searched, which are left out, which repeat others."""
+"""Turns of an answer: which are searched, which are left out, which repeat others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import vestig
-from vestig.answers import ScoreFormula
-from vestig.retrieve.fact_search import Focus, QueryResults
-from vestig.retrieve.messages import (
-    Blacklist,
-    FoundMessage,
-    TurnSearch,
-    best_messages,
-    by_relevance,
-    distinct_messages,
-    message_blacklist,
-    message_queries,
-)
-from vestig.retrieve.values import Message
+from vestig.retrieve import searches
+from vestig.retrieve.messages import message_blacklist, message_queries
+from vestig.retrieve.values import Message, RetrieveResult
 from vestig.testing import FrozenClock, HashingEmbedder
-from vestig.types import Memory
 
-NONE = Blacklist(())
-
-
-@pytest.fixture(scope="module")
-def turn() -> Memory:
-    with vestig.open(":memory:", clock=FrozenClock(), embedder=HashingEmbedder(16)) as store:
-        store.commit("a first remark of the keeper", author="Ada")
-        return store.list().memories[0]
-
-
-Make = Callable[..., FoundMessage]
+QUESTION = "Where does the keeper of the lighthouse hang the lantern?"
+FACT = "The keeper of the lighthouse hangs the lantern in the hall."
 
 
 @pytest.fixture
-def make(turn: Memory) -> Make:
-    def one(
-        number: int, content: str, score: float = 0.5, author: str | None = "Ada"
-    ) -> FoundMessage:
-        when = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=number)
-        changed = msgspec.structs.replace(
-            turn, id=f"mem_{number:02}", content=content, author=author, t_valid=when
-        )
-        return FoundMessage(memory=changed, relevance=score)
-
-    return one
+def store() -> Iterator[vestig.Vestig]:
+    with vestig.open(":memory:", clock=FrozenClock(), embedder=HashingEmbedder()) as opened:
+        opened.commit(FACT)
+        yield opened
 
 
-def ids(found: Sequence[FoundMessage]) -> list[str]:
-    return [one.memory.id for one in found]
+def turns(store: vestig.Vestig, *texts: str, author: str = "Ada") -> None:
+    """Stores these turns of one conversation."""
+    for number, text in enumerate(texts):
+        store.commit(text, author=author, session_id=author, sequence=number)
 
 
-def chosen(
-    found: Sequence[FoundMessage], limit: int, left_out: Collection[str] = ()
-) -> list[FoundMessage]:
-    return distinct_messages([found], limit, left_out=left_out, blacklist=NONE)
+def asked(store: vestig.Vestig, **given: Any) -> RetrieveResult:
+    given = {"max_facts": 1, "budget": 100_000, **given}
+    return store.retrieve([{"content": QUESTION}], **given)
 
 
-def test_the_best_come_first_then_the_earlier(make: Make) -> None:
-    found = [make(3, "c", 0.2), make(2, "b", 0.9), make(1, "a", 0.2)]
-    best = chosen(found, 5)
-    assert ids(best) == ["mem_02", "mem_01", "mem_03"]
+def test_turns_stand_beside_the_facts_and_are_none_of_them(store: vestig.Vestig) -> None:
+    turns(store, "The keeper cleaned the lantern of the lighthouse.")
+    found = asked(store)
+    assert [line.partition("] ")[2] for line in found.facts] == [FACT]
+    assert found.messages == (
+        "[2026-03-18] Ada: The keeper cleaned the lantern of the lighthouse.",
+    )
+    assert found.metadata.tool_calls[-1].name == "message_search"
+    # a turn that is returned as a fact is not returned again
+    both = asked(store, max_facts=2)
+    assert len(both.facts) == 2
+    assert both.messages == ()
 
 
-def test_repeats_are_refilled_and_do_not_come_back(make: Make) -> None:
-    repeats = [
-        make(number, "The  SAME remark" if number % 2 else "the same remark", 0.9 - number / 100)
-        for number in range(20)
-    ]
-    others = [make(20 + number, f"remark {number}", 0.1) for number in range(4)]
-    elsewhere = make(30, "the same remark", 0.05, author="Bob")
-    found = [*repeats, *others, elsewhere]
-    best = chosen(found, 5)
-    assert ids(best) == ["mem_00", "mem_20", "mem_21", "mem_22", "mem_23"]
-    six = chosen(found, 9)
-    assert ids(six) == [*ids(best), "mem_30"]
+def test_the_filter_holds_for_turns_and_one_without_chats_finds_none(store: vestig.Vestig) -> None:
+    turns(store, "The keeper cleaned the lantern of the lighthouse.")
+    assert asked(store, where={"origin_types": ["chat_agent"]}).messages == ()
+    plain = asked(store, where={"origin_types": ["note"]})
+    assert plain.messages == ()
+    assert [one.name for one in plain.metadata.tool_calls if one.name == "message_search"] == []
 
 
-def test_more_is_asked_for_when_too_much_falls_away(make: Make) -> None:
-    stored = [make(n, "ok" if n < 90 else f"remark {n}", 0.9 - n / 1000) for n in range(99)]
-    asked: list[int] = []
+def test_repeats_and_trivial_turns_make_room_for_others(
+    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = list[int]()
+    again = searches.Searches.again
 
-    def search(per_query: int) -> tuple[list[FoundMessage], int]:
-        asked.append(per_query)
-        found = stored[:per_query]
-        listed = Blacklist(["ok"])
-        return distinct_messages([found], 3, left_out=("mem_90",), blacklist=listed), len(found)
+    def watched(self: searches.Searches, answers: Any, filter: Any, limit: int) -> Any:
+        limits.append(limit)
+        return again(self, answers, filter, limit)
 
-    best = best_messages(search, 3)
-    assert ids(best) == ["mem_91", "mem_92", "mem_93"]
-    assert asked == [50, 100]
-
-
-def test_no_page_is_read_beyond_the_one_that_fills_the_answer(make: Make) -> None:
-    read: list[int] = []
-
-    def pages() -> Iterator[list[FoundMessage]]:
-        for number in range(3):
-            read.append(number)
-            first = make(2 * number + 1, f"remark {number}", 0.9 - number / 10)
-            yield [make(2 * number, "a remark of all", 0.9 - number / 10), first]
-
-    best = distinct_messages(pages(), 3, left_out=(), blacklist=NONE)
-    assert ids(best) == ["mem_00", "mem_01", "mem_03"]
-    assert read == [0, 1]
-
-
-def test_equally_relevant_turns_stand_on_one_page() -> None:
-    relevance = {f"mem_{n:02}": 0.9 if n < 5 else 0.1 - n / 1000 for n in range(9)}
-    pages = [set(page) for page in by_relevance(relevance, 2)]
-    assert pages == [
-        {"mem_00", "mem_01", "mem_02", "mem_03", "mem_04"},
-        {"mem_05", "mem_06"},
-        {"mem_07", "mem_08"},
-    ]
-
-
-def test_what_is_returned_as_a_fact_is_no_message(make: Make) -> None:
-    found = [make(1, "a remark"), make(2, "another")]
-    best = chosen(found, 5, {"mem_01"})
-    assert ids(best) == ["mem_02"]
+    monkeypatch.setattr(searches.Searches, "again", watched)
+    turns(store, *("👍" * (1 + number) for number in range(20)), author="Bob")
+    turns(store, "The lantern was cleaned.", "Ola sings.", "ok", "thanks!")
+    turns(store, "ola sings.", author="ada")
+    found = asked(store, max_messages=3)
+    said = [line.partition("] ")[2].casefold() for line in found.messages]
+    assert said == ["ada: the lantern was cleaned.", "ada: ola sings."]
+    assert limits == [10, 40]
 
 
 @pytest.mark.parametrize(
@@ -163,25 +112,22 @@ def test_a_file_that_cannot_be_read_is_an_empty_list_with_a_warning(tmp_path: Pa
         assert "retrieve.message_blacklist" in (warning or "")
 
 
-def test_messages_are_searched_with_what_found_facts_else_with_the_end() -> None:
+def test_the_end_of_the_conversation_is_searched_where_no_query_found_a_fact() -> None:
     messages = [Message(content=text) for text in ("one", "two", "three " * 200, "four?")]
-    assert message_queries(["a", "b"], messages) == ["a", "b"]
-    (query,) = message_queries([], messages)
+    (query,) = message_queries(messages)
     assert query == ("two " + "three " * 200 + " four?")[-500:].strip()
-    assert message_queries([], [Message(content=" ")]) == []
+    assert message_queries([Message(content=" ")]) == []
 
 
-def test_turns_are_searched_with_the_queries_that_found_what_recall_would_keep() -> None:
-    line = ScoreFormula(confidence=1.0, bias=0.0, level=1.0, behind=0.0, best=0.0)
-    queries: Any = ("the focus", "found little", "found a fact", "found nothing")
-    found = QueryResults(
-        seq=1,
-        queries=queries,
-        best=(("a", "b"), ("c",), ("c", "b"), ()),
-        levels={0: {"a": 3.0, "b": 2.0, "c": -9.0}},
-        focus=Focus(confidence=1.0, line=line, least=0.5),
-    )
-    assert found.above_cut() == {"a", "b"}
-    assert TurnSearch._successful(found) == ("the focus", "found a fact")
-    assert TurnSearch._successful(None) == ()
-    assert TurnSearch._successful(QueryResults(seq=1, queries=queries[:1], best=((),))) == ()
+def test_turns_are_searched_with_the_focus_and_what_found_the_best_facts(
+    store: vestig.Vestig,
+) -> None:
+    others = [f"The lantern {number} burns in hall {number}" for number in range(12)]
+    store.commit_many([*others, *(f"Boat {number} lies in the harbour" for number in range(9))])
+    turns(store, "The keeper cleaned the lantern of the lighthouse.")
+    made = asked(store, max_facts=30).metadata.tool_calls
+    run = [query for call in made if call.name == "fact_search" for query in call.queries]
+    (search,) = [call for call in made if call.name == "message_search"]
+    assert search.queries[0] == QUESTION
+    assert 1 < len(search.queries) < len(run)
+    assert set(search.queries) <= set(run)

@@ -45,7 +45,6 @@ def fact(claim: Claim | None, *evidence: Evidence) -> Fact:
         evidence_count=len(evidence),
         keywords=(),
         entities=(),
-        similarity=None,
     )
 
 

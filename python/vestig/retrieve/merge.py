@@ -4,6 +4,7 @@ in it, and which of these are news."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from itertools import islice
 from typing import Final, TypeVar
 
 import msgspec
@@ -25,11 +26,9 @@ _Key = TypeVar("_Key", bound=Hashable)
 def merged_order(
     answers: Iterable[Answer], key_of: Callable[[RecallHit], _Key | None]
 ) -> dict[_Key, RecallHit]:
-    """Key → the hit that speaks for it, in the order of a request: the first five of the focus as
-    recall ranks them; after these, what other queries found, best score first, takes turns with the
-    rest of the focus.
-
-    A hit of the focus speaks for its key before one of another query.
+    """Key → the hit by which it has its place, best first: the first five of the focus as recall
+    ranks them; after these, what other queries found, best score first, takes turns with the rest
+    of the focus.
 
     Args:
         key_of: two hits with one key are one; None = it does not count.
@@ -42,28 +41,19 @@ def merged_order(
                 continue
             if answer.is_focus:
                 focus.setdefault(key, hit)
-            elif key not in others or _better(hit, others[key]):
+            elif key not in others or _place(hit) < _place(others[key]):
                 others[key] = hit
-    ranked = sorted(others, key=lambda key: (-others[key].score, others[key].id))
-    order = [*focus][:LED_BY_FOCUS]
-    seen = set(order)
-    rest = iter([key for key in focus if key not in seen])
-    found = iter([key for key in ranked if key not in seen])
-    while taken := [key for turn in (found, rest) if (key := _unseen(turn, seen)) is not None]:
-        order += taken
-    return {key: focus.get(key) or others[key] for key in order}
+    order = dict(islice(focus.items(), LED_BY_FOCUS))
+    rest = iter(focus.items())
+    found = iter(sorted(others.items(), key=lambda pair: _place(pair[1])))
+    while len(order) < len(focus.keys() | others.keys()):
+        for turn in (found, rest):
+            order.update(islice((pair for pair in turn if pair[0] not in order), 1))
+    return order
 
 
-def _better(hit: RecallHit, other: RecallHit) -> bool:
-    return (-hit.score, hit.id) < (-other.score, other.id)
-
-
-def _unseen(keys: Iterable[_Key], seen: set[_Key]) -> _Key | None:
-    for key in keys:
-        if key not in seen:
-            seen.add(key)
-            return key
-    return None
+def _place(hit: RecallHit) -> tuple[float, str]:
+    return -hit.score, hit.id
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):

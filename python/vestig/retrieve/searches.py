@@ -8,6 +8,7 @@ as one recall.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -26,9 +27,9 @@ from vestig.session.session import Session
 from vestig.types import Degradation
 
 # Results of the focus at least: what is read does not depend on how much is returned.
-READ = 30
+READ: Final = 30
 # Results of every other query, and how far down one counts as a match of its query.
-PER_QUERY = 10
+PER_QUERY: Final = 10
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +99,7 @@ class Searches:
 
     def run(self, planned: Sequence[PlannedQuery]) -> Found:
         """The recall of each query, embedded in one batch; of queries that there is no time for,
-        the first ones, at least the focus.
+        the first ones, at least one.
 
         Raises:
             ProviderError: the embedder failed, under a ranking that needs vectors.
@@ -107,18 +108,19 @@ class Searches:
         calls = [self._recall(one, filter) for one in planned]
         queries = analysed_together(calls)
         self.deadline.check()
-        pairs = list(zip(planned, calls, queries, strict=True))
+        asked = list(zip(planned, calls, queries, strict=True))
         found = list[Answer]()
-        for focus in (True, False):
-            group = [pair for pair in pairs if (pair[0].source == "focus") == focus]
-            group = group[: self._fitting(len(group))] if found or not focus else group
-            began_s = self.deadline.used_s
-            found += self._read(group)
-            if group:
-                self._query_s = (self.deadline.used_s - began_s) / len(group)
-        degraded = [one for call in calls[:1] for one in call.degraded]
-        degraded += [one for answer in found for one in answer.result.degraded]
-        return Found(answers=tuple(found), degraded=tuple(degraded))
+        for group in (
+            [one for one in asked if one[0].source == "focus"],
+            [one for one in asked if one[0].source != "focus"],
+        ):
+            fitting = group[: self._fitting(len(group), least=0 if found else 1)]
+            if fitting:
+                began_s = self.deadline.used_s
+                found += self._read(fitting)
+                self._query_s = (self.deadline.used_s - began_s) / len(fitting)
+        degraded = [one for answer in found if answer.is_focus for one in answer.result.degraded]
+        return Found(answers=tuple(found), degraded=(*calls[0].degraded, *degraded))
 
     def again(self, answers: Sequence[Answer], filter: FilterParts, limit: int) -> Sequence[Answer]:
         """Answers of the same queries under another filter, with as many results of each; no model
@@ -147,22 +149,19 @@ class Searches:
 
     def _read(self, group: Sequence[tuple[PlannedQuery, OneRecall, Query]]) -> list[Answer]:
         """The answers of queries with all but their text in common."""
-        if not group:
-            return []
         planned, calls, queries = zip(*group, strict=True)
         found = read_together(self.session, calls, queries)
-        self.deadline.check()
         return [
             Answer(planned=one, query=query, result=result)
             for one, query, result in zip(planned, queries, found, strict=True)
         ]
 
-    def _fitting(self, waiting: int) -> int:
+    def _fitting(self, waiting: int, least: int) -> int:
         """How many of the queries that wait there is time for."""
         left_s = self.deadline.left_s
         if waiting * self._query_s <= left_s:
             return waiting
-        return max(0, int(left_s / self._query_s))
+        return max(least, int(left_s / self._query_s))
 
     def _without_own(self, filter: FilterParts) -> FilterParts:
         """The filter without the memories that are messages of the request, by their text or by

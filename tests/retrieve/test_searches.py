@@ -1,0 +1,155 @@
+"""What a retrieval takes over from recall: order, versions, reasons, confidence and the cut; and
+what of it is paid for once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from conversations import opened, said
+from msgspec import UNSET
+
+import vestig
+from chat_store import weighed
+from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.recall import judged
+from vestig.retrieve.searches import READ
+from vestig.retrieve.values import FactDetail
+from vestig.testing import WordReranker
+
+ASKED = "Which port does the staging server use?"
+TEXTS = (
+    "The staging server uses port 5433",
+    "The staging server uses port 6000",
+    "The staging server stands in Oslo",
+    "The harbour has one port and no server",
+    "The server room is locked at night",
+    "Ada repairs the old server on Fridays",
+    "The garden needs water twice a week",
+    "Omar plays the cello in an orchestra",
+)
+
+
+class Judge:
+    """Prefers the texts that hold a word, and keeps what it was asked."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.asked: list[str] = []
+        self.read_count = 0
+
+    def load(self) -> None:
+        """Nothing."""
+
+    def read(self, question: str, memories: Sequence[Any]) -> list[tuple[float, float]]:
+        self.asked.append(question)
+        self.read_count += len(memories)
+        return [(4.0, 4.0) if self.word in one.text else (-4.0, -4.0) for one in memories]
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
+    made = Judge("Oslo")
+    monkeypatch.setattr(judged, "_judge", lambda: made)
+    return made
+
+
+JUDGED = {"judge.enabled": True, "judge.budget_ms": 60_000.0, "judge.pool": 5}
+
+
+@pytest.fixture
+def store() -> Iterator[vestig.Vestig]:
+    with opened(()) as made:
+        for day, text in enumerate(TEXTS):
+            made.commit(text, t_valid=f"2026-03-{day + 1:02}")
+        yield made
+
+
+def details(store: vestig.Vestig, asked: str = ASKED, **given: Any) -> tuple[FactDetail, ...]:
+    found = store.retrieve(said(asked), debug=True, budget=100_000, **given).details
+    assert found is not UNSET
+    return found
+
+
+def test_the_first_facts_are_those_of_recall_in_its_order(store: vestig.Vestig) -> None:
+    recalled = store.recall(ASKED, limit=READ)
+    found = details(store)
+    assert [one.memory_id for one in found[:5]] == [hit.id for hit in recalled[:5]]
+    assert {one.query for one in found[:5]} == {ASKED}
+    assert [one.score for one in found[:5]] == [hit.score for hit in recalled[:5]]
+
+
+def test_the_newest_version_comes_first_and_the_reason_says_so(store: vestig.Vestig) -> None:
+    first, second = details(store)[:2]
+    assert store.show(first.memory_id).memory.content.endswith("6000")
+    assert first.reason.newer_than == second.memory_id
+    assert second.reason.older_than == first.memory_id
+
+
+def test_a_fact_of_another_query_has_the_score_and_the_reason_that_it_has_there() -> None:
+    texts = [f"Note {number} about the harbour and its ships" for number in range(40)]
+    texts.append("Grace keeps the lantern of the lighthouse in Bergen")
+    talk = said(
+        "I read about the lighthouse lantern in Bergen.",
+        "Which note is about the harbour and its ships?",
+    )
+    with opened(texts) as store:
+        found = store.retrieve(talk, budget=100_000, debug=True).details
+        assert found is not UNSET
+        (one,) = [one for one in found if "lantern" in store.show(one.memory_id).memory.content]
+        assert one.query != talk[-1]["content"]
+        (hit,) = [hit for hit in store.recall(one.query, limit=10) if hit.id == one.memory_id]
+    assert one.score == pytest.approx(hit.score)
+    assert one.reason.signals == hit.reason.signals
+
+
+def test_its_relevance_is_the_confidence_of_recall(store: vestig.Vestig) -> None:
+    for asked in (ASKED, "Who won the chess match in Lima?"):
+        made = store.retrieve(said(asked)).metadata
+        sure = store.recall(asked, limit=READ).confidence
+        assert made.confidence_breakdown["relevance"].value == pytest.approx(sure)
+
+
+def test_the_judge_reads_for_the_message_alone_and_once(judge: Judge) -> None:
+    with opened(TEXTS, config=JUDGED) as store:
+        first, *_ = details(store)
+        made = store.retrieve(said("The server broke.", ASKED)).metadata
+        assert made.queries_executed > 10
+        assert "Oslo" in store.show(first.memory_id).memory.content
+        assert first.reason.judged is not UNSET
+        assert set(judge.asked) == {ASKED}
+        judge.read_count = 0
+        sure = store.recall(ASKED, limit=READ).confidence
+        assert judge.read_count == 5
+        judge.read_count = 0
+        again = store.retrieve(said(ASKED)).metadata.confidence_breakdown["relevance"].value
+        assert judge.read_count == 5
+        assert again == pytest.approx(sure)
+
+
+def test_a_reranker_reads_for_the_message_alone() -> None:
+    class Reading(WordReranker):
+        asked: list[str] = []
+
+        def score(self, query: str, texts: Sequence[str]) -> bytes:
+            self.asked.append(query)
+            return super().score(query, texts)
+
+    reranker = Reading()
+    with opened(TEXTS, reranker=reranker, config=weighed(2.0, "words", "rerank")) as store:
+        found = details(store)
+        assert found[0].reason.signals["rerank"].weight == 2.0
+    assert set(reranker.asked) == {ASKED}
+
+
+def test_news_are_what_recall_would_keep() -> None:
+    asked, texts = "Where is the staging server?", (TEXTS[2], *TEXTS[6:], "Bread is baked at six")
+    with opened(texts, embedder=BuiltinEmbedder()) as store:
+        kept = store.recall(asked, limit=READ, cut="auto")
+        assert 0 < len(kept) < len(texts)
+        assert store.retrieve(said(asked)).metadata.new_facts_per_iteration[0] == len(kept)
+    # without word pieces a right answer has a low score too: nothing is cut
+    with opened(texts) as store:
+        made = store.retrieve(said(asked)).metadata
+        assert made.new_facts_per_iteration[0] == len(texts)
