@@ -558,6 +558,15 @@ class BoundQuery:
 
     def core_query(self, ranking: Ranking, request: Request) -> CoreQuery:
         """The query as the core takes it, with what the ranking weighs."""
+        if ranking is self.query.ranking and request is self.request:
+            return self._own_core_query
+        return self._core_query(ranking, request)
+
+    @cached_property
+    def _own_core_query(self) -> CoreQuery:
+        return self._core_query(self.query.ranking, self.request)
+
+    def _core_query(self, ranking: Ranking, request: Request) -> CoreQuery:
         query, text = self.query, self.request.query
         windows = [(_us(w.start), _us(w.end)) for w in query.windows]
         given: dict[str, Any] = {
@@ -679,6 +688,8 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
     found = first.session.keeper.scan_many(first.view.seq, made)
     for bound, request, scan in zip(bounds, made, found, strict=True):
         bound.first_scan = request, scan
+        # the same for all: it is read once
+        bound._own_filter = filter
 
 
 def topic_pieces(

@@ -21,7 +21,7 @@ _SNIPPET_CHARS_MAX: Final = 500
 
 def facts_of(view: LedgerView, namespace: str, ids: Sequence[str], at: Moments) -> dict[str, Fact]:
     """Memory id → the fact that it states, as it was known; none for a memory that is gone."""
-    raw = [id_bytes(id) for id in ids]
+    raw = [id_bytes(id) for id in view.places(namespace, ids)]
     stored = {one.row: one for one in view.recalled(namespace, raw).values()}
     rows = tuple(stored)
     names, claims = view.mentioned_names(rows), view.claims_at(rows)

@@ -46,7 +46,8 @@ def merged_order(
     order = dict(islice(focus.items(), LED_BY_FOCUS))
     rest = iter(focus.items())
     found = iter(sorted(others.items(), key=lambda pair: _place(pair[1])))
-    while len(order) < len(focus.keys() | others.keys()):
+    every = len(focus.keys() | others.keys())
+    while len(order) < every:
         for turn in (found, rest):
             order.update(islice((pair for pair in turn if pair[0] not in order), 1))
     return order

@@ -535,10 +535,12 @@ def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:
 
 
 def _known(view: LedgerView, namespace: str, ids: Sequence[str]) -> set[str]:
-    """Full ids of what these ids and beginnings of ids stand for; an unknown one is none."""
+    """Full ids of what these ids and beginnings of ids stand for; an unknown beginning is none."""
     found: set[str] = set()
     for id in ids:
-        if id.startswith("ent_"):
+        if is_full_id(id, "mem"):
+            found.add(id)
+        elif id.startswith("ent_"):
             found.update(view.entity_ids_with_prefix(namespace, id, _IDS_MAX))
         else:
             found.update(view.ids_with_prefix(namespace, id, _IDS_MAX))

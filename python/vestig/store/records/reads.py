@@ -88,6 +88,7 @@ class LedgerView:
         self._retired = retired
         # shared by all views of a ledger
         self.checked = checked
+        self._by_row: dict[str, dict[int, RecalledMemory]] = {}
         rows = fetch(conn, _BEGIN_AT_LAST if begin else _LAST)
         self._seq: int
         self._head: bytes
@@ -142,8 +143,13 @@ class LedgerView:
         return found
 
     def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
-        """Return what `recalled` returns, by the row numbers that `text_rows` gives."""
-        return self._recalled(select_by_row(self._conn, _RECALLED_BY_ROW, rows, (namespace,)))
+        """Return what `recalled` returns, by the row numbers that `text_rows` gives. A view reads
+        each once: queries of one state find much the same."""
+        known = self._by_row.setdefault(namespace, {})
+        if unread := [row for row in rows if row not in known]:
+            found = select_by_row(self._conn, _RECALLED_BY_ROW, unread, (namespace,))
+            known.update((one.row, one) for one in self._recalled(found).values())
+        return {known[row].id: known[row] for row in rows if row in known}
 
     def _recalled(self, found: Iterator[tuple[Any, ...]]) -> dict[bytes, RecalledMemory]:
         with store_faults(self._where):
