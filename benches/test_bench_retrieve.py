@@ -1,8 +1,8 @@
 """Retrieval without a model, beside embedding: the whole request over notes, vectors given by a
 scripted embedder. One batch of the embedder for each round.
 
-Napkin: three rounds of 13, 12 and 12 queries and as many again for the levels of late facts, each
-as dear as the scan of a recall; scans of the queries that found something once more, for turns.
+Napkin: three rounds of 13, 12 and 12 queries, each as dear as one of many recalls at one state;
+those that found the best facts once more, for turns.
 """
 
 from __future__ import annotations

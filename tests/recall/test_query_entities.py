@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -183,3 +184,23 @@ def test_entities_of_a_query_are_those_of_the_state_that_is_read(tmp_path: Path)
         store.graph.merge_entities(ids["Ada Lovelace"], ids["Grace Hopper"])
         (merged,) = named()
         assert {one.entity.canonical_name for one in store.graph.entities()} == {merged}
+
+
+def test_names_of_many_queries_are_embedded_in_the_batch_of_the_queries(opener: Opener) -> None:
+    class Counted(HashingEmbedder):
+        batches: ClassVar[list[list[str]]] = []
+
+        def embed(self, texts: Sequence[str]) -> list[bytes]:
+            self.batches.append(list(texts))
+            return super().embed(texts)
+
+    config = {"recall": {"entity_similarity_threshold": 0.3}}
+    store = opener(config=config, embedder=Counted())
+    [ada] = named(store, {"name": "Ada Byron Lovelace", "type": "PERSON"})
+    queries = ["what did Ada Lovelace say?", "whom did Ada Lovelace and Omar Khayyam meet?"]
+    Counted.batches.clear()
+    found = store.recall_many(queries)
+    assert Counted.batches == [[*queries, "ada lovelace", "omar khayyam"]]
+    for one in found:
+        assert isinstance(one, vestig.RecallResult)
+        assert [entity.id for entity in one.analysis.entities] == [ada]

@@ -4,7 +4,7 @@ what of it is paid for once."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from conversations import opened, said
@@ -14,6 +14,7 @@ import vestig
 from chat_store import weighed
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall import judged
+from vestig.retrieve import searches
 from vestig.retrieve.searches import READ
 from vestig.retrieve.values import FactDetail
 from vestig.testing import WordReranker
@@ -130,7 +131,7 @@ def test_the_judge_reads_for_the_message_alone_and_once(judge: Judge) -> None:
 
 def test_a_reranker_reads_for_the_message_alone() -> None:
     class Reading(WordReranker):
-        asked: list[str] = []
+        asked: ClassVar[list[str]] = []
 
         def score(self, query: str, texts: Sequence[str]) -> bytes:
             self.asked.append(query)
@@ -153,3 +154,23 @@ def test_news_are_what_recall_would_keep() -> None:
     with opened(texts) as store:
         made = store.retrieve(said(asked)).metadata
         assert made.new_facts_per_iteration[0] == len(texts)
+
+
+def test_what_is_forgotten_between_a_search_and_its_reading_is_no_fact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with opened(TEXTS) as store:
+        gone = store.recall(ASKED)[0]
+        read = searches.read_together
+
+        def forgetting(*given: Any) -> Any:
+            found = read(*given)
+            if store.count() == len(TEXTS):
+                store.forget(gone.id)
+            return found
+
+        monkeypatch.setattr(searches, "read_together", forgetting)
+        found = store.retrieve(said(ASKED), debug=True)
+    assert found.details is not UNSET
+    assert gone.id not in [one.memory_id for one in found.details]
+    assert len(found.facts) == len(TEXTS) - 1

@@ -1002,33 +1002,6 @@ class Projection:
             SnapshotMoved: applied_seq != seq.
         """
 
-    def levels(
-        self,
-        seq: int,
-        queries: Sequence[Query],
-        filter: Filter,
-        ranking: Ranking,
-        *,
-        limits: Sequence[int],
-        watch: bytes = ...,
-        threads: int = 1,
-    ) -> tuple[bytes, list[list[int]], list[list[float | None]], list[float | None]]:
-        """Several queries, one crossing: their best memories by S (under `linear`, L), and S of all
-        of them under every query, without walk and TraceRank.
-
-        Args:
-            limits: of each query, how many of its best memories are wanted.
-            watch: ids (16 bytes each) whose S is wanted too.
-
-        Returns:
-            Ids ascending, 16 bytes each; of each query the places of its best in them, best first;
-            of each query and id S, None where the filter excludes it; of each id its largest cosine
-            to one of the queries.
-
-        Raises:
-            SnapshotMoved: applied_seq != seq.
-        """
-
     def idfs(self, seq: int, text: str, filter: Filter) -> dict[str, float]:
         """Index term of a text → its idf over the memories that the filter lets through. Raises
         SnapshotMoved unless applied_seq == seq."""

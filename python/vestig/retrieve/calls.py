@@ -21,7 +21,8 @@ from vestig.config.recall_sections import RetrieveSettings
 from vestig.errors import ConfigError, ProviderError, StoreLockedError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import within
-from vestig.retrieve.confidence import Certainty, Verdict
+from vestig.retrieve.confidence import Label, Verdict
+from vestig.retrieve.queries import cut_query
 from vestig.retrieve.values import Message, PlannedQuery, ToolCall, folded_text
 from vestig.session.model_calls import Costs, ModelCalls, degradation_of
 from vestig.session.session import Session
@@ -155,7 +156,6 @@ _ACCEPTED: Final = 20
 _FIRST_PLAN: Final = 2
 _TRIED_SHOWN: Final = 15
 _FACTS_SHOWN: Final = 10
-_GOAL_CHARS: Final = 200
 _CONVERSATION_CHARS: Final = 4_000
 _LABEL: Final = lazy_pattern(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)?(?:query\s*:\s*)?", re.IGNORECASE)
 
@@ -171,7 +171,7 @@ class _Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer on stopping."""
 
     should_continue: bool
-    confidence: Certainty
+    confidence: Label
     reasoning: str = ""
 
 
@@ -189,18 +189,11 @@ def cleaned_queries(
     seen = {folded_text(text) for text in tried}
     found: list[PlannedQuery] = []
     for text in given[:_ACCEPTED]:
-        plain = _cut(" ".join(_LABEL.sub("", text).split()), max_length)
+        plain = cut_query(" ".join(_LABEL.sub("", text).split()), max_length)
         if plain and folded_text(plain) not in seen:
             seen.add(folded_text(plain))
             found.append(PlannedQuery(text=plain, source="model"))
     return found
-
-
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    whole = text[: most + 1].rpartition(" ")[0]
-    return whole or text[:most]
 
 
 def conversation_text(messages: Sequence[Message]) -> str:

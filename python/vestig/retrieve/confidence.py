@@ -168,9 +168,8 @@ StopReason = Literal[
     "tool_loop",
     "no_queries",
 ]
-Certainty = Literal["high", "medium", "low"]
 
-_CERTAINTIES: Final = ("low", "medium", "high")
+_CERTAINTIES: Final[tuple[Label, ...]] = ("low", "medium", "high")
 _STRONG_COVERAGE: Final = 0.9
 _ENOUGH_COVERAGE: Final = 0.8
 # Calls in a row without a result that make a loop.
@@ -181,7 +180,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict of a model on stopping."""
 
     should_continue: bool
-    confidence: Certainty
+    confidence: Label
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,21 +23,28 @@ import msgspec
 from vestig.arguments import count_argument
 from vestig.language.names import find_names
 from vestig.language.text_forms import word_list
-from vestig.language.words import STOPWORDS, terms, terms_among, tokens
+from vestig.language.words import (
+    STOPWORDS,
+    asking_words,
+    frame_words,
+    terms,
+    terms_among,
+    tokens,
+)
 from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.values import PlannedQuery, QuerySource
 
-# Verbs of speaking and asking, in every form, and words that only frame a request.
+# Verbs of speaking and asking, in every form, and words that only frame a request: beside those
+# that recall leaves out of what a query is about.
 _CONVERSATION: Final = frozenset(
     word_list(
-        "mention mentions mentioned mentioning say says said saying tell tells told telling"
-        " ask asks asked asking bring brings brought bringing list lists listed listing"
-        " remind reminds reminded reminding remember remembers remembered recall recalls recalled"
-        " talk talks talked talking speak speaks spoke spoken discuss discusses discussed"
-        " discussing describe describes described explain explains explained summarize summarise"
-        " know knows knew known think thinks thought let please hi hello hey thanks thank okay ok"
-        " yes yeah much many often sure got get gets getting give gives gave given kind kinds type"
-        " types sort sorts recently currently now regarding concerning"
+        "mention mentions mentioned mentioning say says said saying tells told telling ask asks"
+        " asked asking bring brings brought bringing list lists listed listing reminds reminded"
+        " reminding remembers remembered recall recalls recalled talk talks talked talking speak"
+        " speaks spoke spoken discuss discusses discussed discussing describe describes described"
+        " explain explains explained summarize summarise knows knew known think thinks thought hi"
+        " hello hey okay ok yes yeah sure got get gets getting give gives gave given kinds types"
+        " sorts regarding concerning"
     )
 )
 _CHARS_MIN: Final = 2
@@ -79,12 +86,17 @@ def words_of(text: str) -> list[Word]:
     ]
 
 
+@cache
+def _without_topic() -> frozenset[str]:
+    return STOPWORDS | frame_words() | asking_words() | _CONVERSATION
+
+
 def _carries_topic(word: str, length: int, identifier: bool) -> bool:
     if identifier:
         # "and/or" has the form of an identifier and is none
-        if all(part in STOPWORDS or part in _CONVERSATION for part in _PART.findall(word)):
+        if _without_topic().issuperset(_PART.findall(word)):
             return False
-    elif word in STOPWORDS or word in _CONVERSATION:
+    elif word in _without_topic():
         return False
     # a run of one Han, Hiragana, Katakana or Thai character is a word of its own
     return length >= _CHARS_MIN or not word.isascii()
@@ -525,7 +537,7 @@ def _in_turns(
 def _next_new(texts: Iterator[str], seen: set[frozenset[str]], length: int) -> str | None:
     """The next candidate, cleaned, whose words no query has; None at the end."""
     for text in texts:
-        cleaned = _cut(" ".join(text.split()).strip(_OUTER), length)
+        cleaned = cut_query(" ".join(text.split()).strip(_OUTER), length)
         key = query_key(cleaned)
         if key and key not in seen:
             seen.add(key)
@@ -533,11 +545,11 @@ def _next_new(texts: Iterator[str], seen: set[frozenset[str]], length: int) -> s
     return None
 
 
-def _cut(text: str, length: int) -> str:
+def cut_query(text: str, length: int) -> str:
     """The text up to a length, at the end of a word; a single longer word is cut inside.
 
     Example:
-        >>> _cut("a long enough query", 12), _cut("unbreakable", 5)
+        >>> cut_query("a long enough query", 12), cut_query("unbreakable", 5)
         ('a long', 'unbre')
     """
     if len(text) <= length:

@@ -220,10 +220,10 @@ class Rounds:
         """The answer of the focus; None = it was not run."""
         return next((one for one in self.answers if one.is_focus), None)
 
-    @property
     def above(self) -> frozenset[str]:
-        """The memories above the cut of recall for the focus."""
-        return frozenset() if self.focus is None else self.focus.above_cut()
+        """The memories above the cut of recall for the focus; where it cuts nothing, all found."""
+        above = None if self.focus is None else self.focus.above_cut()
+        return frozenset(self.pool.facts) if above is None else above
 
     @property
     def returned(self) -> dict[FactKey, RecallHit]:
@@ -238,17 +238,18 @@ class Rounds:
         """Takes what a round found; None = its search failed."""
         self.failures.append(answers is None)
         gain = Gain(new_keys=frozenset(), new_evidence=0, duplicates=0)
-        above = self.above
         if answers is not None:
             self.answers += answers
-            above = self.above
             ids = dict.fromkeys(hit.id for one in answers for hit in one.hits)
             fresh = [id for id in ids if id not in self.pool.facts]
             with self.session.ledger.read() as view:
                 facts = facts_of(view, self.request.namespace, fresh, self.request.moments)
             gain = self.pool.add(self.count + 1, answers, facts)
             self.order = merged_order(self.answers, self.pool.key_of)
-            self.coverage = coverage_of(self.pool.merged, self.facets, above, self.coverage.facets)
+            self.coverage = coverage_of(
+                self.pool.merged, self.facets, self.above(), self.coverage.facets
+            )
+        above = self.above()
         news = news_of(
             gain,
             [self.pool.merged[key] for key in self.order],

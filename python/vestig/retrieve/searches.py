@@ -58,13 +58,15 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a hit is one of this result."""
         return any(hit is own for own in self.hits)
 
-    def above_cut(self) -> frozenset[str]:
-        """Ids of the memories that recall would keep under `cut="auto"`."""
+    def above_cut(self) -> frozenset[str] | None:
+        """Ids of the memories that recall would keep under `cut="auto"`; None = it cuts nothing."""
         scores = [hit.score for hit in self.read]
         sure = self.result.formula.score is not None
         sure = sure and self.query.compares_pieces(self.query.ranking)
         least = least_score("auto", scores, sure=sure)
-        return frozenset(hit.id for hit in self.read if least is None or hit.score >= least)
+        if least is None:
+            return None
+        return frozenset(hit.id for hit in self.read if hit.score >= least)
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):

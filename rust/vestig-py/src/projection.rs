@@ -16,8 +16,7 @@ use vestig_core::query::{
     versions::{Found, versions, versions_of},
 };
 use vestig_core::recall::{
-    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, asked, idfs, levels, recall,
-    recall_many,
+    Effort, Pool, Query as CoreQuery, Selection, asked, idfs, recall, recall_many,
 };
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EVENT_TYPES, Id};
@@ -49,13 +48,6 @@ type QueryNameValues = (
     Vec<Id>,
     Vec<(String, String, String)>,
     Vec<(String, String)>,
-);
-/// Ids, places of the best of each query, S of each query and id, the best cosine of each id.
-type LevelValues<'py> = (
-    Bound<'py, PyBytes>,
-    Vec<Vec<usize>>,
-    Vec<Vec<Option<f64>>>,
-    Vec<Option<f64>>,
 );
 
 /// Segments, manifest and tail of one store.
@@ -413,38 +405,6 @@ impl Projection {
             .into_iter()
             .map(|scan| scan_of(py, &ranking.0, scan))
             .collect()
-    }
-
-    #[pyo3(signature = (seq, queries, filter, ranking, *, limits, watch=b"".as_slice(), threads=1))]
-    #[allow(clippy::too_many_arguments)]
-    fn levels<'py>(
-        &self,
-        py: Python<'py>,
-        seq: u64,
-        queries: Vec<PyRef<'py, Query>>,
-        filter: &Filter,
-        ranking: &Ranking,
-        limits: Vec<usize>,
-        watch: &[u8],
-        threads: usize,
-    ) -> PyResult<LevelValues<'py>> {
-        if limits.len() != queries.len() {
-            let text = format!("expected {} limits, got {}", queries.len(), limits.len());
-            return Err(PyValueError::new_err(text));
-        }
-        let queries = self.checked(&queries)?;
-        let request = LevelsRequest {
-            filter: &filter.0,
-            ranking: &ranking.0,
-            limits: &limits,
-            watch: &ids_of(watch)?,
-        };
-        let effort = Effort::threads(threads);
-        let found = self.on_snapshot(py, seq, |snapshot| {
-            levels(snapshot, &queries, request, effort)
-        })?;
-        let ids = PyBytes::new(py, found.ids.as_flattened());
-        Ok((ids, found.best, found.scores, found.cosines))
     }
 
     fn idfs(
