@@ -167,7 +167,6 @@ PURE = frozenset(
         "recall/reason.py",
         "retrieve/confidence.py",
         "retrieve/queries.py",
-        "retrieve/rank.py",
         "retrieve/values.py",
     )
 )

@@ -39,7 +39,7 @@ def test_relevance_bounds_the_score_and_the_others_bear_it_out() -> None:
 
 
 def test_broad_weak_matches_are_low_and_without_relevance_there_is_nothing() -> None:
-    for relevance, label in ((0.2, "low"), (0.3, "medium"), (0.6, "high"), (0.0, "low")):
+    for relevance, label in ((0.1, "low"), (0.3, "medium"), (0.6, "high"), (0.0, "low")):
         parts = Components(relevance=relevance, evidence=1, coverage=1, reliability=1)
         score = compute_confidence_score(parts)
         assert score == pytest.approx(relevance)
@@ -52,8 +52,8 @@ def test_broad_weak_matches_are_low_and_without_relevance_there_is_nothing() -> 
         (1.0, "high"),
         (0.60, "high"),
         (0.59, "medium"),
-        (0.25, "medium"),
-        (0.24, "low"),
+        (0.20, "medium"),
+        (0.19, "low"),
         (0.0, "low"),
     ],
 )

@@ -13,6 +13,7 @@ from msgspec import UNSET
 import vestig
 from chat_store import weighed
 from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.ids import repeatable_ids
 from vestig.recall import judged
 from vestig.retrieve import searches
 from vestig.retrieve.searches import READ
@@ -61,7 +62,8 @@ JUDGED = {"judge.enabled": True, "judge.budget_ms": 60_000.0, "judge.pool": 5}
 
 @pytest.fixture
 def store() -> Iterator[vestig.Vestig]:
-    with opened(()) as made:
+    # of texts that are as near the first id decides: that of the older version
+    with repeatable_ids("a"), opened(()) as made:
         for day, text in enumerate(TEXTS):
             made.commit(text, t_valid=f"2026-03-{day + 1:02}")
         yield made
@@ -82,6 +84,8 @@ def test_the_first_facts_are_those_of_recall_in_its_order(store: vestig.Vestig) 
 
 
 def test_the_newest_version_comes_first_and_the_reason_says_so(store: vestig.Vestig) -> None:
+    older = store.recall(ASKED, config={"ranking.newer_first": False})[0]
+    assert older.content == TEXTS[0]
     first, second = details(store)[:2]
     assert store.show(first.memory_id).memory.content.endswith("6000")
     assert first.reason.newer_than == second.memory_id

@@ -22,8 +22,8 @@ BEST_FACTS: Final = 10
 # Distinct pieces of evidence from which a fact is as well supported as it can be.
 _ENOUGH_EVIDENCE: Final = 3
 # Shares of the components in the score, with the sum 1: relevance counts most, and the rest bears
-# it out. The labels follow from the score: of questions about nothing in a store at least four of
-# five are below medium, of those that it answers at most one of ten.
+# it out. The labels follow from the score: with the judge, nine of ten questions about nothing in a
+# store are below medium, seven of ten that it nearly answers, and one of five that it answers.
 _WEIGHTS: Final[Mapping[str, float]] = {
     "relevance": 0.35,
     "evidence": 0.20,
@@ -31,7 +31,7 @@ _WEIGHTS: Final[Mapping[str, float]] = {
     "reliability": 0.20,
 }
 HIGH: Final = 0.60
-_MEDIUM: Final = 0.25
+_MEDIUM: Final = 0.20
 
 
 class Components(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +145,7 @@ def compute_confidence(score: float) -> Label:
     """The label of a score.
 
     Example:
-        >>> compute_confidence(0.7), compute_confidence(0.3), compute_confidence(0.2)
+        >>> compute_confidence(0.7), compute_confidence(0.3), compute_confidence(0.1)
         ('high', 'medium', 'low')
     """
     if score >= HIGH:

@@ -18,7 +18,9 @@ from vestig.types import Evidence
 
 # The first places are those of the message itself: queries of fragments of it find much that is
 # near a fragment alone.
-LED_BY_FOCUS: Final = 5
+_LED_BY_FOCUS: Final = 5
+# After these, so many of the focus stand behind each that another query found.
+_OF_FOCUS: Final = 2
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -27,8 +29,8 @@ def merged_order(
     answers: Iterable[Answer], key_of: Callable[[RecallHit], _Key | None]
 ) -> dict[_Key, RecallHit]:
     """Key → the hit by which it has its place, best first: the first five of the focus as recall
-    ranks them; after these, what other queries found, best score first, takes turns with the rest
-    of the focus.
+    ranks them; after these, what other queries found, best score first, each before two more of
+    the focus.
 
     Args:
         key_of: two hits with one key are one; None = it does not count.
@@ -43,12 +45,12 @@ def merged_order(
                 focus.setdefault(key, hit)
             elif key not in others or _place(hit) < _place(others[key]):
                 others[key] = hit
-    order = dict(islice(focus.items(), LED_BY_FOCUS))
+    order = dict(islice(focus.items(), _LED_BY_FOCUS))
     rest = iter(focus.items())
     found = iter(sorted(others.items(), key=lambda pair: _place(pair[1])))
     every = len(focus.keys() | others.keys())
     while len(order) < every:
-        for turn in (found, rest):
+        for turn in (found, *[rest] * _OF_FOCUS):
             order.update(islice((pair for pair in turn if pair[0] not in order), 1))
     return order
 

@@ -221,9 +221,11 @@ class Rounds:
         return next((one for one in self.answers if one.is_focus), None)
 
     def above(self) -> frozenset[str]:
-        """The memories above the cut of recall for the focus; where it cuts nothing, all found."""
+        """The memories above the cut of recall for the focus; where it cuts nothing, all read."""
         above = None if self.focus is None else self.focus.above_cut()
-        return frozenset(self.pool.facts) if above is None else above
+        if above is not None:
+            return above
+        return frozenset(hit.id for one in self.answers for hit in one.read)
 
     @property
     def returned(self) -> dict[FactKey, RecallHit]:
