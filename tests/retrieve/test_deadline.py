@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 import vestig
@@ -126,6 +127,25 @@ def test_of_slow_queries_those_run_that_there_is_time_for(
     assert TURNS[0] in found.facts[0]
     left = made.queries_generated - 3
     assert f"{left} of {made.queries_generated} queries were not run" in _hit(found)
+
+
+def test_what_models_read_for_the_message_is_no_time_of_another_query(
+    store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = searches.read_together
+
+    def slow(session: Any, calls: Sequence[Any], queries: Sequence[Any]) -> Any:
+        found = read(session, calls, queries)
+        if len(found) > 1:
+            return found
+        clock.now += 5
+        timings = found[0].timings_ms | {"judge": 4_990.0}
+        return [msgspec.structs.replace(found[0], timings_ms=timings)]
+
+    monkeypatch.setattr(searches, "read_together", slow)
+    made = _asked(store, max_iterations=1).metadata
+    assert made.queries_executed == made.queries_generated > 2
+    assert made.degraded == ()
 
 
 def test_what_a_slow_search_found_is_returned_and_nothing_is_begun_after_it(

@@ -69,6 +69,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(hit.id for hit in self.read if hit.score >= least)
 
 
+def _models_s(answer: Answer) -> float:
+    """Seconds for which models read its memories."""
+    spent = answer.result.timings_ms
+    return sum(spent.get(name, 0.0) for name in ("judge", "rerank")) / 1e3
+
+
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Answers of the queries that there was time for, and what degraded."""
 
@@ -92,7 +98,7 @@ class Searches:
         self._call = msgspec.structs.replace(
             request_of(session, config, given), moments=request.moments
         )
-        # seconds that a query took
+        # seconds that a query took, without what models read
         self._query_s = 0.0
 
     def cut(self, text: str) -> str:
@@ -119,8 +125,10 @@ class Searches:
             fitting = group[: self._fitting(len(group), least=0 if found else 1)]
             if fitting:
                 began_s = self.deadline.used_s
-                found += self._read(fitting)
-                self._query_s = (self.deadline.used_s - began_s) / len(fitting)
+                read = self._read(fitting)
+                took_s = self.deadline.used_s - began_s - sum(map(_models_s, read))
+                self._query_s = max(0.0, took_s) / len(fitting)
+                found += read
         degraded = [one for answer in found if answer.is_focus for one in answer.result.degraded]
         return Found(answers=tuple(found), degraded=(*calls[0].degraded, *degraded))
 
