@@ -76,7 +76,7 @@ def details(store: vestig.Vestig, asked: str = ASKED, **given: Any) -> tuple[Fac
 
 
 def test_the_first_facts_are_those_of_recall_in_its_order(store: vestig.Vestig) -> None:
-    recalled = store.recall(ASKED, limit=READ)
+    recalled = store.recall(ASKED, limit=READ, all=True)
     found = details(store)
     assert [one.memory_id for one in found[:5]] == [hit.id for hit in recalled[:5]]
     assert {one.query for one in found[:5]} == {ASKED}
@@ -112,7 +112,7 @@ def test_a_fact_of_another_query_has_the_score_and_the_reason_that_it_has_there(
 def test_its_relevance_is_the_confidence_of_recall(store: vestig.Vestig) -> None:
     for asked in (ASKED, "Who won the chess match in Lima?"):
         made = store.retrieve(said(asked)).metadata
-        sure = store.recall(asked, limit=READ).confidence
+        sure = store.recall(asked, limit=READ, all=True).confidence
         assert made.confidence_breakdown["relevance"].value == pytest.approx(sure)
 
 
@@ -125,7 +125,7 @@ def test_the_judge_reads_for_the_message_alone_and_once(judge: Judge) -> None:
         assert first.reason.judged is not UNSET
         assert set(judge.asked) == {ASKED}
         judge.read_count = 0
-        sure = store.recall(ASKED, limit=READ).confidence
+        sure = store.recall(ASKED, limit=READ, all=True).confidence
         assert judge.read_count == 5
         judge.read_count = 0
         again = store.retrieve(said(ASKED)).metadata.confidence_breakdown["relevance"].value
@@ -151,7 +151,7 @@ def test_a_reranker_reads_for_the_message_alone() -> None:
 def test_news_are_what_recall_would_keep() -> None:
     asked, texts = "Where is the staging server?", (TEXTS[2], *TEXTS[6:], "Bread is baked at six")
     with opened(texts, embedder=BuiltinEmbedder()) as store:
-        kept = store.recall(asked, limit=READ, cut="auto")
+        kept = store.recall(asked, limit=READ, silence=1.0)
         assert 0 < len(kept) < len(texts)
         assert store.retrieve(said(asked)).metadata.new_facts_per_iteration[0] == len(kept)
     # without word pieces a right answer has a low score too: nothing is cut

@@ -18,7 +18,7 @@ from vestig.commit.text import content_hash, normalise
 from vestig.config import Config
 from vestig.filters import FilterParts
 from vestig.ids import id_text
-from vestig.recall.query import Query, least_score, request_of
+from vestig.recall.query import SHARE_MIN, Query, request_of
 from vestig.recall.recall import OneRecall, analysed_together, read_together
 from vestig.recall.request import query_argument
 from vestig.retrieve.calls import Deadline
@@ -59,13 +59,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return any(hit is own for own in self.hits)
 
     def above_cut(self) -> frozenset[str] | None:
-        """Ids of the memories that recall would keep under `cut="auto"`; None = it cuts nothing."""
-        scores = [hit.score for hit in self.read]
-        sure = self.result.formula.score is not None
-        sure = sure and self.query.compares_pieces(self.query.ranking)
-        least = least_score("auto", scores, sure=sure)
-        if least is None:
+        """Ids of the memories that recall would keep beside the best; None = it cuts nothing."""
+        compared = self.query.compares_pieces(self.query.ranking)
+        if self.result.formula.score is None or not compared or not self.read:
             return None
+        least = SHARE_MIN * max(hit.score for hit in self.read)
         return frozenset(hit.id for hit in self.read if hit.score >= least)
 
 
@@ -94,7 +92,7 @@ class Searches:
         self.request = request
         self.deadline = deadline
         # a recall of this request; each query takes the place of its text
-        given = RecallRequest(query="-", namespace=request.namespace)
+        given = RecallRequest(query="-", namespace=request.namespace, all=True)
         self._call = msgspec.structs.replace(
             request_of(session, config, given), moments=request.moments
         )
