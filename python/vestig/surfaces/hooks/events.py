@@ -210,7 +210,7 @@ class _Hook:
                 event.scope,
                 where={"ids": [one.id for one in pinned]},
                 limit=_PINNED_MAX,
-                cut=0,
+                all=True,
                 context=True,
                 budget=_PINNED_BUDGET,
             )
