@@ -28,7 +28,7 @@ from prometheus_client.registry import Collector
 
 from vestig.api.store import Vestig
 from vestig.config.service_sections import ServeSettings
-from vestig.errors import StoreDamagedError, StoreLockedError, VestigError
+from vestig.errors import SchemaVersionError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
@@ -333,8 +333,9 @@ _RETRIEVALS: Final = 10
 _RATE_WINDOW_S: Final = 60.0
 # Bytes of a body: what a call takes fits many times over.
 BODY_BYTES_MAX: Final = 1024 * 1024
-# Codes of errors after which a store is unhealthy: damaged or lost, or SQLite cannot use its file.
-_UNUSABLE: Final = (StoreDamagedError.code, VestigError.code)
+# Codes of errors after which a store is unhealthy: damaged, lost or of another version, or SQLite
+# cannot use its file.
+_UNUSABLE: Final = (StoreDamagedError.code, SchemaVersionError.code, VestigError.code)
 _AWAY: Final = (
     "the database of the store does not answer: reads go on for a while, this needs more; nothing"
     " was done, ask again"
