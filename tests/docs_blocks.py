@@ -241,7 +241,7 @@ def signatures() -> str:
     from vestig.api.graph import Graph
     from vestig.api.items import Items
     from vestig.evaluation.evaluate import evaluate
-    from vestig.evaluation.retrieval import replay_requests
+    from vestig.evaluation.replay import replay_requests
 
     places: dict[str, dict[str, Any]] = {
         "vestig": {"open": vestig.open, "evaluate": evaluate, "replay_requests": replay_requests},
