@@ -4,8 +4,8 @@
         [--leave-out CATEGORY …] [--off TERM …] [--gains] [--out DIR]
 
 FOLDER holds `corpus.jsonl` or `documents`, and `queries.jsonl` (`.gz` too), or a folder of both for
-each of several whole stores (worlds), as for `benches/evaluate.py`; `--shipped` adds `benches/shipped`.
-Each set is imported as a user would do it; the core computes every term.
+each of several whole stores (worlds), as for `benches/evaluate.py`; `--shipped` adds
+`benches/shipped`. Each set is imported as a user would do it; the core computes every term.
 
 First the weights, one vector for all kinds of memories and one for people's chats, fitted together:
 worlds count most. Then, with these, the confidence that a store answers a question,
@@ -172,9 +172,7 @@ def learn_weights(
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument(
-        "--shipped", action="store_true", help="benches/shipped too"
-    )
+    parser.add_argument("--shipped", action="store_true", help="benches/shipped too")
     parser.add_argument("--cache", type=Path, help="keeps vectors between runs")
     parser.add_argument("--factor", nargs="+", default=[], metavar="NAME=TIMES")
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")

@@ -214,53 +214,6 @@ def filter_rows() -> str:
     return _rows(("Field", "Meaning"), ((f"`{f.name}`", f.help) for f in FIELDS.values()))
 
 
-def signature(name: str, call: Callable[..., object]) -> str:
-    """`def name(…) -> …` as a stub has it, without `self`, a line each where one is too short."""
-    shape = inspect.signature(call)
-    written = []
-    for parameter in shape.parameters.values():
-        if parameter.name == "self":
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in written:
-            written.append("*")
-        default = parameter.default
-        shown = json.dumps(default) if isinstance(default, str) else repr(default)
-        given = "" if default is parameter.empty else f" = {shown}"
-        written.append(f"{parameter.name}: {parameter.annotation}{given}")
-    result = f" -> {shape.return_annotation}:"
-    line = f"def {name}({', '.join(written)}){result}"
-    if len(line) > 96:
-        line = f"def {name}(\n" + "".join(f"    {one},\n" for one in written) + f"){result}"
-    return line.replace("builtins.", "")
-
-
-def signatures() -> str:
-    """Every public call: its signature and the first paragraph of its docstring."""
-    import vestig
-    from vestig.api.admin import Admin
-    from vestig.api.graph import Graph
-    from vestig.api.items import Items
-    from vestig.evaluation.evaluate import evaluate
-    from vestig.evaluation.replay import replay_requests
-
-    places: dict[str, dict[str, Any]] = {
-        "vestig": {"open": vestig.open, "evaluate": evaluate, "replay_requests": replay_requests},
-        "Vestig": dict(vars(vestig.Vestig)),
-        "Vestig.items": dict(vars(Items)),
-        "Vestig.graph": dict(vars(Graph)),
-        "Vestig.admin": dict(vars(Admin)),
-    }
-    parts = []
-    for heading, members in places.items():
-        stubs = []
-        for name, call in members.items():
-            if callable(call) and not name.startswith("_"):
-                said = (inspect.getdoc(call) or "").partition("\n\n")[0].replace("\n", "\n    ")
-                stubs.append(f'{signature(name, call)}\n    """{said}"""')
-        parts.append(f"### `{heading}`\n\n```pyi\n" + "\n\n".join(stubs) + "\n```")
-    return "\n\n".join(parts)
-
-
 def help_texts() -> list[tuple[str, str]]:
     """(command, its --help) of every command, depth first, 80 columns wide."""
     import click
@@ -320,8 +273,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "parameters": parameter_tables,
         "terms": term_rows,
     },
-    "docs/cli.md": {"help": help_pages},
-    "docs/python.md": {"filter": filter_rows, "signatures": signatures},
+    "docs/python.md": {"filter": filter_rows},
     "docs/ranking.md": {"signals": signal_rows},
     "docs/evaluation.md": {
         "learned": learned_rows,
