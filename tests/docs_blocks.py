@@ -54,8 +54,7 @@ def _json(value: Any) -> str:
 
 
 def parameter_tables() -> str:
-    """For each stage a table of its parameters, with the old spelling of each."""
-    from vestig.config.files import old_name
+    """For each stage a table of its parameters."""
     from vestig.config.schema import key_specs, stage_of, stages
 
     found = []
@@ -66,12 +65,11 @@ def parameter_tables() -> str:
                 _json(spec.default),
                 spec.allowed,
                 spec.meaning,
-                f"`{old_name(key)}`" if old_name(key) else "",
             )
             for key, spec in key_specs().items()
             if stage_of(key) == stage
         )
-        table = _rows(("Parameter", "Default", "Allowed", "Meaning", "Old spelling"), rows)
+        table = _rows(("Parameter", "Default", "Allowed", "Meaning"), rows)
         found.append(f"### `{stage}`\n\n{says}\n\n{table}")
     return "\n\n".join(found)
 

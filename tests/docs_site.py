@@ -1,9 +1,9 @@
 """The site: the pages of docs/ and the documents of the root, with links that lead within it.
 
-`python tests/docs_site.py [ZENSICAL]` (or `make docs`) writes the pages to build/pages and, where Zensical is
-installed (the extra `site`), builds them to build/site. tests/test_docs_site.py checks pages, links
-and the contents without building. A page may hold `<!-- site:NAME -->`, in whose place the site has
-a text that is made for it.
+`python tests/docs_site.py [ZENSICAL]` (or `make docs`) writes the pages to build/pages and, where
+Zensical is installed (the extra `site`), builds them to build/site. tests/test_docs_site.py checks
+pages, links and the contents without building. A page may hold `<!-- site:NAME -->`, in whose place
+the site has a text that is made for it.
 """
 
 from __future__ import annotations

@@ -678,7 +678,6 @@ def _config_key(entry: Explanation) -> str:
         ("  default", _plain(entry.default)),
         ("  allowed", entry.allowed),
         ("  value", f"{_plain(entry.value)}  [{_origin(entry)}]"),
-        *([] if entry.old is None else [("  old spelling", entry.old)]),
     )
     return f"{entry.key}\n  {entry.meaning}\n{table(rows)}"
 
