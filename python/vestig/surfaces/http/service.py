@@ -438,7 +438,7 @@ class Service:
             try:
                 answer = await self.admitted(
                     request, lambda: self._run(grant, route, given), limit_s,
-                    long=route.is_long, progress=progress,
+                    long=route.operation.slow, progress=progress,
                 )  # fmt: skip
             except Exception as error:  # whatever happens, the client is answered
                 return self._ended(route, request, error, began, given, began_seq)
@@ -697,7 +697,7 @@ class Service:
         return await (self.admitted(request, run) if of_tenant else self.look(run))
 
     def _check_rate(self, route: Route, request: Request) -> None:
-        if not route.limited:
+        if not route.operation.limited:
             return
         client = "" if request.client is None else request.client.host
         if self.settings.rate_limit.requests is None and is_loopback(client):
