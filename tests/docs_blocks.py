@@ -35,6 +35,7 @@ def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def key_rows() -> str:
     """One table row for each configuration key, from the schema; of a stage, the stage itself."""
+    from vestig.config.occasions import OCCASIONS
     from vestig.config.schema import key_specs, stage_of, stages
 
     rows: dict[str, tuple[str, ...]] = {}
@@ -42,11 +43,11 @@ def key_rows() -> str:
         stage = stage_of(key)
         if stage is None:
             name = f"**`{key}`**" if spec.shown else f"`{key}`"
-            rows[key] = name, _json(spec.default), spec.allowed, spec.meaning
+            rows[key] = name, _json(spec.default), spec.allowed, spec.meaning, OCCASIONS[key]
         else:
             table = f"its [parameters](#{stage.replace('.', '')})"
-            rows[stage] = f"`{stage}`", "", table, stages()[stage]
-    return _rows(("Key", "Default", "Allowed", "Meaning"), rows.values())
+            rows[stage] = f"`{stage}`", "", table, stages()[stage], ""
+    return _rows(("Key", "Default", "Allowed", "Meaning", "Change it when"), rows.values())
 
 
 def _json(value: Any) -> str:
@@ -55,6 +56,7 @@ def _json(value: Any) -> str:
 
 def parameter_tables() -> str:
     """For each stage a table of its parameters."""
+    from vestig.config.occasions import OCCASIONS
     from vestig.config.schema import key_specs, stage_of, stages
 
     found = []
@@ -65,11 +67,12 @@ def parameter_tables() -> str:
                 _json(spec.default),
                 spec.allowed,
                 spec.meaning,
+                OCCASIONS[key],
             )
             for key, spec in key_specs().items()
             if stage_of(key) == stage
         )
-        table = _rows(("Parameter", "Default", "Allowed", "Meaning"), rows)
+        table = _rows(("Parameter", "Default", "Allowed", "Meaning", "Change it when"), rows)
         found.append(f"### `{stage}`\n\n{says}\n\n{table}")
     return "\n\n".join(found)
 

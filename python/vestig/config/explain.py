@@ -11,7 +11,15 @@ import msgspec
 from vestig.config.environment import without_credentials
 from vestig.config.loader import Config
 from vestig.config.merge import unknown_key_text
-from vestig.config.schema import entry_sections, entry_specs, key_specs, sections, spec_of
+from vestig.config.occasions import OCCASIONS
+from vestig.config.schema import (
+    entry_sections,
+    entry_specs,
+    key_specs,
+    mapping_of,
+    sections,
+    spec_of,
+)
 from vestig.errors import ConfigError
 
 
@@ -26,10 +34,12 @@ class ShownEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One key explained: meaning, default, what is allowed, value and origin."""
+    """One key explained: meaning, when somebody would change it, default, what is allowed, value
+    and origin."""
 
     key: str
     meaning: str
+    when: str
     default: Any
     allowed: str
     value: Any
@@ -102,6 +112,7 @@ def _explained(config: Config, key: str, *, given: str) -> Explanation:
     return Explanation(
         key=key,
         meaning=spec.meaning,
+        when=OCCASIONS.get(mapping_of(key) or key, ""),
         default=spec.default,
         allowed=spec.allowed,
         value=without_credentials(entry.value),
