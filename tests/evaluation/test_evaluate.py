@@ -78,7 +78,7 @@ def test_questions_are_asked_of_their_conversation(tmp_path: Path, packed: bool)
     assert row.metrics["hit@1"].mean == row.metrics["mrr"].mean == 1.0
     assert list(row.categories) == ["keys"]
     assert [one.ranks for one in row.questions] == [{"0": 1}, {"1": 1}, {"0": 1}]
-    assert row.confidence is row.newest_first is msgspec.UNSET
+    assert row.confidence is row.newest_first is row.unanswered is msgspec.UNSET
 
 
 def test_metrics_by_hand() -> None:
@@ -114,6 +114,7 @@ def test_confidence_is_measured_on_questions_that_nothing_answers(tmp_path: Path
     assert default.confidence.auroc == 1.0
     assert len(default.questions) == 5
     assert default.metrics["hit@1"].mean == 1.0, "of those that have an answer"
+    assert default.unanswered == 1.0, "no judge reads, so that recall is never silent"
     assert baseline.confidence is msgspec.UNSET, "it has none"
 
 

@@ -259,6 +259,7 @@ def _row(
 ) -> Row:
     asked = [one for one in answers if one.question.relevant]
     categories = sorted({one.question.category for one in asked} - {""})
+    wrong = [bool(one.relevant) for one in answers if not one.question.relevant]
     newest = [one.newest_first for one in asked if one.question.outdated]
     ranks = tuple(
         QuestionRanks(
@@ -280,6 +281,7 @@ def _row(
             for category in categories
         },
         newest_first=sum(newest) / len(newest) if newest else UNSET,
+        unanswered=sum(wrong) / len(wrong) if wrong else UNSET,
         confidence=_confidence(answers),
         questions=ranks,
     )

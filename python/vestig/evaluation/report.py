@@ -33,7 +33,8 @@ class Row(_Value, frozen=True, kw_only=True):
     `overrides`: keys that a switch sets. `metrics`, `categories`: of the questions with relevant
     memories, all and by category. `newest_first`: share of the questions with outdated memories of
     which the first relevant one stands above all outdated ones; only where there are such.
-    `confidence`: only where there are questions that nothing answers, and recall has a confidence.
+    `unanswered`: share of the questions that nothing answers to which recall brings something.
+    `confidence`: only where there are such, and recall has a confidence.
     `differences`: what a switch has more of each metric, paired by question.
     """
 
@@ -42,6 +43,7 @@ class Row(_Value, frozen=True, kw_only=True):
     metrics: dict[str, Estimate]
     categories: dict[str, dict[str, Estimate]]
     newest_first: float | UnsetType = UNSET
+    unanswered: float | UnsetType = UNSET
     confidence: Calibration | UnsetType = UNSET
     differences: dict[str, Difference] = msgspec.field(default_factory=dict)
     questions: tuple[QuestionRanks, ...] = ()
@@ -91,18 +93,19 @@ def _results(report: EvaluationReport) -> Table:
     for row in report.rows:
         means = (percent(row.metrics[metric].mean) for metric, _ in _SHOWN)
         newest = NONE if row.newest_first is UNSET else percent(row.newest_first)
+        wrong = NONE if row.unanswered is UNSET else percent(row.unanswered)
         sure = (NONE, NONE)
         if row.confidence is not UNSET:
             sure = (f"{row.confidence.auroc:.3f}", f"{row.confidence.calibration_error:.3f}")
-        rows.append((row.name, *means, newest, *sure))
+        rows.append((row.name, *means, newest, wrong, *sure))
     return Table(
         title="Results",
         note=f"Macro means in per cent of what the {LIMIT} results of a recall hold; questions of"
-        " which the first answer stands above all that it replaced; AUROC and calibration error of"
-        " the confidence.",
+        " which the first answer stands above all that it replaced; questions without an answer"
+        " that bring something; AUROC and calibration error of the confidence.",
         columns=(
             *("row", *(label for _, label in _SHOWN)),
-            *("newest first", "AUROC", "error"),
+            *("newest first", "unanswered", "AUROC", "error"),
         ),
         rows=tuple(rows),
     )
