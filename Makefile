@@ -33,9 +33,9 @@ wheels:
 bench:
 	$(BIN)/pytest benches
 
-# Recall on labelled benchmarks, the shipped one by default: make eval EVAL="FOLDER --cache DIR"
+# Recall on labelled benchmarks, that of benches/shipped by default: make eval EVAL="FOLDER --cache DIR"
 eval:
-	$(BIN)/vestig eval --gate --ablate $(EVAL)
+	$(BIN)/python benches/evaluate.py --gate --ablate $(EVAL)
 
 # Everything that is learned, from labelled folders: python/vestig/data/weights.json and
 # confidence.json, then the figures in docs/evaluation.md:

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from vestig.api.store import Vestig
-from vestig.calls.declaration import checked
-from vestig.calls.queries import RecallRequest
-from vestig.config import Config
-from vestig.evaluation.benchmark_run import (
+from benchmarks.confidence import Case
+from benchmarks.reader import Benchmark, Query
+from benchmarks.run import (
     CachedEmbedder,
     StoredUnits,
     import_benchmark,
     stored_units,
 )
-from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.confidence import Case
+from vestig.api.store import Vestig
+from vestig.calls.declaration import checked
+from vestig.calls.queries import RecallRequest
+from vestig.config import Config
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.ports import Scan
 from vestig.recall.judged import Judgements

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmark_store import BenchmarkStore, unit_of
+from benchmarks.reader import Benchmark, Query
+from benchmarks.run import CachedEmbedder
 from learning import FOLDS, Listed
 from vestig.config.weights import KINDS, SIGNALS
-from vestig.evaluation.benchmark_run import CachedEmbedder
-from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.ids import id_text
 
 # What weights are fitted to: every term but that of a cross-encoder.

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import vestig
-from vestig.config import load
-from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.benchmark_run import (
+from benchmarks.reader import SHIPPED, Benchmark, Query, read_benchmark
+from benchmarks.rows import Variant, differences
+from benchmarks.run import (
     BenchmarkRun,
     StoredUnits,
     cached_embedder,
     import_benchmark,
     stored_units,
 )
-from vestig.evaluation.benchmarks import SHIPPED, Benchmark, Query, read_benchmark
-from vestig.evaluation.rows import Variant, differences
+from vestig.config import load
+from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.ids import repeatable_ids
 from vestig.ports import ModelRequest
 from vestig.testing import ScriptedModel
@@ -118,7 +118,7 @@ def line(name: str, with_: Sequence[float], without: Sequence[float]) -> str:
 
 
 def main(profiles: Sequence[str]) -> None:
-    """Fills a store as `vestig eval` does, and measures."""
+    """Fills a store as `benches/evaluate.py` does, and measures."""
     benchmark, questions = read_benchmark(SHIPPED), stored_questions()
     shared = shared_runs([query.text for query in benchmark.queries], questions)
     assert not shared, f"questions that repeat a query: {shared}"

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import vestig
+from benchmarks.run import cached_embedder
 from vestig.config import load
-from vestig.evaluation.benchmark_run import cached_embedder
 from vestig.ports import Embedder
 from vestig.registry import make_embedder
 

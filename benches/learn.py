@@ -4,8 +4,8 @@
         [--leave-out CATEGORY …] [--off TERM …] [--gains] [--out DIR]
 
 FOLDER holds `corpus.jsonl` or `documents`, and `queries.jsonl` (`.gz` too), or a folder of both for
-each of several whole stores (worlds), as for `vestig eval`; `--shipped` adds the benchmark that
-comes with the package. Each set is imported as a user would do it; the core computes every term.
+each of several whole stores (worlds), as for `benches/evaluate.py`; `--shipped` adds
+`benches/shipped`. Each set is imported as a user would do it; the core computes every term.
 
 First the weights, one vector for all kinds of memories and one for people's chats, fitted together:
 worlds count most. Then, with these, the confidence that a store answers a question,
@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.reader import SHIPPED, Benchmark, read_benchmark, without_categories
+from benchmarks.run import CachedEmbedder, cached_embedder
 from candidate_lists import OF_PEOPLE, OFFERED, is_worlds, lists, with_neighbours
 from learn_confidence import learn_confidence
 from learning import FOLDS, Listed, Mask, Values, Weights, fit, means, shares_of
 from vestig.config.weights import LATE_TERMS, LEARNED, KindWeights, WeightsFile
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmark_run import CachedEmbedder, cached_embedder
-from vestig.evaluation.benchmarks import SHIPPED, Benchmark, read_benchmark, without_categories
 
 # What a set counts that is no folder of worlds: about a quarter for each of a hundred questions.
 OTHER = 0.06
@@ -172,7 +172,7 @@ def learn_weights(
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--shipped", action="store_true", help="the benchmark of the package too")
+    parser.add_argument("--shipped", action="store_true", help="benches/shipped too")
     parser.add_argument("--cache", type=Path, help="keeps vectors between runs")
     parser.add_argument("--factor", nargs="+", default=[], metavar="NAME=TIMES")
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")

@@ -19,13 +19,7 @@ import msgspec
 import numpy as np
 
 from benchmark_store import BenchmarkStore
-from candidate_lists import MOST, is_worlds
-from learning import FOLDS, Values, rounded
-from logistic import fit_logistic, logistic
-from vestig.config.weights import KindWeights
-from vestig.evaluation.benchmark_run import CachedEmbedder
-from vestig.evaluation.benchmarks import Benchmark
-from vestig.evaluation.confidence import (
+from benchmarks.confidence import (
     ANSWERABLE,
     MIXTURE,
     POPULATIONS,
@@ -36,6 +30,12 @@ from vestig.evaluation.confidence import (
     calibrations,
     cases,
 )
+from benchmarks.reader import Benchmark
+from benchmarks.run import CachedEmbedder
+from candidate_lists import MOST, is_worlds
+from learning import FOLDS, Values, rounded
+from logistic import fit_logistic, logistic
+from vestig.config.weights import KindWeights
 from vestig.recall.confidence import BIAS, FEATURES, FIT, LEAD_MAX, features, lead_of, log_odds
 
 RIDGE = 0.003

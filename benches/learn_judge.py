@@ -25,13 +25,13 @@ import msgspec
 import numpy as np
 
 from benchmark_store import BenchmarkStore
+from benchmarks.confidence import ANSWERABLE, REMOVED, Case, calibrations, cases
+from benchmarks.reader import Benchmark, read_benchmark
+from benchmarks.run import CachedEmbedder, cached_embedder
 from candidate_lists import MOST, is_worlds
 from learn_confidence import cross_fitted, shares
 from learning import FOLDS, Values
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.benchmark_run import CachedEmbedder, cached_embedder
-from vestig.evaluation.benchmarks import Benchmark, read_benchmark
-from vestig.evaluation.confidence import ANSWERABLE, REMOVED, Case, calibrations, cases
 from vestig.recall.judgement import FIT, log_odds
 
 # What the judge adds to L, tried.

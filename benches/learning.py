@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vestig.evaluation.rankings import score
+from benchmarks.rankings import score
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]

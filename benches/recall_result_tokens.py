@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark_store import BenchmarkStore
+from benchmarks.reader import read_benchmark
+from benchmarks.run import cached_embedder
 from vestig.config import Settings
-from vestig.evaluation.benchmark_run import cached_embedder
-from vestig.evaluation.benchmarks import read_benchmark
 from vestig.recall.context.budget import measure
 from vestig.registry import make_embedder
 from vestig.surfaces.mcp.answers import OpenStore

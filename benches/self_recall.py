@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import vestig
+from benchmarks.run import CachedEmbedder
 from generator import batches, embedded_text, records
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.benchmark_run import CachedEmbedder
 from vestig.ports import Embedder
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from benchmarks.reader import SHIPPED, read_benchmark
 from hypothetical_questions import shared_runs, stored_questions
 from vestig.commit.item import usable_questions
-from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 
 
 def test_every_memory_with_the_trigger_has_questions_and_no_other() -> None:

@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from benchmarks.reader import read_benchmark
+from benchmarks.run import cached_embedder
 from candidate_lists import ADVERSARIAL_WEIGHT, OFFERED, lists, questions, with_neighbours
 from learn import factors_of, learn, without
 from learn_confidence import SCORE, score_columns
@@ -29,8 +31,6 @@ from learning import (
     shares_of,
 )
 from vestig.config.weights import WeightsFile
-from vestig.evaluation.benchmark_run import cached_embedder
-from vestig.evaluation.benchmarks import read_benchmark
 from vestig.recall.confidence import FEATURES, FitFile
 from vestig.testing import TokenHashingEmbedder
 

@@ -35,6 +35,7 @@ def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def key_rows() -> str:
     """One table row for each configuration key, from the schema; of a stage, the stage itself."""
+    from vestig.config.occasions import OCCASIONS
     from vestig.config.schema import key_specs, stage_of, stages
 
     rows: dict[str, tuple[str, ...]] = {}
@@ -42,11 +43,11 @@ def key_rows() -> str:
         stage = stage_of(key)
         if stage is None:
             name = f"**`{key}`**" if spec.shown else f"`{key}`"
-            rows[key] = name, _json(spec.default), spec.allowed, spec.meaning
+            rows[key] = name, _json(spec.default), spec.allowed, spec.meaning, OCCASIONS[key]
         else:
             table = f"its [parameters](#{stage.replace('.', '')})"
-            rows[stage] = f"`{stage}`", "", table, stages()[stage]
-    return _rows(("Key", "Default", "Allowed", "Meaning"), rows.values())
+            rows[stage] = f"`{stage}`", "", table, stages()[stage], ""
+    return _rows(("Key", "Default", "Allowed", "Meaning", "Change it when"), rows.values())
 
 
 def _json(value: Any) -> str:
@@ -54,8 +55,8 @@ def _json(value: Any) -> str:
 
 
 def parameter_tables() -> str:
-    """For each stage a table of its parameters, with the old spelling of each."""
-    from vestig.config.files import old_name
+    """For each stage a table of its parameters."""
+    from vestig.config.occasions import OCCASIONS
     from vestig.config.schema import key_specs, stage_of, stages
 
     found = []
@@ -66,12 +67,12 @@ def parameter_tables() -> str:
                 _json(spec.default),
                 spec.allowed,
                 spec.meaning,
-                f"`{old_name(key)}`" if old_name(key) else "",
+                OCCASIONS[key],
             )
             for key, spec in key_specs().items()
             if stage_of(key) == stage
         )
-        table = _rows(("Parameter", "Default", "Allowed", "Meaning", "Old spelling"), rows)
+        table = _rows(("Parameter", "Default", "Allowed", "Meaning", "Change it when"), rows)
         found.append(f"### `{stage}`\n\n{says}\n\n{table}")
     return "\n\n".join(found)
 
@@ -214,53 +215,6 @@ def filter_rows() -> str:
     return _rows(("Field", "Meaning"), ((f"`{f.name}`", f.help) for f in FIELDS.values()))
 
 
-def signature(name: str, call: Callable[..., object]) -> str:
-    """`def name(…) -> …` as a stub has it, without `self`, a line each where one is too short."""
-    shape = inspect.signature(call)
-    written = []
-    for parameter in shape.parameters.values():
-        if parameter.name == "self":
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in written:
-            written.append("*")
-        default = parameter.default
-        shown = json.dumps(default) if isinstance(default, str) else repr(default)
-        given = "" if default is parameter.empty else f" = {shown}"
-        written.append(f"{parameter.name}: {parameter.annotation}{given}")
-    result = f" -> {shape.return_annotation}:"
-    line = f"def {name}({', '.join(written)}){result}"
-    if len(line) > 96:
-        line = f"def {name}(\n" + "".join(f"    {one},\n" for one in written) + f"){result}"
-    return line.replace("builtins.", "")
-
-
-def signatures() -> str:
-    """Every public call: its signature and the first paragraph of its docstring."""
-    import vestig
-    from vestig.api.admin import Admin
-    from vestig.api.graph import Graph
-    from vestig.api.items import Items
-    from vestig.evaluation.evaluate import evaluate
-    from vestig.evaluation.retrieval import replay_requests
-
-    places: dict[str, dict[str, Any]] = {
-        "vestig": {"open": vestig.open, "evaluate": evaluate, "replay_requests": replay_requests},
-        "Vestig": dict(vars(vestig.Vestig)),
-        "Vestig.items": dict(vars(Items)),
-        "Vestig.graph": dict(vars(Graph)),
-        "Vestig.admin": dict(vars(Admin)),
-    }
-    parts = []
-    for heading, members in places.items():
-        stubs = []
-        for name, call in members.items():
-            if callable(call) and not name.startswith("_"):
-                said = (inspect.getdoc(call) or "").partition("\n\n")[0].replace("\n", "\n    ")
-                stubs.append(f'{signature(name, call)}\n    """{said}"""')
-        parts.append(f"### `{heading}`\n\n```pyi\n" + "\n\n".join(stubs) + "\n```")
-    return "\n\n".join(parts)
-
-
 def help_texts() -> list[tuple[str, str]]:
     """(command, its --help) of every command, depth first, 80 columns wide."""
     import click
@@ -320,8 +274,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "parameters": parameter_tables,
         "terms": term_rows,
     },
-    "docs/cli.md": {"help": help_pages},
-    "docs/python.md": {"filter": filter_rows, "signatures": signatures},
+    "docs/python.md": {"filter": filter_rows},
     "docs/ranking.md": {"signals": signal_rows},
     "docs/evaluation.md": {
         "learned": learned_rows,

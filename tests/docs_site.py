@@ -1,8 +1,9 @@
 """The site: the pages of docs/ and the documents of the root, with links that lead within it.
 
-`python tests/docs_site.py` (or `make docs`) writes the pages to build/pages and, where Zensical is
-installed (the extra `docs`), builds them to build/site. tests/test_docs_site.py checks pages, links
-and the contents without building.
+`python tests/docs_site.py [ZENSICAL]` (or `make docs`) writes the pages to build/pages and, where
+Zensical is installed (the extra `site`), builds them to build/site. tests/test_docs_site.py checks
+pages, links and the contents without building. A page may hold `<!-- site:NAME -->`, in whose place
+the site has a text that is made for it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+
+import docs_blocks
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "zensical.toml"
@@ -34,7 +37,12 @@ _LINK = re.compile(r"(\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 _SOURCE_OF_IMAGE = re.compile(r'(src=")([^"]+)(")')
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)"')
+# A part of a page that stands in the site alone.
+_PART = re.compile(r"<!-- site:(\w+) -->")
 _NOT_OF_SLUG = re.compile(r"[^\w\- ]")
+
+
+_PARTS: dict[str, Callable[[], str]] = {"help": docs_blocks.help_pages}
 
 
 class Link(NamedTuple):
@@ -111,7 +119,8 @@ def anchors(text: str) -> set[str]:
 
 
 def page_text(document: str, text: str) -> str:
-    """A document as a page: links to other documents lead to their pages."""
+    """A document as a page: links to other documents lead to their pages, and what is made for the
+    site alone stands in it."""
     pages = documents()
     place = PurePosixPath(pages[document]).parent
 
@@ -137,7 +146,7 @@ def page_text(document: str, text: str) -> str:
         old = own[own.rindex("](") + 2 : -1] if own.startswith("[") else own[5:-1]
         made += [text[end:start], own[: own.rindex(old)], target, own[own.rindex(old) + len(old) :]]
         end = stop
-    return "".join([*made, text[end:]])
+    return _PART.sub(lambda part: _PARTS[part[1]](), "".join([*made, text[end:]]))
 
 
 def nav_pages(entries: Any = None) -> Iterator[str]:
@@ -168,10 +177,9 @@ def write_pages(folder: Path) -> None:
             shutil.copyfile(ROOT / document, place)
 
 
-def main() -> int:
-    """Writes the pages and builds the site."""
+def main(program: Path) -> int:
+    """Writes the pages and builds the site with this program."""
     write_pages(BUILD / "pages")
-    program = Path(sys.executable).parent / "zensical"
     if not program.exists():
         sys.stdout.write("pages: build/pages; for the site: pip install -e '.[site]'\n")
         return 0
@@ -180,4 +188,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    named = sys.argv[1:] or [str(Path(sys.executable).parent / "zensical")]
+    raise SystemExit(main(Path(named[0])))

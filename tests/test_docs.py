@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import docs_blocks
+import docs_site
 import documents
 import house
 import vestig
@@ -121,11 +122,19 @@ def test_every_configuration_key_is_documented() -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    page = read(ROOT / "docs" / "cli.md")
+    page = docs_site.page_text("docs/cli.md", read(ROOT / "docs" / "cli.md"))
     for path, text in docs_blocks.help_texts():
         assert f"## `{path}`" in page
         for option in re.findall(r"^\s+(?:-\w, )?(--[a-z][a-z-]*)", text, re.MULTILINE):
             assert option in page, f"{path} {option}"
+
+
+def test_what_is_made_for_the_site_is_not_committed() -> None:
+    page = read(ROOT / "docs" / "cli.md")
+    assert "<!-- site:help -->" in page
+    assert "## `vestig recall`" not in page
+    with pytest.raises(KeyError):
+        docs_site.page_text("docs/cli.md", "<!-- site:nothing -->")
 
 
 def test_every_error_is_documented() -> None:

@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 import msgspec
 from worlds import MARKS, Pieces, Question, Read, World, world_of
 
-from vestig.evaluation.benchmark_run import CachedEmbedder
-from vestig.evaluation.benchmarks import Unit, read_benchmark
-from vestig.evaluation.rankings import PeerParameters, peer_rankings
+from benchmarks.rankings import PeerParameters, peer_rankings
+from benchmarks.reader import Unit, read_benchmark
+from benchmarks.run import CachedEmbedder
 from vestig.ports import Embedder
 from vestig.times import from_us
 
@@ -161,7 +161,7 @@ def candidate_worlds(
     folders: Iterable[Path], read: Read, embedder: Embedder
 ) -> Iterator[CandidateWorld]:
     """The worlds of labelled folders, in the order of the folders and of their names. Candidates
-    are those of the hybrid that `vestig eval` compares recall with."""
+    are those of the hybrid that `benches/evaluate.py` compares recall with."""
     vectors = CachedEmbedder(embedder)
     for folder in folders:
         benchmark = read_benchmark(folder)

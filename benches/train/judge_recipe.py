@@ -18,8 +18,8 @@ from judge_input import Asked, CandidateWorld, all_asked
 from numpy.typing import NDArray
 from worlds import Question
 
-from vestig.evaluation.confidence import calibrations
-from vestig.evaluation.rankings import score
+from benchmarks.confidence import calibrations
+from benchmarks.rankings import score
 
 Figures: TypeAlias = dict[str, dict[str, float]]
 

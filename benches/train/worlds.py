@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.reader import Query, Unit, read_benchmark
 from vestig.arguments import parse_time
-from vestig.evaluation.benchmarks import Query, Unit, read_benchmark
 
 Pieces: TypeAlias = list[int]
 Read: TypeAlias = Callable[[str], Pieces]

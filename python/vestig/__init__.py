@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         OutcomeUnknownError,
         ProviderError,
         ProviderTimeoutError,
+        SchemaVersionError,
         StoreDamagedError,
         StoreFullError,
         StoreLockedError,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
         VestigError,
     )
     from vestig.evaluation.evaluate import evaluate
-    from vestig.evaluation.report import EvaluationReport, RetrievalReplay
-    from vestig.evaluation.retrieval import replay_requests
+    from vestig.evaluation.replay import RetrievalReplay, replay_requests
+    from vestig.evaluation.report import EvaluationReport
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import Item, MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
@@ -73,6 +74,7 @@ __all__ = [
     "RecallHit",
     "RecallResult",
     "RetrievalReplay",
+    "SchemaVersionError",
     "SearchHit",
     "SearchResult",
     "StoreDamagedError",
@@ -99,12 +101,12 @@ _HOME: Final = {
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.answers",
     "RecallResult": "vestig.answers",
-    "RetrievalReplay": "vestig.evaluation.report",
+    "RetrievalReplay": "vestig.evaluation.replay",
     "SearchHit": "vestig.graph.search_result",
     "SearchResult": "vestig.graph.search_result",
     "Vestig": "vestig.api.store",
     "evaluate": "vestig.evaluation.evaluate",
-    "replay_requests": "vestig.evaluation.retrieval",
+    "replay_requests": "vestig.evaluation.replay",
 }
 
 

@@ -13,7 +13,8 @@
     ├── StoreLockedError                            no write lock in time
     │   └── OutcomeUnknownError                     perhaps stored: the database does not answer
     ├── StoreFullError                              no room left on the disk
-    ├── StoreDamagedError                           an integrity check failed, or a newer schema
+    ├── SchemaVersionError                          a store of another schema version
+    ├── StoreDamagedError                           an integrity check failed
     │   └── ForgetIncompleteError                   residue after a hard delete
     └── ProviderError                               a required model or remote embedder failed
         ├── ProviderTimeoutError
@@ -51,6 +52,7 @@ __all__ = [
     "OutcomeUnknownError",
     "ProviderError",
     "ProviderTimeoutError",
+    "SchemaVersionError",
     "StoreDamagedError",
     "StoreFullError",
     "StoreLockedError",
@@ -205,8 +207,35 @@ class StoreFullError(VestigError):
         super().__init__(message)
 
 
+class SchemaVersionError(VestigError):
+    """The store is whole, and of another schema version than this program reads; nothing was
+    changed.
+
+    Args:
+        where: the ledger or the tenant.
+        found: its version.
+        expected: that of this program.
+        advice: what to do.
+        shown: clients of a server are told all of it; else only that the version is another.
+    """
+
+    code = "schema-version"
+
+    def __init__(
+        self, where: str, *, found: int, expected: int, advice: str, shown: bool = False
+    ) -> None:
+        self.found = found
+        self.expected = expected
+        message = (
+            f"{where}: expected a ledger of schema version {expected}, found version {found};"
+            f" {advice}"
+        )
+        self.shown = message if shown else ""
+        super().__init__(message)
+
+
 class StoreDamagedError(VestigError):
-    """An integrity check failed, or the schema is newer than this program."""
+    """An integrity check failed."""
 
     code = "store-damaged"
 

@@ -35,6 +35,7 @@ from vestig.errors import (
     ModelBudgetError,
     ModelCallError,
     ProviderTimeoutError,
+    SchemaVersionError,
     StoreDamagedError,
     StoreFullError,
     StoreLockedError,
@@ -177,6 +178,9 @@ def span(name: str, **counts: int) -> AbstractContextManager[Counts]:
     return _Untraced(counts) if trace is None else _Stage(trace, name, counts)
 
 
+_OF_THE_STORE: Final = (SchemaVersionError, StoreDamagedError, StoreFullError, StoreLockedError)
+
+
 def error_type(error: BaseException) -> str:
     """network, timeout, llm, database, validation or unknown; wrapped causes are looked through.
 
@@ -193,7 +197,7 @@ def error_type(error: BaseException) -> str:
             return "network"
         if isinstance(cause, (ValidationError, TypeError)):
             return "validation"
-        if isinstance(cause, (StoreLockedError, StoreFullError, StoreDamagedError)):
+        if isinstance(cause, _OF_THE_STORE):
             return "database"
     return "unknown"
 

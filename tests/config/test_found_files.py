@@ -167,7 +167,6 @@ def test_a_refused_key_is_named_with_its_line_and_what_to_do(
     [
         "ranking: {weights: {note: {cosine: -9}}}",
         "ranking.weights.note.cosine: 2",
-        "m5: {signals: {weights: {note: {cosine: 2}}}}",
         "recall: {profiles: {own: {ranking.weights: {note: {cosine: 2}}}}}",
         "recall.profiles.own.ranking.weights: own.json",
         "ranking.weights: own.json",
@@ -178,7 +177,6 @@ def test_a_refused_key_is_named_with_its_line_and_what_to_do(
         "retrieve:",
         "keywords: {stopwords: [peanuts]}",
         "entities: {enabled: false}",
-        "m4.entity_extraction: {enabled: false}",
         "prompts: {plan_queries: Mine}",
         "prompts.plan_queries: {user: Mine}",
         "lifecycle: {retention: {standard_half_life_days: 1}}",
@@ -347,8 +345,6 @@ def test_what_shapes_ranking_and_layout_acts_wherever_it_was_found(
     assert (settings.walk.max_nodes, settings.ranking.pool) == (7, 9)
     assert len({key for key, e in config.effective().items() if e.layer == "project"}) >= 11
     assert not (home / "state").exists()
-    old = loaded("m5: {traversal: {max_nodes: 8}}\n", found=True)
-    assert old.settings.walk.max_nodes == 8
 
 
 def test_unknown_keys_of_a_found_file_are_unknown(loaded: Loader) -> None:

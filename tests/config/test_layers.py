@@ -284,29 +284,6 @@ def test_the_list_of_trivial_messages_is_relative_to_what_names_it(
     assert path("recall: {default_limit: 3}\n") is None
 
 
-def test_keys_of_retrieval_have_short_variables(loaded: Loader) -> None:
-    short = {
-        "VESTIG_EARLY_STOP_MIN_ITERATIONS": "0",
-        "VESTIG_NOVELTY_MIN_NEW_FACTS": "3",
-        "VESTIG_NOVELTY_PATIENCE": "4",
-        "VESTIG_STOP_CONFIDENCE_REQUIRED": "medium",
-        "VESTIG_FALLBACK_MAX_QUERIES": "7",
-        "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "40",
-        "VESTIG_MAX_ITERATIONS": "5",
-        "VESTIG_MAX_FACTS": "9",
-    }
-    config = loaded(env=short)
-    for name, value in short.items():
-        key = f"retrieve.{name.removeprefix('VESTIG_').lower()}"
-        assert str(config.entry(key).value) == value
-        assert config.origin(key) == f"environment {name}"
-    both = {**short, "VESTIG_RETRIEVE__FALLBACK_MAX_QUERIES": "7"}
-    with pytest.raises(ConfigError, match="keep one"):
-        loaded(env=both)
-    with pytest.raises(ConfigError, match="fallback_max_query_length"):
-        loaded(env={"VESTIG_FALLBACK_MAX_QUERY_LENGTH": "9"})
-
-
 def test_a_variable_holds_several_parameters_of_a_stage(loaded: Loader) -> None:
     env = {"VESTIG_WALK": "{max_nodes: 7, start.limit: 2}", "VESTIG_WALK__SEED": "9"}
     walk = loaded("walk.max_nodes: 3\nwalk.max_hops: 4\n", env=env).settings.walk
@@ -428,11 +405,7 @@ def test_weights_by_environment_and_call(loaded: Loader) -> None:
     config = config.with_overrides({key: -2.5})
     assert weights_of(config.settings, "all")["late_window"] == -2.5
     [found] = explain(config, key)
-    assert (found.value, found.default, found.old) == (
-        -2.5,
-        learned()["all"]["late_window"],
-        "m5.signals.weights.all.late_window",
-    )
+    assert (found.value, found.default) == (-2.5, learned()["all"]["late_window"])
 
 
 def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:

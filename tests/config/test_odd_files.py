@@ -72,10 +72,9 @@ REFUSED: list[tuple[str, str]] = [
     ("ranking: {weights: {nobody: {date: 1}}}\n", "unknown kind 'nobody'"),
     ("ranking: {weights: {all: {wrods: 1}}}\n", "the nearest is words"),
     ("signals: {topics: {enabled: false}}\n", "nearest valid key is signals.topic.enabled"),
-    ("m5: {signals: {answer: {enabled: false}}}\n", "m5.signals.answer.enabled: unknown key"),
+    ("signals: {answer: {enabled: false}}\n", "signals.answer.enabled: unknown key"),
     ("ranking: {weights: {all: {first_person: 1}}}\n", "the nearest is person"),
     ("signals: {sitting: {enabled: false}}\n", "nearest valid key is signals.sittings.enabled"),
-    ("m5: {signals: {sitting: {enabled: false}}}\n", "valid key is signals.sittings.enabled"),
     ("ranking: {weights: {all: {date: heavy}}}\n", "a finite number"),
     ("ranking: {weights: {all: {date: .inf}}}\n", "a finite number"),
     ("ranking: {weights: gone.json}\n", "file of weights not found"),
@@ -98,9 +97,8 @@ REFUSED: list[tuple[str, str]] = [
     ("time: {zone: CEST+2}\n", "a time zone such as UTC"),
     ("keywords: {stopwords: [a, 5]}\n", "keywords.stopwords: expected a list"),
     ("keywords: {stopwords: a}\n", "keywords.stopwords: expected a list"),
-    ("m5.traversal.max_nodes: 3\nwalk.max_nodes: 4\n", "both are given; keep walk.max_nodes"),
-    ("m5: {traversal: {maximum: 3}}\n", "unknown key"),
-    ("search: {limit: 3, top_k: 3}\n", "both are given; keep search.limit"),
+    ("walk: {max_nodes: 3}\nwalk.max_nodes: 4\n", "the key is given twice; keep one"),
+    ("search: {top_k: 3}\n", "search.top_k: unknown key"),
     ("include: [other.yaml]\n", "include: unknown key"),
     ("walk: {max_nodes: '${NODES}'}\n", "expected an integer ≥ 1 and ≤ 2147483647, got '${NODES}'"),
     ("walk: {max_nodes: !!int x}\n", "unreadable YAML"),
@@ -128,7 +126,6 @@ READ: list[tuple[str, str, Any]] = [
     ("keywords: {stopwords: []}\n", "keywords.stopwords", []),
     ("%YAML 1.1\n---\nkeywords: {stopwords: [no]}\n", "keywords.stopwords", ["no"]),
     ("ranking.weights.all: {date: 0}\n", "ranking.weights.all.date", 0),
-    ("m5: {traversal: {max_nodes: 3}}\n", "walk.max_nodes", 3),
 ]
 
 

@@ -102,7 +102,6 @@ def test_terms_merge_over_the_learned_ones_layer_by_layer(loaded: Loader) -> Non
         "ranking.weights.all: null\n",
         "ranking.weights: null\n",
         "ranking: null\n",
-        "m5.signals.weights.all: null\n",
     ],
 )
 def test_null_gives_learned_weights_back(loaded: Loader, text: str) -> None:
@@ -142,11 +141,8 @@ def test_weights_come_from_a_file_beside_the_one_that_names_it(
     assert changed_weights(config.settings) == own
     assert config.origin("ranking.weights.all.topic").endswith("own.json")
     (home / "project" / "vestig.yaml").unlink()
-    for given in (
-        {"env": {"VESTIG_RANKING__WEIGHTS": "deep/own.json"}},
-        {"env": {"VESTIG_M5__SIGNALS__WEIGHTS": str(file)}},
-    ):
-        assert changed_weights(loaded(**given).settings) == own
+    given = {"VESTIG_RANKING__WEIGHTS": "deep/own.json"}
+    assert changed_weights(loaded(env=given).settings) == own
 
 
 @pytest.mark.parametrize(
@@ -154,11 +150,10 @@ def test_weights_come_from_a_file_beside_the_one_that_names_it(
     [
         lambda path: {"ranking.weights": path},
         lambda path: {"ranking": {"weights": path}},
-        lambda path: {"m5.signals.weights": path},
         lambda path: {"recall.profiles.own.ranking.weights": path},
-        lambda path: {"recall": {"profiles": {"own": {"m5.signals.weights": path}}}},
+        lambda path: {"recall": {"profiles": {"own": {"ranking.weights": path}}}},
     ],
-    ids=["dotted", "nested", "old name", "profile", "profile, old name"],
+    ids=["dotted", "nested", "profile", "profile, nested"],
 )
 @pytest.mark.parametrize("there", [True, False], ids=["a file", "no file"])
 def test_a_call_names_no_file(
@@ -187,18 +182,17 @@ def test_a_recall_reads_no_file(tmp_path: Path) -> None:
     with vestig.open(":memory:") as store:
         store.commit("The harbour crane lifts forty tonnes.")
         for path in (str(tmp_path / "creds.yaml"), "/etc/passwd", "/nowhere"):
-            for name in ("ranking.weights", "m5.signals.weights"):
-                with pytest.raises(ConfigError) as caught:
-                    store.recall("crane", config={name: path})
-                assert "hunter2" not in str(caught.value)
-                assert "root" not in str(caught.value)
+            with pytest.raises(ConfigError) as caught:
+                store.recall("crane", config={"ranking.weights": path})
+            assert "hunter2" not in str(caught.value)
+            assert "root" not in str(caught.value)
 
 
 def test_a_profile_sets_weights_too(loaded: Loader, home: Path) -> None:
     (home / "project" / "own.json").write_text('{"all": {"topic": 9.5}}', encoding="utf-8")
     config = loaded(
         "recall.profiles: {own: {ranking.weights: own.json},"
-        " other: {m5.signals.weights: {all: {date: 3}}}}\n"
+        " other: {ranking.weights: {all: {date: 3}}}}\n"
     )
     assert changed_weights(config.settings) == {}
     for name, expected in (("own", {"topic": 9.5}), ("other", {"date": 3.0})):
@@ -237,7 +231,6 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
         ("ranking.weights: more.json\n", "more.json: author: unknown member"),
         ("ranking.weights: later.json\n", "later.json: version: expected 1, got 2"),
         ("recall.profiles: {own: {ranking.weights.note.topic: 1}}\n", "unknown kind 'note'"),
-        ("m5.signals.weights.note.topic: 1\n", "unknown kind 'note'"),
     ],
 )
 def test_unusable_weights(loaded: Loader, home: Path, text: str, part: str) -> None:
@@ -279,7 +272,7 @@ def test_an_event_that_is_not_named_weighs_nothing_and_others_stay(loaded: Loade
             "usage.event_weights: {REINFORCED: 1}\n",
             "unknown type of event 'REINFORCED'; the nearest is REINFORCE_",
         ),
-        ("m3.event_weights.ADD: 2\n", "expected a finite number ≥ 0 and ≤ 1, got 2"),
+        ("usage.event_weights.ADD: 2\n", "expected a finite number ≥ 0 and ≤ 1, got 2"),
         ("usage.event_weights: 3\n", "a mapping {type of event: a number ≥ 0 and ≤ 1}, got 3"),
     ],
 )

@@ -1,19 +1,11 @@
-"""Confidence against truth: figures computed by hand, and how reports show them."""
+"""Confidence against truth: figures computed by hand."""
 
 from __future__ import annotations
 
-import re
-
-import msgspec
 import numpy as np
 import pytest
-from labelled_life import Bench, queries, units
 
-import vestig
-from vestig.evaluation import html_report, tables
-from vestig.evaluation.confidence import calibration, calibration_error, calibrations
-from vestig.evaluation.report import EvaluationReport, ScoreFigures
-from vestig.testing import HashingEmbedder
+from vestig.evaluation.calibration import calibration, calibration_error
 
 ANSWERABLE = [0.95, 0.65]
 FOREIGN = [0.05]
@@ -33,16 +25,6 @@ def test_calibration_error_weighs_both_classes_half() -> None:
     assert middle.answerable == pytest.approx(2 / 3)
     assert found.bins[2].confidence is None
     assert found.bins[2].answerable is None
-
-
-def test_auroc_counts_ties_half() -> None:
-    found = calibrations(ANSWERABLE, {"foreign": FOREIGN, "removed": REMOVED})
-    assert list(found) == ["foreign", "removed", "mixture"]
-    assert found["foreign"].auroc == 1.0
-    # pairs: .95 above both, .65 above one and equal to the other
-    assert found["removed"].auroc == pytest.approx(3.5 / 4)
-    assert found["mixture"].auroc == pytest.approx((1.0 + 0.875) / 2)
-    assert [one.questions for one in found.values()] == [3, 4, 5]
 
 
 def test_the_curve_gives_the_risk_at_each_coverage() -> None:
@@ -72,66 +54,6 @@ def test_ends_of_the_scale_have_bins() -> None:
     found = calibration([1.0], [[0.0]])
     assert (found.bins[0].share, found.bins[9].share) == (0.5, 0.5)
     assert found.calibration_error == 0.0
-
-
-def test_populations_without_questions_are_left_out() -> None:
-    found = calibrations(ANSWERABLE, {"foreign": [], "removed": REMOVED})
-    assert list(found) == ["removed", "mixture"]
-    assert found["mixture"] == found["removed"]
-    assert calibrations([], {"removed": REMOVED}) == {}
-    assert calibrations(ANSWERABLE, {"removed": []}) == {}
-
-
-SCORES = ScoreFigures(results=50, calibration_error=0.0123, right_first=0.5, unanswered_first=None)
-
-
-def _with_confidence(bench: Bench) -> EvaluationReport:
-    report = vestig.evaluate(
-        bench(units(), queries()), profiles=["baseline", "default"], embedder=HashingEmbedder()
-    )
-    one = report.benchmarks[0]
-    found = calibrations(ANSWERABLE, {"foreign": FOREIGN, "removed": REMOVED})
-    rows = tuple(
-        msgspec.structs.replace(row, confidence=found, score=SCORES)
-        if row.name == "default"
-        else row
-        for row in one.rows
-    )
-    changed = msgspec.structs.replace(one, rows=rows)
-    return msgspec.structs.replace(report, benchmarks=(changed,))
-
-
-def test_reports_show_confidence_by_population(bench: Bench) -> None:
-    report = _with_confidence(bench)
-    shown = tables.text(report)
-    assert re.search(
-        r"default: mixture +5 +0\.938 +0\.050 +0\.012 +0\.0 +0\.0 +20\.0 +33\.3 +50\.0", shown
-    )
-    written = tables.markdown(report)
-    assert "### Confidence" in written
-    assert "default: removed, 0.6 to 0.7" in written
-    page = html_report.html(report)
-    assert page.count("<polyline") == 6, "two plots of three populations"
-    assert "default: reliability" in page
-    assert "default: risk and coverage" in page
-    plain = report.to_dict()["benchmarks"][0]["rows"]
-    by_name = {row["name"]: row for row in plain}
-    assert by_name["default"]["confidence"]["mixture"]["auroc"] == pytest.approx(0.9375)
-    assert by_name["default"]["score"] == {
-        "results": 50,
-        "calibration_error": 0.0123,
-        "right_first": 0.5,
-        "unanswered_first": None,
-    }
-    assert by_name["baseline"].keys().isdisjoint({"confidence", "score"})
-
-
-def test_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
-    report = vestig.evaluate(
-        bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
-    )
-    assert "AUROC" not in tables.markdown(report)
-    assert "<polyline" not in html_report.html(report)
 
 
 def test_a_calibration_error_is_of_weights_of_any_sum() -> None:

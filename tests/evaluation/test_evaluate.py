@@ -1,289 +1,232 @@
-"""`vestig.evaluate`: import, queries, ranks and comparisons."""
+"""`vestig.evaluate`: labels, ranks, confidence and switches."""
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from labelled_life import Bench, queries, units
 
 import vestig
 from loopback_messages import LoopbackMessages
-from vestig.api.store import Vestig
-from vestig.config import load
-from vestig.errors import ConfigError, ValidationError
-from vestig.evaluation.rankings import METRICS
-from vestig.evaluation.rows import ablations_of, planned_rows
-from vestig.testing import HashingEmbedder
+from vestig.errors import ConfigError, NotFoundError, ValidationError
+from vestig.evaluation.evaluate import columns
+from vestig.testing import FrozenClock, HashingEmbedder
 
-PROFILES = ["baseline", "default"]
-
-
-def _evaluated(folder: Any, **options: Any) -> Any:
-    options.setdefault("profiles", PROFILES)
-    options.setdefault("embedder", HashingEmbedder())
-    return vestig.evaluate(folder, **options).benchmarks[0]
-
-
-def _without_times(report: Any) -> Any:
-    rows = tuple(msgspec.structs.replace(row, latency=None) for row in report.rows)
-    store = msgspec.structs.replace(report.store, import_seconds=0.0)
-    return msgspec.structs.replace(report, rows=rows, store=store)
+Rows = Sequence[dict[str, Any]]
+LINES = {
+    "garden": (
+        ("2025-03-01T09:00:00", "The red key opens the shed behind the greenhouse"),
+        ("2025-03-02T09:00:00", "Tomatoes need watering every second evening"),
+        ("2025-03-06T09:00:00", "Compost goes into the wooden box near the gate"),
+    ),
+    "harbour": (
+        ("2025-04-01T09:00:00", "The blue key opens the boat house"),
+        ("2025-04-04T09:00:00", "Nets are mended in the loft"),
+    ),
+}
 
 
-def test_peers_stand_beside_profiles(bench: Bench) -> None:
-    report = _evaluated(bench(units(), queries()))
-    assert [row.name for row in report.rows] == ["cosine", "bm25", "hybrid", *PROFILES]
-    assert [row.kind for row in report.rows] == ["peer"] * 3 + ["profile"] * 2
-    for row in report.rows:
-        assert tuple(row.metrics) == METRICS
-        assert set(row.categories) == {"keys", "chores", "places", "times"}
-        assert (row.latency is None) == (row.kind == "peer")
-    assert report.row("hybrid").parameters["hybrid_weight"] == 1.0, "people talk"
-    assert report.row("cosine").metrics == report.row("baseline").metrics
-    assert report.row("default").metrics["recall@10"].mean == 1.0
-    assert report.row("default").latency.limit == 10
-
-
-def test_a_report_holds_data_model_seeds_and_settings(bench: Bench) -> None:
-    folder = bench(units(), queries())
-    whole = vestig.evaluate(folder, profiles=PROFILES, embedder=HashingEmbedder())
-    report = whole.benchmarks[0]
-    assert (whole.seed, whole.interval_draws, whole.paired_draws) == (0, 2000, 5000)
-    assert (report.units, report.conversations, report.queries) == (10, 2, 6)
-    assert report.store.memories == 10
-    assert report.store.units_missing == 0
-    assert report.store.seq >= 1
-    assert report.store.model == HashingEmbedder().model
-    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        keys = list(store._session.config.every_value())
-    for name in PROFILES:
-        assert list(report.row(name).settings) == keys
-        assert report.row(name).settings["recall.profile"] == name
-    assert report.row("baseline").settings["ranking.base"] == "cosine"
-
-
-def test_two_runs_find_the_same_numbers(bench: Bench) -> None:
-    folder = bench(units(), queries())
-    first, second = (_without_times(_evaluated(folder)) for _ in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize("elsewhere", [{}, {"session": "S2"}, {"turn": 9}])
-def test_the_rank_of_a_unit_is_that_of_the_best_memory_that_contains_it(
-    bench: Bench, elsewhere: dict[str, Any]
-) -> None:
-    """A long unit is many memories, and units of one text are one memory, or at two places of a
-    conversation one result."""
-    filler = " ".join(f"filler{n} words about nothing" for n in range(143))
-    long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
-    twin = {**units()[1], "id": "twin", **elsewhere}
-    labelled = [
-        {**queries()[0], "text": "violet lantern in the mill", "relevant": ["long"]},
-        {**queries()[1], "relevant": ["1", "twin"]},
+def units() -> list[dict[str, Any]]:
+    """A corpus; ids repeat between conversations."""
+    return [
+        {"id": str(n), "text": text, "timestamp": moment, "conversation": name, "speaker": "Ada"}
+        for name, lines in LINES.items()
+        for n, (moment, text) in enumerate(lines)
     ]
-    folder = bench([*units(), long, twin], labelled)
-    report = _evaluated(folder, profiles=["default"], peers=False)
-    assert report.store.memories > report.units - 1, "the long unit was split"
-    assert report.store.units_missing == 0
-    metrics = report.row("default").metrics
-    assert metrics["recall@1"].mean == pytest.approx((1.0 + 0.5) / 2)
-    assert metrics["recall@5"].mean == 1.0
-    assert metrics["mrr"].mean == 1.0
 
 
-def test_the_limit_grows_until_enough_distinct_units_are_found(bench: Bench) -> None:
-    """Parts of one unit fill the first places; others are still found at every cut."""
-    tide = " ".join(f"tide table line {n} tide tide tide" for n in range(2_000))
-    long = {**units()[6], "id": "long", "text": tide}
-    labelled = [{**queries()[4], "text": "tide table", "relevant": ["long", "1"]}]
-    report = _evaluated(bench([*units(), long], labelled), peers=False)
-    assert report.store.memories > 20
-    for name in PROFILES:
-        assert report.row(name).metrics["recall@5"].mean == 1.0
+def ask(text: str, *relevant: str, scope: str = "garden", **more: Any) -> dict[str, Any]:
+    return {"text": text, "relevant": list(relevant), "conversation": scope, **more}
 
 
-def test_conversations_are_scopes_and_a_null_date_is_the_end_of_its_conversation(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+ASKED = (
+    ask("which key opens the shed?", "0", category="keys"),
+    ask("how often do tomatoes need watering?", "1", date="2025-03-10"),
+    ask("which key opens the boat house?", "0", scope="harbour", category="keys"),
+)
+
+
+def written(tmp_path: Path, corpus: Rows, queries: Rows, *, packed: bool = False) -> Path:
+    folder = tmp_path / "labelled"
+    folder.mkdir()
+    for stem, rows in (("corpus", corpus), ("queries", queries)):
+        raw = "\n".join(map(json.dumps, rows)).encode()
+        if packed:
+            (folder / f"{stem}.jsonl.gz").write_bytes(gzip.compress(raw))
+        else:
+            (folder / f"{stem}.jsonl").write_bytes(raw)
+    return folder
+
+
+def evaluated(path: Path, **options: Any) -> Any:
+    return vestig.evaluate(path, embedder=HashingEmbedder(), **options)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_questions_are_asked_of_their_conversation(tmp_path: Path, packed: bool) -> None:
+    report = evaluated(written(tmp_path, units(), ASKED, packed=packed))
+    assert (report.questions, report.unanswerable, report.memories) == (3, 0, 5)
+    assert report.warnings == ()
+    (row,) = report.rows
+    assert row.name == "default"
+    assert row.metrics["hit@1"].mean == row.metrics["mrr"].mean == 1.0
+    assert list(row.categories) == ["keys"]
+    assert [one.ranks for one in row.questions] == [{"0": 1}, {"1": 1}, {"0": 1}]
+    assert row.confidence is row.newest_first is row.unanswered is msgspec.UNSET
+
+
+def test_metrics_by_hand() -> None:
+    found = columns([{"a": 2, "b": None, "c": 7}, {"a": 1}, {"a": None}])
+    assert found == {
+        "hit@1": [0.0, 1.0, 0.0],
+        "recall@1": [0.0, 1.0, 0.0],
+        "recall@5": [pytest.approx(1 / 3), 1.0, 0.0],
+        "recall@10": [pytest.approx(2 / 3), 1.0, 0.0],
+        "mrr": [0.5, 1.0, 0.0],
+    }
+
+
+def test_a_switch_is_a_row_with_its_differences(tmp_path: Path) -> None:
+    folder = written(tmp_path, units(), ASKED)
+    upside_down = {f"ranking.weights.all.{term}": -8.0 for term in ("topic", "words")}
+    twice = {"recall.profile": "baseline"}
+    report = evaluated(folder, switches=[upside_down, twice, twice])
+    assert [row.name for row in report.rows][2:] == ['recall.profile="baseline"']
+    changed = report.rows[1]
+    assert changed.overrides == upside_down
+    base = report.rows[0].metrics["mrr"].mean
+    assert changed.differences["mrr"].delta == pytest.approx(changed.metrics["mrr"].mean - base)
+    assert report.rows[0].differences == {}
+
+
+def test_confidence_is_measured_on_questions_that_nothing_answers(tmp_path: Path) -> None:
+    asked = (*ASKED, ask("who won the race of 1987?"), ask("where is Lisbon?"))
+    report = evaluated(written(tmp_path, units(), asked), switches=[{"recall.profile": "baseline"}])
+    assert report.unanswerable == 2
+    default, baseline = report.rows
+    assert default.confidence.questions == 5
+    assert default.confidence.auroc == 1.0
+    assert len(default.questions) == 5
+    assert default.metrics["hit@1"].mean == 1.0, "of those that have an answer"
+    assert default.unanswered == 1.0, "no judge reads, so that recall is never silent"
+    assert baseline.confidence is msgspec.UNSET, "it has none"
+
+
+def test_what_is_current_should_stand_above_what_it_replaced(tmp_path: Path) -> None:
+    corpus = [
+        {"id": "old", "text": "The oven man comes on Mondays", "timestamp": "2026-01-05"},
+        {"id": "new", "text": "The oven man comes on Thursdays", "timestamp": "2026-03-05"},
+    ]
+    question = {"text": "when does the oven man come?", "relevant": ["new"], "outdated": ["old"]}
+    swapped = {**question, "relevant": ["old"], "outdated": ["new"]}
+    report = evaluated(written(tmp_path, corpus, [question, swapped]))
+    assert report.rows[0].newest_first == 0.5
+
+
+def test_as_of_uses_nothing_later(tmp_path: Path) -> None:
+    asked = ask("key", "0", "2", date="2025-03-02", as_of=True)
+    (row,) = evaluated(written(tmp_path, units(), [asked])).rows
+    assert row.questions[0].ranks["2"] is None
+    assert row.questions[0].ranks["0"] is not None
+
+
+def test_a_question_without_date_is_asked_at_the_end_of_its_conversation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[Any, Any]] = []
-    plain = Vestig.recall
+    plain = vestig.Vestig.recall
 
-    def recall(self: Vestig, query: str, **fields: Any) -> Any:
+    def recall(self: Any, query: str, **fields: Any) -> Any:
         seen.append((fields["scope"], fields["query_time"]))
         return plain(self, query, **fields)
 
-    monkeypatch.setattr(Vestig, "recall", recall)
-    _evaluated(bench(units(), queries()), profiles=["baseline"], peers=False)
-    assert set(seen) == {
+    monkeypatch.setattr(vestig.Vestig, "recall", recall)
+    evaluated(written(tmp_path, units(), ASKED))
+    assert seen == [
         ("garden", datetime(2025, 3, 6, 9, tzinfo=UTC)),
         ("garden", "2025-03-10"),
         ("harbour", datetime(2025, 4, 4, 9, tzinfo=UTC)),
-        ("harbour", "2025-04-20T08:00:00"),
-    }
+    ]
 
 
-def test_each_cut_is_measured_by_a_recall_with_that_limit(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits: set[int] = set()
-    plain = Vestig.recall
-
-    def recall(self: Vestig, query: str, **fields: Any) -> Any:
-        limits.add(fields["limit"])
-        return plain(self, query, **fields)
-
-    monkeypatch.setattr(Vestig, "recall", recall)
-    _evaluated(bench(units(), queries()), profiles=["default"], peers=False)
-    assert limits == {1, 5, 10, 20, 50}
+def test_a_unit_counts_wherever_its_memories_stand(tmp_path: Path) -> None:
+    """A long one is many memories, and two of one text are one."""
+    filler = " ".join(f"filler{n} words about nothing" for n in range(143))
+    long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
+    twin = {**units()[1], "id": "twin"}
+    asked = [ask("violet lantern in the mill", "long"), ask("watering of tomatoes", "1", "twin")]
+    report = evaluated(written(tmp_path, [*units(), long, twin], asked))
+    assert report.memories > 6, "the long unit was split"
+    assert [one.ranks for one in report.rows[0].questions] == [{"long": 1}, {"1": 1, "twin": 1}]
 
 
-def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> None:
-    folder = bench(units(), queries())
-    changes = [{"signals.topic.enabled": False}, {"ranking.tracerank_power": 0.0}]
-    report = _evaluated(folder, switches=changes, ablate=True, peers=False)
-    names = [row.name for row in report.rows]
-    assert "default signals.topic.enabled=false" in names
-    assert "default ranking.tracerank_power=0.0" in names
-    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        off = ablations_of(store._session.config)
-    ablated = [row for row in report.rows if row.kind == "ablation"]
-    assert [row.overrides for row in ablated] == list(off.values())
-    for key in ("ranking.enabled", "usage.enabled", "signals.topic.enabled"):
-        assert {key: False} in off.values()
-    one = report.row("default without words")
-    assert one.settings["ranking.weights.all.words"] == 0
-    assert report.row("default without topic").settings["signals.topic.enabled"] is False
-    assert (
-        report.row("default without topic").metrics
-        == report.row("default signals.topic.enabled=false").metrics
+def test_a_file_is_asked_of_a_store_that_is_only_read(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with vestig.open(store, clock=FrozenClock(), embedder=HashingEmbedder()) as opened:
+        id = opened.commit(LINES["garden"][0][1], scope="garden").memory_id
+        opened.commit(LINES["garden"][1][1], provenance={"artifact_ref": "note-1"})
+        seq = opened.admin.stats().seq
+    asked = (
+        {"id": "q", "text": "which key opens the shed?", "relevant": [id], "scope": "garden"},
+        {"text": "how often do tomatoes need watering?", "relevant": ["note-1"]},
+        {"text": "how often do tomatoes need watering?", "relevant": ["note-1"], "scope": "garden"},
     )
-    compared = {(c.row, c.against) for c in report.comparisons}
-    assert ("default without words", "default") in compared
-    assert ("default", "baseline") in compared
-
-
-def test_only_signals_that_weigh_something_are_ablated() -> None:
-    config = load(environ={}, overrides={"ranking.weights.all.late_window": 0.5})
-    off = ablations_of(config)
-    assert {"words", "late"} <= set(off)
-    assert "rerank" not in off, "it weighs nothing"
-    quiet = config.with_overrides({"signals.late.enabled": False})
-    assert "late" not in ablations_of(quiet), "it is off"
-    other = ablations_of(config.with_overrides(profile="reference"))
-    assert not {"words", "late", "topic"} & set(other), "nothing sums them"
-    assert other["walk"] == {"walk.enabled": False}
-
-
-def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured() -> None:
-    config = load(
-        environ={},
-        overrides={
-            "recall.profiles.mine": {"ranking.base": "cosine"},
-            "recall.profile": "mine",
-        },
-    )
-    options: dict[str, Any] = {"switches": [{"recall.default_limit": 3}], "ablate": True}
-    rows = planned_rows(config, profiles=None, gate=False, **options)
-    profiles = [row.name for row in rows if row.kind == "profile"]
-    assert profiles == ["baseline", "reference", "default", "mine"]
-    assert {row.profile for row in rows if row.kind != "profile"} == {"mine"}
-    named = planned_rows(config, profiles=["mine"], gate=True, **options)
-    assert [row.name for row in named if row.kind == "profile"] == ["mine", "baseline", "default"]
-
-
-def test_without_the_linear_score_and_tracerank_a_profile_equals_the_baseline(bench: Bench) -> None:
-    both_off = {"ranking.enabled": False, "usage.enabled": False}
-    report = _evaluated(bench(units(), queries()), profiles=PROFILES, switches=[both_off])
-    row = next(row for row in report.rows if row.kind == "switch")
-    assert row.metrics == report.row("baseline").metrics
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n".join(map(json.dumps, asked)))
+    report = evaluated(file, store=store)
+    assert report.seq == seq
+    assert [one.ranks for one in report.rows[0].questions] == [
+        {id: 1},
+        {"note-1": 1},
+        {"note-1": None},
+    ]
+    assert [one.id for one in report.rows[0].questions] == ["q", "mine.jsonl:2", "mine.jsonl:3"]
+    assert report.warnings == ("1 labels name no memory: they cannot be found",)
+    with vestig.open(store, embedder=HashingEmbedder()) as opened:
+        assert opened.admin.stats().seq == seq
+    with pytest.raises(NotFoundError):
+        evaluated(file, store=tmp_path / "nowhere")
+    with pytest.raises(ValidationError, match="none beside a folder"):
+        evaluated(written(tmp_path, units(), ASKED), store=store)
 
 
 @pytest.mark.parametrize(
-    ("options", "error"),
+    ("switch", "error"),
     [
-        ({"profiles": ["nobody"]}, ConfigError),
-        ({"switches": [{"ranking.no_such_key": 1}]}, ConfigError),
-        ({"switches": [{"ranking.base": 3}]}, ConfigError),
-        ({"switches": [{"hygiene.min_chars": 3}]}, ConfigError),
-        ({"profiles": "default"}, ValidationError),
-        ({"leave_out": ["keys", "chores", "places", "times"]}, ValidationError),
+        ({"recall.profile": "nobody"}, ConfigError),
+        ({"ranking.no_such_key": 1}, ConfigError),
+        ({"ranking.base": 3}, ConfigError),
+        ({"hygiene.min_chars": 3}, ConfigError),
     ],
 )
-def test_what_cannot_be_measured_is_refused(
-    bench: Bench, options: dict[str, Any], error: type[Exception]
+def test_a_switch_that_no_recall_takes_is_refused_first(
+    tmp_path: Path, switch: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        _evaluated(bench(units(), queries()), **options)
+        evaluated(tmp_path / "nowhere", switches=[switch])
 
 
-@pytest.mark.parametrize("benchmarks", [[], 3, [3]])
-def test_benchmarks_are_folders(benchmarks: Any) -> None:
-    with pytest.raises((ValidationError, TypeError)):
-        vestig.evaluate(benchmarks, embedder=HashingEmbedder())
-
-
-def test_a_profile_of_ones_own_is_measured_when_it_is_in_effect(bench: Bench) -> None:
-    config = {
-        "recall.profiles.mine": {"ranking.base": "cosine"},
-        "recall.profile": "mine",
-    }
-    report = _evaluated(bench(units(), queries()), profiles=["baseline", "mine"], config=config)
-    assert report.row("mine").settings["ranking.base"] == "cosine"
-    assert report.row("mine").metrics == report.row("baseline").metrics
-
-
-def test_a_profile_that_is_called_like_a_peer_stays_apart(bench: Bench) -> None:
-    config = {"recall.profiles.bm25": {"ranking.base": "cosine"}}
-    twice = {"ranking.tracerank_power": 0.0}
-    report = _evaluated(
-        bench(units(), queries()), profiles=["bm25"], config=config, switches=[twice, twice]
-    )
-    names = [row.name for row in report.rows]
-    changed = "profile bm25 ranking.tracerank_power=0.0"
-    assert names == ["cosine", "bm25", "hybrid", "profile bm25", changed]
-    assert report.row("bm25").kind == "peer"
-    pairs = {(c.row, c.against) for c in report.comparisons}
-    assert {("profile bm25", "bm25"), (changed, "profile bm25")} <= pairs
-
-
-def test_units_in_no_memory_are_a_warning(bench: Bench) -> None:
-    empty = {**units()[0], "id": "void", "text": "\u0000"}
-    whole = vestig.evaluate(
-        bench([*units(), empty], queries()), profiles=["baseline"], embedder=HashingEmbedder()
-    )
-    assert whole.benchmarks[0].store.units_missing == 1
-    assert any("1 units are on no memory" in line for line in whole.warnings)
-
-
-def test_ranks_of_the_relevant_units_of_each_question_are_reported_on_request(
-    bench: Bench,
-) -> None:
-    folder = bench(units(), queries())
-    assert _evaluated(folder).rows[0].questions is msgspec.UNSET
-    report = _evaluated(folder, questions=True)
-    for row in report.rows:
-        assert [one.id for one in row.questions] == [query["id"] for query in queries()]
-        firsts = [min(r for r in one.ranks.values() if r) for one in row.questions]
-        assert row.metrics["mrr"].mean == pytest.approx(sum(1 / r for r in firsts) / len(firsts))
-    assert set(report.row("default").questions[2].ranks) == {"3", "5"}
-
-
-def test_progress_grows_to_its_end(bench: Bench) -> None:
+def test_progress_grows_to_its_end(tmp_path: Path) -> None:
     calls: list[tuple[int, int | None]] = []
-    _evaluated(bench(units(), queries()), progress=lambda done, all_: calls.append((done, all_)))
-    done = [one for one, _ in calls]
-    assert done == sorted(done)
-    assert {all_ for _, all_ in calls} == {2 * 10 + 2 * 6}
-    assert done[-1] == 2 * 10 + 2 * 6
-    assert len(set(done)) > 6, "questions are counted one by one"
+    folder = written(tmp_path, units(), ASKED)
+    switches = [{"judge.enabled": False}]
+    evaluated(folder, switches=switches, progress=lambda done, of: calls.append((done, of)))
+    assert calls == [(done, 6) for done in range(1, 7)]
 
 
-def test_no_language_model_is_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_find_the_same(tmp_path: Path) -> None:
+    folder = written(tmp_path, units(), ASKED)
+    assert evaluated(folder) == evaluated(folder)
+
+
+def test_no_language_model_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
-    folder = bench(units(), queries())
     with LoopbackMessages("[]") as server:
         config = {
             "llm.provider": "anthropic",
@@ -291,9 +234,6 @@ def test_no_language_model_is_asked(bench: Bench, monkeypatch: pytest.MonkeyPatc
             "enrichment.mode": "inline",
             "recall.query_entities": "llm",
         }
-        report = vestig.evaluate(
-            folder, profiles=PROFILES, embedder=HashingEmbedder(), config=config
-        )
+        report = evaluated(written(tmp_path, units(), ASKED), config=config)
         assert server.requests == []
-    settings = report.benchmarks[0].row("default").settings
-    assert settings["llm.provider"] == "none", "the report says what was measured"
+    assert report.settings["llm.provider"] == "none", "the report says what was measured"

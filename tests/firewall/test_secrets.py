@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from vestig.evaluation.firewall import Maker
+from benchmarks.firewall import Maker
 from vestig.firewall import RULES, SecretError, counted, masked_text, without_secrets
 
 _ALNUM = string.ascii_letters + string.digits

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import vestig
+from benchmarks.firewall import Maker
 from scripted import Opener
 from served import serving
-from vestig.evaluation.firewall import Maker
 from vestig.firewall import masked_text
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcomeKind

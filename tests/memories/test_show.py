@@ -34,7 +34,7 @@ def test_show_expanded_in_the_past(opener: Opener, clock: FrozenClock) -> None:
 
 
 def test_expired_memories_are_not_related(opener: Opener, clock: FrozenClock) -> None:
-    store = opener(config={"m4.edge_creation.related.enabled": False})
+    store = opener(config={"links.related.enabled": False})
     ids = [str(store.commit(f"Note about the {word} pier").memory_id) for word in ("old", "new")]
     other = str(store.commit("Something else entirely is written here").memory_id)
     store.graph.link(ids[0], other, "RELATED", weight=0.9)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import vestig
+from benchmarks.confidence import calibrations
+from benchmarks.reader import SHIPPED, read_benchmark
+from benchmarks.run import import_benchmark
 from scripted import Opener, without_vectors
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmark_run import import_benchmark
-from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
-from vestig.evaluation.confidence import calibrations
 
 TEXTS = (
     "The red key opens the shed behind the greenhouse",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from vestig.evaluation.evaluate import evaluate
+from benchmarks.evaluate import evaluate
 
 NOTES = Path(__file__).with_name("team_notes.json")
 

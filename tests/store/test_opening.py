@@ -17,7 +17,7 @@ import ledger_rows as made
 from vestig.errors import (
     ConflictError,
     NotFoundError,
-    StoreDamagedError,
+    SchemaVersionError,
     StoreLockedError,
     ValidationError,
     VestigError,
@@ -303,7 +303,7 @@ def test_a_newer_store_is_refused_and_untouched(
     ledger.close()
     before = contents(copy)
     with pytest.raises(
-        StoreDamagedError, match=rf"schema version {NOW_AT}, found version {NOW_AT + 1}"
+        SchemaVersionError, match=rf"schema version {NOW_AT}, found version {NOW_AT + 1}"
     ):
         open_ledger(copy)
     after = contents(copy)
@@ -325,7 +325,7 @@ def test_a_ledger_of_another_schema_is_refused_and_untouched(
     conn.close()
     before = contents(store)
     with pytest.raises(
-        StoreDamagedError,
+        SchemaVersionError,
         match=rf"expected a ledger of schema version {NOW_AT}, found version {version};"
         " nothing was changed, open it with the version of vestig that wrote it",
     ):
@@ -374,7 +374,8 @@ def test_a_migration_that_is_killed_is_made_again(store: Path) -> None:
 def test_an_older_store_is_not_migrated_read_only(store: Path) -> None:
     open_ledger(store).close()
     with pytest.raises(
-        StoreLockedError, match=f"expected schema version {NOW_AT + 1}, found {NOW_AT}"
+        SchemaVersionError,
+        match=f"of schema version {NOW_AT + 1}, found version {NOW_AT}; a read-only store",
     ):
         open_ledger(store, schema=NEXT, read_only=True)
 

@@ -6,14 +6,28 @@ import re
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 
 import ledger_rows as made
 import vestig
 from filled_store import filled
+from vestig.store.ledger import migrations
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.tables import schema
-from vestig.store.tables.table import SALT, SEQ, Erase, Table, blob, integer, text
+from vestig.store.tables.table import (
+    SALT,
+    SEQ,
+    Check,
+    Erase,
+    Forgetting,
+    Shape,
+    Table,
+    blob,
+    integer,
+    real,
+    text,
+)
 
 PACKAGE = Path(vestig.__file__).parent
 
@@ -30,6 +44,56 @@ def test_a_ledger_has_the_declared_tables_and_no_others() -> None:
     assert {name for (name,) in found} == {
         table.name for table in schema.ALL if not table.made_when_needed
     }
+
+
+def test_other_tables_are_another_version() -> None:
+    found, version = schema.fingerprint(), schema.VERSION
+    assert found == schema.FINGERPRINT, (
+        f"store/tables declares other tables than version {version} of the schema: a store of that"
+        f" version would be taken for damaged. In store/tables/schema.py set VERSION to"
+        f' {version + 1} and FINGERPRINT to "{found}"; a step in store/ledger/migrations.py brings'
+        " stores of earlier versions along, without one they are refused"
+    )
+    assert migrations.newest_version(migrations.MIGRATIONS) == version
+
+
+TOY = Table(
+    name="toys",
+    says="a toy",
+    columns=(integer("row"), integer("size"), text("name", exempt="no name of a person"), SEQ),
+    indexes=("CREATE INDEX toys_by_name ON toys (name)",),
+)
+SIZE, NAME = TOY["size"], TOY["name"]
+OTHER_TOYS = {
+    "a column more": {"columns": (*TOY.columns, integer("weight"))},
+    "a column less": {"columns": TOY.columns[:-1]},
+    "another order": {"columns": (TOY.columns[0], NAME, SIZE, SEQ)},
+    "another name": {"columns": (TOY.columns[0], integer("length"), NAME, SEQ)},
+    "another kind": {"columns": (TOY.columns[0], real("size", 0, 1), NAME, SEQ)},
+    "another form": {"columns": (TOY.columns[0], integer("size", shape=Shape.TIME), NAME, SEQ)},
+    "may be NULL": {"columns": (TOY.columns[0], integer("size", null=True), NAME, SEQ)},
+    "bounds": {"columns": (TOY.columns[0], integer("size", low=0, high=9), NAME, SEQ)},
+    "a reference": {
+        "columns": (TOY.columns[0], integer("size", "memories", Forgetting.REMOVED), NAME, SEQ)
+    },
+    "another key": {"key": ("name",)},
+    "another index": {"indexes": ()},
+    "a condition": {"checks": (Check("size", "size > 0", "a size above 0"),)},
+    "under the chain": {"code": 99},
+    "another prefix": {"prefix": "toy"},
+}
+
+
+@pytest.mark.parametrize("change", OTHER_TOYS)
+def test_a_change_of_what_a_ledger_holds_changes_the_fingerprint(change: str) -> None:
+    other = msgspec.structs.replace(TOY, **OTHER_TOYS[change])
+    assert schema.fingerprint([other]) != schema.fingerprint([TOY])
+
+
+def test_what_is_said_of_a_table_is_no_part_of_the_fingerprint() -> None:
+    name = text("name", exempt="the name of a toy")
+    other = msgspec.structs.replace(TOY, says="one toy", columns=(TOY.columns[0], SIZE, name, SEQ))
+    assert schema.fingerprint([other]) == schema.fingerprint([TOY])
 
 
 def test_no_other_place_makes_a_table() -> None:

@@ -104,7 +104,7 @@ def commands(
         "rebuild": ("rebuild",),
         "doctor": ("doctor",),
         "demo": ("demo",),
-        "eval": ("eval", str(bench), "--profile", "default"),
+        "eval": ("eval", str(bench)),
         "config show": ("config", "show"),
         "config explain": ("config", "explain", "hygiene.min_chars"),
         "destroy": ("destroy", str(tmp_path / "copy"), "--yes"),

@@ -1,4 +1,4 @@
-"""`vestig replay` and `vestig eval --retrieve`: text, JSON, exit codes."""
+"""`vestig replay`: text, JSON, exit codes."""
 
 from __future__ import annotations
 
@@ -49,22 +49,3 @@ def test_a_missing_file_and_a_bad_line(vestig: Vestig, tmp_path: Path) -> None:
     assert "requests.jsonl:2" in bad.err
     config = vestig("replay", requests(tmp_path, line("a")), "--old", str(tmp_path / "gone.yaml"))
     assert config.code == 2
-
-
-def test_retrieve_on_a_labelled_folder(vestig: Vestig, tmp_path: Path) -> None:
-    folder = tmp_path / "bench"
-    folder.mkdir()
-    units = ({"id": f"u{n}", "text": f"The key {n} opens door {n}", "turn": n} for n in range(6))
-    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, units)))
-    asked = {"id": "q", "text": "Which door does key 3 open?", "relevant": ["u3"]}
-    (folder / "queries.jsonl").write_text(json.dumps(asked))
-    answer = vestig("eval", "--retrieve", str(folder), "--json")
-    assert answer.code == 0
-    document = answer.document
-    assert document["benchmarks"] == []
-    (found,) = document["retrieval"]
-    assert [row["name"] for row in found["rows"]] == ["alone", "after 4 turns"]
-    assert found["rows"][0]["own"]["metrics"]["recall@10"]["mean"] == 1.0
-    refused = vestig("eval", "--retrieve", str(folder), "--gate")
-    assert refused.code == 2
-    assert "gate" in refused.err

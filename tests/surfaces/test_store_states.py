@@ -5,10 +5,12 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import apsw
 import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
 import vestig as library
+from vestig.store.tables.schema import VERSION
 from vestig.surfaces.operation import operations
 from vestig.testing import HashingEmbedder
 
@@ -42,6 +44,24 @@ def test_doctor_sees_a_changed_text(vestig: Vestig, ids: list[str], tmp_path: Pa
     shown = vestig("memory", "show", ids[0], "--json")
     assert shown.code == 3
     assert FACTS[0][5:] not in shown.err
+
+
+@pytest.mark.parametrize("words", [("doctor",), ("recall", "deploys"), ("memory", "list")])
+def test_a_store_of_another_schema_version_is_not_called_damaged(
+    vestig: Vestig, ids: list[str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    ledger = tmp_path / "store" / "ledger.sqlite"
+    conn = apsw.Connection(str(ledger))
+    conn.execute("PRAGMA user_version = 7")
+    conn.close()
+    answer = vestig(*words)
+    assert answer.code == 3
+    assert (
+        f"{ledger}: expected a ledger of schema version {VERSION}, found version 7; nothing was"
+        " changed, open it with the version of vestig that wrote it"
+    ) in answer.err
+    problem = vestig(*words, "--json").problem
+    assert (problem["type"], problem["status"]) == ("urn:vestig:problem:schema-version", 503)
 
 
 def test_doctor_finds_a_pending_job(vestig: Vestig, tmp_path: Path) -> None:

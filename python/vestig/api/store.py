@@ -119,7 +119,8 @@ def open_store(
         ConfigError: a wrong configuration.
         EmbeddingMismatchError: the store's vectors are of another model.
         NotFoundError: there is no store, and `read_only`.
-        StoreDamagedError: the ledger is damaged, lost, or of a newer version.
+        SchemaVersionError: the ledger is of another schema version.
+        StoreDamagedError: the ledger is damaged or lost.
         StoreLockedError: another process holds the write lock while the store is made; or a
             worker of a store that is read-only.
 

@@ -9,10 +9,17 @@ from typing import Any
 import msgspec
 
 from vestig.config.environment import without_credentials
-from vestig.config.files import OLD_NAMES, current_name, old_name, old_sections
 from vestig.config.loader import Config
 from vestig.config.merge import unknown_key_text
-from vestig.config.schema import entry_sections, entry_specs, key_specs, sections, spec_of
+from vestig.config.occasions import OCCASIONS
+from vestig.config.schema import (
+    entry_sections,
+    entry_specs,
+    key_specs,
+    mapping_of,
+    sections,
+    spec_of,
+)
 from vestig.errors import ConfigError
 
 
@@ -27,16 +34,17 @@ class ShownEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One key explained: meaning, default, what is allowed, value, origin and old spelling."""
+    """One key explained: meaning, when somebody would change it, default, what is allowed, value
+    and origin."""
 
     key: str
     meaning: str
+    when: str
     default: Any
     allowed: str
     value: Any
     layer: str
     file: str | None
-    old: str | None
 
 
 def show(
@@ -76,26 +84,23 @@ def show(
 
 def explain(config: Config, name: str) -> list[Explanation]:
     """A key, an entry of a mapping, or all of a section or of a group of entries explained, with
-    its value here; old spellings are understood.
+    its value here.
 
     Raises:
         ConfigError: unknown key; names the nearest.
 
     Example:
         >>> from vestig.config import load
-        >>> [found] = explain(load(environ={}), "m5.traversal.max_nodes")
-        >>> found.key, found.value, found.old
-        ('walk.max_nodes', 20, 'm5.traversal.max_nodes')
+        >>> [found] = explain(load(environ={}), "walk.max_nodes")
+        >>> found.key, found.value
+        ('walk.max_nodes', 20)
     """
     if name in sections():
         keys = [key for key in key_specs() if key.startswith(f"{name}.")]
-    elif name in old_sections():
-        below = (new for old, new in OLD_NAMES.items() if old.startswith(f"{name}."))
-        keys = [key for key in below if key in key_specs()]
-    elif current_name(name) in entry_sections().difference(key_specs()):
-        keys = [key for key in entry_specs() if key.startswith(f"{current_name(name)}.")]
+    elif name in entry_sections().difference(key_specs()):
+        keys = [key for key in entry_specs() if key.startswith(f"{name}.")]
     else:
-        keys = [current_name(name)]
+        keys = [name]
     return [_explained(config, key, given=name) for key in keys]
 
 
@@ -107,12 +112,12 @@ def _explained(config: Config, key: str, *, given: str) -> Explanation:
     return Explanation(
         key=key,
         meaning=spec.meaning,
+        when=OCCASIONS.get(mapping_of(key) or key, ""),
         default=spec.default,
         allowed=spec.allowed,
         value=without_credentials(entry.value),
         layer=entry.layer,
         file=entry.file,
-        old=old_name(key),
     )
 
 

@@ -1,5 +1,5 @@
 """Configuration files and variables: where they are, what they say, and their faults, reported
-together. Old spellings of keys are read wherever a key is, and written nowhere.
+together.
 
 Each file is read once, so what was checked is what is used.
 """
@@ -29,110 +29,6 @@ from vestig.config.schema import (
 )
 from vestig.errors import ConfigError
 from vestig.hints import nearest
-
-# (old section, section): keys that only moved
-_MOVED: Final = {
-    ("m3", "usage"): "event_weights",
-    ("m3.tracerank", "usage"): (
-        "enabled tau_days cooldown_hours burst_discount k graph_connectivity_enabled graph_k"
-        " temporal_decay_enabled dynamic_tau_days ephemeral_tau_days static_boost clip_min clip_max"
-        " spacing.enabled spacing.bonus spacing.spacing_days"
-    ),
-    ("m3.retrieval", "recall"): "include_expired",
-    ("m4.entity_types", "entities"): "ontology allowed_types",
-    ("m4.entity_extraction", "entities"): (
-        "enabled min_confidence store_low_confidence max_evidence_length"
-    ),
-    ("m4.edge_creation", "links"): (
-        "mentions.enabled related.enabled related.similarity_threshold related.max_edges_per_memory"
-    ),
-    ("m4.graph_expansion", "links.expansion"): (
-        "max_expand_via_entities max_expand_via_related min_confidence"
-    ),
-    ("m5", "ranking"): "enabled",
-    ("m5.hyde", "questions"): "enabled allowed_triggers model offline content_weight",
-    ("m5.start_node", "walk.start"): "enabled",
-    ("m5.start_node", "reference"): "alpha_meta",
-    ("m5.start_node.metadata", "reference"): (
-        "keyword_weight temporal_weight entity_weight recency_weight recency_tau_days keyword_mode"
-        " entity_mode"
-    ),
-    ("m5.traversal", "walk"): (
-        "enabled mode order max_nodes exploration_factor signal_decay normalize_weights seed"
-        " edge_types min_signal max_hops max_entity_degree deterministic_threshold"
-    ),
-    ("m5.final", "ranking"): "base association path_power tracerank_power",
-    ("m5.explainability", "recall.reasons"): "enabled include_path include_scores",
-    ("m5.signals", "ranking"): "weights",
-    ("m5.signals", "signals"): (
-        "topic.enabled sittings.enabled late.enabled late.pool rerank.enabled rerank.pool"
-    ),
-}
-# old spelling → key
-OLD_NAMES: Final[Mapping[str, str]] = {
-    **{
-        f"{old}.{name}": f"{new}.{name}"
-        for (old, new), names in _MOVED.items()
-        for name in names.split()
-    },
-    "m4.entity_extraction.max_entities_per_memory": "entities.max_per_memory",
-    "m4.entity_extraction.llm.model": "entities.model",
-    "m5.hyde.max_queries": "questions.max_per_memory",
-    "m5.hyde.query_weight": "questions.question_weight",
-    "m5.start_node.top_k": "walk.start.limit",
-    "m5.start_node.direct_pool": "ranking.pool",
-    "m5.traversal.use_tracerank_in_walk": "walk.use_tracerank",
-    "search.top_k": "search.limit",
-}
-# keys whose value is a mapping: their entries are spelt below either name
-_WITH_ENTRIES: Final = ("m3.event_weights", "m5.signals.weights")
-
-
-def current_name(key: str) -> str:
-    """The key that an old spelling stands for; any other name as it is.
-
-    Example:
-        >>> current_name("m5.final.base"), current_name("m3.event_weights.ADD")
-        ('ranking.base', 'usage.event_weights.ADD')
-    """
-    for old in _WITH_ENTRIES:
-        if key.startswith(f"{old}."):
-            return OLD_NAMES[old] + key[len(old) :]
-    return OLD_NAMES.get(key, key)
-
-
-@cache
-def _reversed() -> Mapping[str, str]:
-    return {new: old for old, new in OLD_NAMES.items()}
-
-
-def old_name(key: str) -> str | None:
-    """The old spelling of a key, or of an entry of its mapping; None: it has none.
-
-    Example:
-        >>> old_name("search.limit"), old_name("namespace")
-        ('search.top_k', None)
-    """
-    for old in _WITH_ENTRIES:
-        if key.startswith(f"{OLD_NAMES[old]}."):
-            return old + key[len(OLD_NAMES[old]) :]
-    return _reversed().get(key)
-
-
-@cache
-def old_sections() -> frozenset[str]:
-    """Groups of keys that only old spellings have.
-
-    Example:
-        >>> "m5.traversal" in old_sections(), "search" in old_sections()
-        (True, False)
-    """
-    found: set[str] = set()
-    for old in OLD_NAMES:
-        parts = old.split(".")
-        if parts[0] in ("m3", "m4", "m5"):
-            found.update(".".join(parts[:n]) for n in range(1, len(parts)))
-    return frozenset(found)
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,8 +114,6 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     file: str | None = None
     line: int | None = None
-    # the old spelling in which the key was given
-    old: str | None = None
 
     @property
     def place(self) -> str:
@@ -441,8 +335,7 @@ def flatten(
     file: str | None = None,
     lines: Mapping[str, int] | None = None,
 ) -> list[Item]:
-    """Dotted keys of a nested mapping, old spellings as the keys that they stand for. A section
-    set to null resets each of its keys.
+    """Dotted keys of a nested mapping. A section set to null resets each of its keys.
 
     Example:
         >>> [(i.key, i.value) for i in flatten({"hygiene": {"min_chars": 0}}, Problems())]
@@ -451,10 +344,7 @@ def flatten(
     items: list[Item] = []
     seen: dict[str, Item] = {}
     for key, value in _leaves(document, "", 0):
-        line = _line_of(key, lines or {})
-        name = _current(key)
-        old = None if name == key else key
-        item = Item(key=name, value=value, file=file, line=line, old=old)
+        item = Item(key=key, value=value, file=file, line=_line_of(key, lines or {}))
         if key in seen:
             problems.add(item.place, key, "the key is given twice; keep one")
         seen[key] = item
@@ -469,30 +359,23 @@ def _line_of(key: str, lines: Mapping[str, int]) -> int | None:
     return lines.get(key)
 
 
-def _current(key: str) -> str:
-    """The key that a spelling stands for, in a profile too."""
-    inner = profile_key(key)
-    return current_name(key) if not inner else key[: -len(inner)] + current_name(inner)
-
-
 def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
     for name, inner in value.items():
         key = f"{prefix}{name}"
-        section = key in sections() or key in old_sections()
+        section = key in sections()
         if takes_mapping(key):
             yield key, inner
         elif isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
             yield from _leaves(inner, f"{key}.", depth + 1)
         elif inner is None and section:
-            names = (*default_values(), *OLD_NAMES)
-            yield from ((known, None) for known in names if known.startswith(f"{key}."))
+            yield from ((one, None) for one in default_values() if one.startswith(f"{key}."))
         elif not (isinstance(inner, Mapping) and (section or _is_group(key))):
             yield key, inner
 
 
 def _is_group(key: str) -> bool:
     """Return whether an empty mapping says nothing here."""
-    return key == _PROFILES or current_name(profile_key(key) or key) in entry_sections()
+    return key == _PROFILES or (profile_key(key) or key) in entry_sections()
 
 
 # Reserved variables and the key that each one sets; VESTIG_CONFIG names a file instead.
@@ -501,17 +384,6 @@ RESERVED: Final[Mapping[str, str | None]] = {
     "VESTIG_CONFIG": None,
     "VESTIG_PROFILE": "recall.profile",
     "VESTIG_NAMESPACE": "namespace",
-}
-# Short names of variables, and the key that each one sets.
-SHORT_NAMES: Final[Mapping[str, str]] = {
-    "VESTIG_EARLY_STOP_MIN_ITERATIONS": "retrieve.early_stop_min_iterations",
-    "VESTIG_NOVELTY_MIN_NEW_FACTS": "retrieve.novelty_min_new_facts",
-    "VESTIG_NOVELTY_PATIENCE": "retrieve.novelty_patience",
-    "VESTIG_STOP_CONFIDENCE_REQUIRED": "retrieve.stop_confidence_required",
-    "VESTIG_MAX_ITERATIONS": "retrieve.max_iterations",
-    "VESTIG_MAX_FACTS": "retrieve.max_facts",
-    "VESTIG_FALLBACK_MAX_QUERIES": "retrieve.fallback_max_queries",
-    "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "retrieve.fallback_max_query_length",
 }
 _PREFIX: Final = "VESTIG_"
 _TEST_PREFIX: Final = "VESTIG_TEST_"
@@ -528,15 +400,13 @@ def read_scalar(text: str, key: str) -> Any:
 def _key_of(variable: str) -> str:
     parts = variable[len(_PREFIX) :].split("__")
     wanted = ".".join(parts).lower()
-    return wanted if wanted in default_values() else _spellings().get(wanted, wanted)
+    return wanted if wanted in default_values() else _in_small_letters().get(wanted, wanted)
 
 
 @cache
-def _spellings() -> Mapping[str, str]:
-    """Every spelling of a key, by itself in small letters."""
-    names = (*stages(), *default_values(), *entry_specs())
-    old = (name for key in names if (name := old_name(key)) is not None)
-    return {key.lower(): key for key in (*names, *old)}
+def _in_small_letters() -> Mapping[str, str]:
+    """Every key by itself in small letters."""
+    return {key.lower(): key for key in (*stages(), *default_values(), *entry_specs())}
 
 
 def _variable_of(key: str) -> str:
@@ -544,8 +414,8 @@ def _variable_of(key: str) -> str:
 
 
 def _nearest_variable(variable: str) -> str:
-    names = {_variable_of(name): current_name(name) for name in _spellings().values()}
-    found = nearest(variable, (*RESERVED, *SHORT_NAMES, *names))
+    names = {_variable_of(name): name for name in _in_small_letters().values()}
+    found = nearest(variable, (*RESERVED, *names))
     return _variable_of(names[found]) if found in names else found
 
 
@@ -567,14 +437,8 @@ def environment_settings(
             if key is not None:
                 found.append((key, environ[variable], variable))
             continue
-        key = SHORT_NAMES.get(variable) or _key_of(variable)
-        if variable in SHORT_NAMES and _variable_of(key) in environ:
-            other = _variable_of(key)
-            problems.add(
-                "environment", variable, f"{other} sets the same key, and both are given; keep one"
-            )
-            continue
-        if spec_of(current_name(key)) is None and key not in stages():
+        key = _key_of(variable)
+        if spec_of(key) is None and key not in stages():
             problems.add(
                 "environment",
                 variable,
@@ -582,7 +446,7 @@ def environment_settings(
             )
             continue
         try:
-            value = read_scalar(environ[variable], current_name(key))
+            value = read_scalar(environ[variable], key)
         except ValueError as error:
             problems.add("environment", variable, f"expected one YAML value: {error}")
             continue
@@ -645,7 +509,7 @@ def check_found_file(path: Path, items: list[Item]) -> None:
         if _is_refused(item):
             problems.add(
                 item.place,
-                item.old or item.key,
+                item.key,
                 "only a file that you name may set this, and this one was merely found; look at"
                 f" it, then name it with --config {named}, VESTIG_CONFIG={named} or config=",
             )

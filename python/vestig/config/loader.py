@@ -17,7 +17,6 @@ from vestig.config.files import (
     Problems,
     check_found_file,
     content_of,
-    current_name,
     environment_settings,
     find_project_file,
     flatten,
@@ -121,13 +120,12 @@ class Config:
         Raises:
             ConfigError: unknown key.
         """
-        name = current_name(key)
-        if name in MAPPINGS:
-            return collapsed(self._entries, name)
-        spec = spec_of(name)
+        if key in MAPPINGS:
+            return collapsed(self._entries, key)
+        spec = spec_of(key)
         if spec is None:
             raise ConfigError(unknown_key_text(key))
-        return self._entries.get(name) or Entry(value=spec.default, layer="built-in")
+        return self._entries.get(key) or Entry(value=spec.default, layer="built-in")
 
     def origin(self, key: str) -> str:
         """Layer of a key's value, with the file, variable or profile that set it.

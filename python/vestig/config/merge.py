@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.config.files import OLD_NAMES, Item, Problems, current_name, profile_key
+from vestig.config.files import Item, Problems, profile_key
 from vestig.config.schema import (
     MAPPINGS,
     KeySpec,
@@ -143,14 +143,14 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown_key_text(key: str) -> str:
     """Return what is said about a key that does not exist."""
-    mapping = mapping_of(current_name(key))
+    mapping = mapping_of(key)
     if mapping is not None:
-        return f"{key}: {_unknown_entry_text(mapping, current_name(key))}"
+        return f"{key}: {_unknown_entry_text(mapping, key)}"
     return f"unknown key {key!r}; the nearest valid key is {_nearest_key(key)}"
 
 
 def _nearest_key(key: str) -> str:
-    return current_name(nearest(key, (*default_values(), *OLD_NAMES)))
+    return nearest(key, default_values())
 
 
 def unknown_profile_text(name: str, names: Sequence[str]) -> str:
@@ -168,7 +168,6 @@ def check_layers(layers: Sequence[Layer], problems: Problems) -> None:
     """Unknown keys, wrong types and ranges of every layer, even of values that lose; the first
     twenty."""
     for layer in layers:
-        _check_spellings(layer, problems)
         for item in layer.items:
             if problems.enough:
                 return
@@ -214,21 +213,6 @@ def _unknown_entry_text(mapping: str, key: str) -> str:
     return unknown_term_text(term)
 
 
-def _check_spellings(layer: Layer, problems: Problems) -> None:
-    """One layer spells a key in one way."""
-    given: dict[str, str] = {}
-    for item in layer.items:
-        spelling = item.old or item.key
-        first = given.setdefault(item.key, spelling)
-        if first != spelling:
-            old, new = sorted((first, spelling), key=lambda name: name == item.key)
-            problems.add(
-                _place(layer, item),
-                item.key,
-                f"{old} is the old spelling of {new}, and both are given; keep {new}",
-            )
-
-
 def _below(name: str, keys: Iterable[str]) -> list[str]:
     return [key for key in keys if key.startswith(f"{name}.")]
 
@@ -242,8 +226,7 @@ def _check_value(spec: KeySpec, item: Item, place: str, problems: Problems) -> N
         except (msgspec.ValidationError, RecursionError, OverflowError):
             fault = True
     if fault:
-        given = "" if item.old is None else f" (given as {item.old})"
-        text = f"expected {spec.allowed}, got {_shown(item.value)}{given}"
+        text = f"expected {spec.allowed}, got {_shown(item.value)}"
         problems.add(place, item.key, text, spec.allowed)
 
 
@@ -275,10 +258,7 @@ def _check_profile_item(item: Item, inner: str, place: str, problems: Problems) 
             problems.add(place, item.key, "expected a mapping of keys to values")
         return
     if not _profile_may_set(inner) or (spec_of(inner) is None and mapping_of(inner) is None):
-        allowed = [
-            key for key in (*default_values(), *OLD_NAMES) if _profile_may_set(current_name(key))
-        ]
-        near = current_name(nearest(inner, allowed))
+        near = nearest(inner, [key for key in default_values() if _profile_may_set(key)])
         problems.add(
             place,
             item.key,

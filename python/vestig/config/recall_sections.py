@@ -285,7 +285,7 @@ class RankingSettings(Stage, frozen=True, kw_only=True):
         ),
     ] = "auto"
     # Memories that the walk ranks among the others push out what was found by itself
-    # (`vestig eval`), so they come beside the results.
+    # (`benches/evaluate.py`), so they come beside the results.
     association: Annotated[
         Share,
         SignedShare,

@@ -1,1 +1,1 @@
-"""Evaluation of recall on labelled benchmarks: metrics, peers to compare with, reports."""
+"""Recall and retrieval, measured on labelled data of one's own."""

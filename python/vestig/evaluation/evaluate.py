@@ -1,426 +1,333 @@
-"""`vestig.evaluate`: imports benchmarks into temporary stores and runs every question on every row.
-
-Each conversation is imported as a scope, once for all rows: only recall differs.
-"""
+"""`vestig.evaluate`: asks labelled questions of a store, as it is configured and under switches."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.api.store import Vestig
-from vestig.arguments import count_argument
+from vestig.arguments import path_argument
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
+from vestig.config.files import read_scalar
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmark_run import (
-    BenchmarkRun,
-    CachedEmbedder,
-    StoredUnits,
-    benchmark_folders,
-    import_benchmark,
-    stored_units,
-    vectors_of,
-)
-from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
-from vestig.evaluation.confidence import (
-    ANSWERABLE,
-    POPULATIONS,
-    Case,
-    answered,
-    cases,
-    confidences,
-    scores,
-)
-from vestig.evaluation.rankings import (
-    CUTS,
-    DEPTH,
-    PEERS,
-    Tally,
-    parameters_for,
-    peer_rankings,
-    with_losses,
-)
-from vestig.evaluation.report import (
-    BenchmarkReport,
-    EvaluationReport,
-    Latency,
-    MeasuredStore,
-    QuestionRanks,
-    Row,
-)
-from vestig.evaluation.rows import (
-    INTERVAL_DRAWS,
-    PAIRED_DRAWS,
-    SEED,
-    Variant,
-    compare,
-    estimates,
-    gate_breaches,
-    planned_rows,
-)
+from vestig.evaluation.calibration import Calibration, calibration
+from vestig.evaluation.intervals import differences, estimates
+from vestig.evaluation.questions import Labels, Question, labelled_file, read_questions
+from vestig.evaluation.report import CUTS, LIMIT, METRICS, EvaluationReport, QuestionRanks, Row
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.session.opening import MEMORY_PATH, load_config, open_session
 
+# No figure depends on a language model, which would be paid for, or on how busy the machine is.
+_REPEATABLE: Final = {"llm.provider": "none", "judge.budget_ms": 60_000.0}
+_PAGE: Final = 1_000
+# Set by an argument of recall.
+_PROFILE: Final = "recall.profile"
+
 
 def evaluate(
-    benchmarks: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+    path: str | os.PathLike[str],
     *,
-    profiles: Sequence[str] | None = None,
+    store: str | os.PathLike[str] | None = None,
     switches: Sequence[Mapping[str, Any]] = (),
-    ablate: bool = False,
-    gate: bool = False,
-    peers: bool = True,
-    questions: bool = False,
-    confidence: bool = False,
-    leave_out: Sequence[str] = (),
-    retrieve: bool = False,
-    sample: int | None = None,
-    cache: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | Mapping[str, Any] | Config | None = None,
     embedder: Embedder | None = None,
     progress: Progress | None = None,
 ) -> EvaluationReport:
-    """Measures recall on labelled benchmarks.
+    """Asks labelled questions, and measures what recall finds and how sure it is.
 
     Args:
-        benchmarks: folders with `corpus.jsonl` and `queries.jsonl` (`.gz` too); None = the
-            benchmark that comes with the package.
-        profiles: names of recall profiles; None = all shipped ones.
-        switches: keys of recall that each make a row beside their profile.
-        ablate: a row for each signal and switch of the profile off, one by one.
-        gate: judge `default` against `baseline`; both are measured then.
-        peers: plain cosine, BM25 and their hybrid as rows.
-        questions: every row also holds the ranks of the relevant units of each question.
-        confidence: every profile and switch also measures how well its confidence knows questions
-            that the memories do not answer; runs three times as many questions.
-        leave_out: categories whose questions are left out.
-        retrieve: measure `retrieve` instead, each question as the last message of a conversation,
-            alone and after four turns, beside a single recall.
-        sample: with `retrieve`, so many questions of each benchmark, drawn by a fixed seed; None =
-            all.
-        cache: folder that keeps vectors between runs.
-        config: as in `vestig.open`; the store it names is not touched, and no language model is
-            asked.
+        path: a file of questions to the store in use, which is only read; or a folder with
+            `queries.jsonl` and the `corpus.jsonl` that they are about (`.gz` too), which is
+            imported into a store in memory.
+        store: path of the store that a file is about; None = that of the configuration.
+        switches: keys of recall that each make a row beside the configuration in effect.
+        config: as in `vestig.open`; no language model is asked.
         embedder: an embedder object instead of the configured one.
-        progress: called with (work done, work in all).
+        progress: called with (questions asked, questions in all).
 
     Raises:
-        ValidationError: no queries, or relevant ids that do not exist; not a benchmark.
-        ConfigError: unknown profile or key.
-        ProviderError: the embedder failed.
+        NotFoundError: the file, or a store at this path, does not exist.
+        ValidationError: a line is no question; names it.
+        ConfigError: an unknown key, or a value that it cannot take.
 
     Example:
         >>> import json, pathlib, tempfile
         >>> from vestig.testing import HashingEmbedder
         >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> unit = {"id": "u1", "text": "The red key opens the shed", "conversation": "c"}
-        >>> query = {"id": "q1", "text": "which key opens the shed?", "relevant": ["u1"]}
-        >>> _ = (folder / "corpus.jsonl").write_text(json.dumps(unit))
-        >>> _ = (folder / "queries.jsonl").write_text(json.dumps({**query, "conversation": "c"}))
-        >>> report = evaluate(folder, profiles=["baseline"], embedder=HashingEmbedder())
-        >>> report.benchmarks[0].row("baseline").metrics["recall@5"].mean
+        >>> memory = {"id": "u1", "text": "The red key opens the shed"}
+        >>> question = {"text": "which key opens the shed?", "relevant": ["u1"]}
+        >>> _ = (folder / "corpus.jsonl").write_text(json.dumps(memory))
+        >>> _ = (folder / "queries.jsonl").write_text(json.dumps(question))
+        >>> report = evaluate(folder, embedder=HashingEmbedder())
+        >>> report.rows[0].metrics["hit@1"].mean
         1.0
     """
-    # no figure depends on a language model, which would be paid for, or on how busy the machine is
+    place = Path(path_argument("path", path))
     loaded = load_config(config, None).with_keys(_REPEATABLE)
-    if retrieve:
-        rows = (profiles, switches, ablate, gate, questions, confidence, not peers)
-        _only_with_recall(dict(zip(_ROW_ARGUMENTS, rows, strict=True)))
-        count = None if sample is None else count_argument("sample", sample)
-        chosen = [_read(folder, leave_out) for folder in benchmark_folders(benchmarks)]
-        return _retrieval(chosen, loaded, vectors_of(loaded, embedder, cache), count, progress)
-    if sample is not None:
-        raise ValidationError("sample", sample, "it only with retrieve")
-    plan = planned_rows(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
-    chosen = [_read(folder, leave_out) for folder in benchmark_folders(benchmarks)]
-    vectors = vectors_of(loaded, embedder, cache)
-    steps = _Steps(progress, sum(_size(one, plan, peers, confidence) for one in chosen))
-    vectors.on_made = steps.add
-    wanted = _Wanted(peers=peers, gate=gate, questions=questions, confidence=confidence)
-    reports = tuple(
-        _benchmark(benchmark, loaded, plan, vectors, steps, wanted) for benchmark in chosen
-    )
-    return _report(CUTS, DEPTH, gated=gate, benchmarks=reports)
+    for keys, profile in map(_without_profile, switches):
+        loaded.with_overrides(keys, profile=profile)
+    questions = read_questions(labelled_file(place, "queries") if place.is_dir() else place)
+    with _opened(place, store, loaded, embedder) as opened:
+        asked = _Asked(opened, questions, ends=_ends(opened) if place.is_dir() else {})
+        changes = list({row_name(loaded, one): dict(one) for one in ({}, *switches)}.items())
+        total = len(questions) * len(changes)
+        rows: list[Row] = []
+        for name, overrides in changes:
+            done = len(rows) * len(questions)
+            answers = []
+            for answer in asked.answers(overrides):
+                answers.append(answer)
+                if progress is not None:
+                    progress(done + len(answers), total)
+            rows.append(_row(name, overrides, answers, against=rows[0] if rows else None))
+        return EvaluationReport(
+            name=place.resolve().name,
+            questions=len(questions),
+            unanswerable=sum(not one.relevant for one in questions),
+            memories=opened.count(),
+            seq=opened.admin.stats().seq,
+            rows=tuple(rows),
+            settings={key: entry.value for key, entry in loaded.every_value().items()},
+            warnings=tuple(asked.warnings),
+        )
 
 
-_REPEATABLE: Final = {
-    "llm.provider": "none",
-    "retrieve.llm": False,
-    "judge.budget_ms": 60_000.0,
-}
-# Arguments that make rows of recall.
-_ROW_ARGUMENTS: Final = (
-    *("profiles", "switches", "ablate", "gate", "questions", "confidence", "peers"),
-)
-
-
-def _only_with_recall(given: Mapping[str, Any]) -> None:
-    """Refuses what measures recall in an evaluation of `retrieve`.
+def read_switch(text: str) -> dict[str, Any]:
+    """Return the keys of `KEY=VALUE`, or of several with spaces between them, values read as YAML.
 
     Raises:
-        ValidationError: one of these is given.
+        ValidationError: not of this form.
+
+    Example:
+        >>> read_switch("ranking.base=cosine ranking.tracerank_power=0.0")
+        {'ranking.base': 'cosine', 'ranking.tracerank_power': 0.0}
     """
-    for name, value in given.items():
-        if value:
-            raise ValidationError(name, value, "nothing with retrieve: it makes rows of recall")
-
-
-def _retrieval(
-    chosen: Sequence[Benchmark],
-    config: Config,
-    vectors: CachedEmbedder,
-    sample: int | None,
-    progress: Progress | None,
-) -> EvaluationReport:
-    from vestig.evaluation.retrieval import CUTS as RETRIEVED
-    from vestig.evaluation.retrieval import evaluate_retrieval
-
-    measured = evaluate_retrieval(chosen, config, vectors, sample=sample, progress=progress)
-    return _report(RETRIEVED, RETRIEVED[-1], gated=False, retrieval=measured)
-
-
-def _report(cuts: tuple[int, ...], depth: int, **fields: Any) -> EvaluationReport:
-    return EvaluationReport(
-        version=_version(),
-        seed=SEED,
-        interval_draws=INTERVAL_DRAWS,
-        paired_draws=PAIRED_DRAWS,
-        cuts=cuts,
-        depth=depth,
-        **{"benchmarks": (), **fields},
-    )
-
-
-class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a report that the caller wants."""
-
-    peers: bool
-    gate: bool
-    questions: bool
-    confidence: bool
-
-
-class _Steps:
-    """Progress over all benchmarks, in texts embedded and recalls made."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress = progress
-        self._total = total
-        self._done = 0
-        self._end = 0
-
-    @contextmanager
-    def stage(self, size: int) -> Iterator[None]:
-        """A part of the whole of this size; leaving it counts it as done."""
-        self._end = self._done + size
-        yield
-        self.add(size)
-
-    def add(self, count: int) -> None:
-        """Counts further steps; never beyond the end of the stage."""
-        self._done = min(self._done + count, self._end)
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-# Recalls of a question for its confidence: as it is, and in each population.
-_RECALLS_EACH: Final = 1 + len(POPULATIONS)
-
-
-def _size(benchmark: Benchmark, plan: Sequence[Variant], peers: bool, confidence: bool) -> int:
-    """Steps of a benchmark: its import, its peers, and every question of every row."""
-    recalls = _RECALLS_EACH * len(_with_measured_confidence(plan)) if confidence else 0
-    questions = len(benchmark.queries) * (len(plan) + recalls)
-    return benchmark.unit_count * (1 + peers) + questions
-
-
-def _with_measured_confidence(plan: Sequence[Variant]) -> list[Variant]:
-    """Rows whose confidence is measured."""
-    return [variant for variant in plan if variant.kind != "ablation"]
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("vestig")
-
-
-def _read(folder: Any, leave_out: Sequence[str]) -> Benchmark:
-    benchmark = read_benchmark(folder)
-    return without_categories(benchmark, leave_out) if leave_out else benchmark
-
-
-def _benchmark(
-    benchmark: Benchmark,
-    config: Config,
-    plan: Sequence[Variant],
-    vectors: CachedEmbedder,
-    steps: _Steps,
-    wanted: _Wanted,
-) -> BenchmarkReport:
-    """One import, then every row."""
-    tallies: dict[str, Tally] = {}
-    rows: list[Row] = []
-    degraded: dict[str, set[str]] = {}
-    request = OpenRequest(path=MEMORY_PATH, config=config, embedder=vectors)
-    context = open_session(request)
-    with Vestig(context) as store:
-        started = time.perf_counter()
-        with steps.stage(benchmark.unit_count), repeatable_ids(benchmark.digest):
-            refused = import_benchmark(store, benchmark)
-        seconds = time.perf_counter() - started
-        stored = stored_units(store, benchmark)
-        vectors.embed([query.text for query in benchmark.queries])
-        if wanted.peers:
-            with steps.stage(benchmark.unit_count):
-                found = _peer_tallies(benchmark, vectors, stored.origin)
-            parameters = msgspec.to_builtins(parameters_for(stored.origin))
-            for name, tally in found.items():
-                tallies[name] = tally
-                rows.append(_row(benchmark, Variant.peer(name), tally, parameters=parameters))
-        for variant in plan:
-            run = BenchmarkRun(store, stored, variant)
-            with steps.stage(len(benchmark.queries)):
-                tally = tallies[variant.name] = run.tally(benchmark, steps.add)
-            row = _row(benchmark, variant, tally, latency=run.latency())
-            if row.newest_first is not UNSET:
-                row = msgspec.structs.replace(row, cut=run.cut(benchmark))
-            rows.append(row)
-            degraded[variant.name] = run.degraded
-        if wanted.confidence:
-            all_cases = list(cases(context, benchmark, stored))
-            rows = _with_confidence(store, stored, all_cases, plan, rows, steps)
-        measured = _measured(store, refused, stored, vectors, seconds)
-    scored = {name: tally.scores for name, tally in tallies.items()}
-    if wanted.questions:
-        rows = [_with_questions(benchmark, row, tallies[row.name]) for row in rows]
-    compared = compare(scored, rows, [query.category for query in benchmark.queries])
-    return BenchmarkReport(
-        name=benchmark.name,
-        digest=benchmark.digest,
-        units=benchmark.unit_count,
-        conversations=len(benchmark.units),
-        queries=len(benchmark.queries),
-        categories=benchmark.categories,
-        left_out=benchmark.left_out,
-        store=measured,
-        rows=tuple(rows),
-        comparisons=tuple(with_losses(compared, benchmark, tallies)),
-        gate=tuple(gate_breaches(benchmark.name, rows)) if wanted.gate else (),
-        warnings=tuple(_warnings(measured, degraded)),
-    )
-
-
-def _with_confidence(
-    store: Vestig,
-    stored: StoredUnits,
-    all_cases: Sequence[Case],
-    plan: Sequence[Variant],
-    rows: Sequence[Row],
-    steps: _Steps,
-) -> list[Row]:
-    """The rows, those of profiles and switches with the figures of confidence and score."""
     found: dict[str, Any] = {}
-    size = _RECALLS_EACH * sum(case.population == ANSWERABLE for case in all_cases)
-    for variant in _with_measured_confidence(plan):
-        with steps.stage(size):
-            answers = answered(store, stored, variant, all_cases, steps.add)
-        if answers:
-            figures = confidences(answers) or UNSET
-            found[variant.name] = {"confidence": figures, "score": scores(answers)}
-    return [msgspec.structs.replace(row, **found.get(row.name, {})) for row in rows]
+    for pair in text.split():
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise ValidationError("switch", pair, "KEY=VALUE")
+        try:
+            found[key] = read_scalar(value, key)
+        except ValueError as error:
+            raise ValidationError("switch", pair, "one YAML value", str(error)) from None
+    if not found:
+        raise ValidationError("switch", text, "KEY=VALUE")
+    return found
 
 
-def _warnings(measured: MeasuredStore, degraded: Mapping[str, set[str]]) -> Iterator[str]:
-    """Reasons to doubt the figures: units that are not in the store, weaker paths."""
-    if measured.units_missing:
-        yield (
-            f"{measured.units_missing} units are on no memory ({measured.rejected} refused,"
-            f" {measured.failed} failed): questions about them cannot be answered"
+def row_name(config: Config, overrides: Mapping[str, Any]) -> str:
+    """Return the name of a row: the profile in effect, or what a switch sets."""
+    pairs = (f"{key}={msgspec.json.encode(value).decode()}" for key, value in overrides.items())
+    return " ".join(pairs) or config.profile
+
+
+def _without_profile(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the keys that one recall sets, and the profile."""
+    keys = dict(overrides)
+    return keys, keys.pop(_PROFILE, None)
+
+
+@contextmanager
+def _opened(
+    place: Path,
+    path: str | os.PathLike[str] | None,
+    config: Config,
+    embedder: Embedder | None,
+) -> Iterator[Vestig]:
+    """The store that the questions are about."""
+    if not place.is_dir():
+        request = OpenRequest(
+            path=config.settings.store.path if path is None else path,
+            config=config,
+            embedder=embedder,
+            must_exist=True,
+            read_only=True,
         )
-    for name, codes in degraded.items():
-        if codes:
-            yield f"{name}: {', '.join(sorted(codes))}"
+        with Vestig(open_session(request)) as store:
+            yield store
+        return
+    if path is not None:
+        raise ValidationError("store", str(path), "none beside a folder, which is imported")
+    corpus = labelled_file(place, "corpus")
+    request = OpenRequest(path=MEMORY_PATH, config=config, embedder=embedder)
+    with Vestig(open_session(request)) as store:
+        # walks draw by id, so that two runs agree only when the ids do
+        with repeatable_ids(sha256(corpus.read_bytes()).hexdigest()):
+            store.import_(corpus, format="messages")
+            while store.admin.enrich().done:
+                pass
+        yield store
 
 
-def _measured(
-    store: Vestig,
-    refused: tuple[int, int],
-    stored: StoredUnits,
-    vectors: CachedEmbedder,
-    seconds: float,
-) -> MeasuredStore:
-    return MeasuredStore(
-        path=MEMORY_PATH,
-        seq=store.admin.stats().seq,
-        memories=store.count({"include_expired": True, "include_archived": True}),
-        units_missing=stored.missing,
-        import_seconds=seconds,
-        model=vectors.model,
-        fingerprint=vectors.fingerprint,
-        rejected=refused[0],
-        failed=refused[1],
-    )
+def _ends(store: Vestig) -> dict[str | None, Any]:
+    """Return when each scope ends."""
+    found: dict[str | None, Any] = {}
+    offset = 0
+    while page := store.list(offset=offset, limit=_PAGE).memories:
+        for memory in page:
+            found[memory.scope] = max(memory.t_valid, found.get(memory.scope, memory.t_valid))
+        offset += len(page)
+    found[None] = max(found.values(), default=None)
+    return found
 
 
-def _peer_tallies(
-    benchmark: Benchmark, vectors: CachedEmbedder, origin: str | None
-) -> dict[str, Tally]:
-    tallies = {name: Tally() for name in PEERS}
-    for query, rankings in peer_rankings(benchmark, vectors, parameters_for(origin)):
-        for name, ranked in rankings.items():
-            tallies[name].add(dict.fromkeys((*CUTS, DEPTH), ranked), query.relevant, query.outdated)
-    return tallies
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one question: of each result, best first, the labels that it
+    answers to, relevant and outdated."""
+
+    question: Question
+    relevant: tuple[frozenset[str], ...]
+    outdated: tuple[bool, ...]
+    confidence: float | None
+
+    @property
+    def ranks(self) -> dict[str, int | None]:
+        """The rank of each label."""
+        return {
+            label: next((n for n, own in enumerate(self.relevant, 1) if label in own), None)
+            for label in self.question.relevant
+        }
+
+    @property
+    def newest_first(self) -> bool:
+        """True when a relevant result stands above all outdated ones."""
+        first = next((n for n, own in enumerate(self.relevant) if own), None)
+        return first is not None and not any(self.outdated[:first])
 
 
-def _with_questions(benchmark: Benchmark, row: Row, tally: Tally) -> Row:
-    """The row with every question beside its figures."""
-    ranked = (
-        QuestionRanks(
-            id=query.id, conversation=query.conversation, category=query.category, ranks=ranks
-        )
-        for query, ranks in zip(benchmark.queries, tally.ranks, strict=True)
-    )
-    return msgspec.structs.replace(row, questions=tuple(ranked))
+class _Asked:
+    """The questions with what their labels mean."""
 
+    def __init__(
+        self, store: Vestig, questions: Sequence[Question], ends: Mapping[str | None, Any]
+    ) -> None:
+        self._store = store
+        self._ends = ends
+        self._questions = []
+        self.warnings: list[str] = []
+        unknown = 0
+        for one in questions:
+            scopes = None if one.scope is None else (one.scope,)
+            relevant, outdated = (
+                Labels(store._session, labels, scopes) for labels in (one.relevant, one.outdated)
+            )
+            unknown += len(relevant.unknown) + len(outdated.unknown)
+            self._questions.append((one, relevant, outdated))
+        if unknown:
+            self.warnings.append(f"{unknown} labels name no memory: they cannot be found")
 
-def _share(values: Sequence[bool]) -> float | UnsetType:
-    return sum(values) / len(values) if values else UNSET
+    def answers(self, overrides: dict[str, Any]) -> Iterator[_Answer]:
+        """Ask every question under these keys."""
+        degraded: set[str] = set()
+        keys, profile = _without_profile(overrides)
+        for question, relevant, outdated in self._questions:
+            answer = self._store.recall(
+                question.text,
+                limit=LIMIT,
+                scope=question.scope,
+                query_time=question.date or self._ends.get(question.scope),
+                until=question.until,
+                profile=profile,
+                config=keys,
+            )
+            places = [[hit.id, *(one.id for one in hit.repeats)] for hit in answer.results]
+            degraded.update(entry.code for entry in answer.degraded)
+            yield _Answer(
+                question=question,
+                relevant=tuple(
+                    frozenset(label for id in ids for label in relevant.of(id)) for ids in places
+                ),
+                outdated=tuple(any(outdated.of(id) for id in ids) for ids in places),
+                confidence=answer.confidence,
+            )
+        if degraded:
+            self.warnings.append(f"{', '.join(sorted(degraded))}: see docs/errors.md")
 
 
 def _row(
-    benchmark: Benchmark,
-    variant: Variant,
-    tally: Tally,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    latency: Latency | None = None,
+    name: str, overrides: dict[str, Any], answers: Sequence[_Answer], *, against: Row | None
 ) -> Row:
-    values, categories = tally.scores, {}
-    for name in benchmark.categories:
-        chosen = [n for n, query in enumerate(benchmark.queries) if query.category == name]
-        categories[name] = estimates(
-            {metric: [column[n] for n in chosen] for metric, column in values.items()}
+    asked = [one for one in answers if one.question.relevant]
+    categories = sorted({one.question.category for one in asked} - {""})
+    wrong = [bool(one.relevant) for one in answers if not one.question.relevant]
+    newest = [one.newest_first for one in asked if one.question.outdated]
+    ranks = tuple(
+        QuestionRanks(
+            id=one.question.id,
+            category=one.question.category,
+            confidence=one.confidence,
+            ranks=one.ranks,
         )
-    settings = variant.settings
-    return Row(
-        name=variant.name,
-        kind=variant.kind,
-        profile=variant.profile,
-        overrides=dict(variant.overrides),
-        parameters=dict(parameters or {}),
-        metrics=estimates(values),
-        categories=categories,
-        newest_first=_share(tally.newest_first),
-        latency=latency,
-        settings=settings,
-        seed=settings.get("walk.seed"),
+        for one in answers
     )
+    row = Row(
+        name=name,
+        overrides=overrides,
+        metrics=estimates(_columns(asked)),
+        categories={
+            category: estimates(
+                _columns([one for one in asked if one.question.category == category])
+            )
+            for category in categories
+        },
+        newest_first=sum(newest) / len(newest) if newest else UNSET,
+        unanswered=sum(wrong) / len(wrong) if wrong else UNSET,
+        confidence=_confidence(answers),
+        questions=ranks,
+    )
+    if against is None:
+        return row
+    found = differences(_columns(asked), _of_ranks(against))
+    return msgspec.structs.replace(row, differences=found)
+
+
+def _columns(answers: Sequence[_Answer]) -> dict[str, list[float]]:
+    """Return each metric with one value a question."""
+    return columns([one.ranks for one in answers])
+
+
+def _of_ranks(row: Row) -> dict[str, list[float]]:
+    return columns([one.ranks for one in row.questions if one.ranks])
+
+
+def columns(ranks: Sequence[Mapping[str, int | None]]) -> dict[str, list[float]]:
+    """Return each metric with one value for each question.
+
+    Args:
+        ranks: of each question, the rank of each relevant label.
+
+    Example:
+        >>> found = columns([{"a": 2, "b": None}])
+        >>> found["hit@1"], found["recall@5"], found["mrr"]
+        ([0.0], [0.5], [0.5])
+    """
+    found: dict[str, list[float]] = {metric: [] for metric in METRICS}
+    for own in ranks:
+        there = [rank for rank in own.values() if rank is not None]
+        first = min(there, default=None)
+        found["hit@1"].append(float(first == 1))
+        for cut in CUTS:
+            found[f"recall@{cut}"].append(sum(rank <= cut for rank in there) / len(own))
+        found["mrr"].append(0.0 if first is None else 1 / first)
+    return found
+
+
+def _confidence(answers: Sequence[_Answer]) -> Calibration | UnsetType:
+    """Return how well the confidence knows the questions that nothing answers; UNSET where there
+    are none, or no confidence."""
+    sure: dict[bool, list[float]] = {True: [], False: []}
+    for one in answers:
+        if one.confidence is None:
+            return UNSET
+        sure[bool(one.question.relevant)].append(one.confidence)
+    return calibration(sure[True], [sure[False]]) if all(sure.values()) else UNSET

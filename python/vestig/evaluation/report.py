@@ -1,198 +1,70 @@
-"""The report of an evaluation: rows, intervals, comparisons, and what they were made from."""
+"""The report of an evaluation, and its text."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from vestig.evaluation.calibration import Calibration
+from vestig.evaluation.intervals import Difference, Estimate
+from vestig.evaluation.tables import NONE, Table, change, p_value, percent, text_of
 from vestig.types import _Value
 
-
-class Estimate(_Value, frozen=True, kw_only=True):
-    """A macro mean in [0, 1] with its 95 % bootstrap interval; null over no questions."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-
-
-class Difference(_Value, frozen=True, kw_only=True):
-    """A mean difference in [−1, 1], its 95 % interval, and the two-sided p of a paired
-    bootstrap; null over no questions."""
-
-    delta: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-
-
-class Latency(_Value, frozen=True, kw_only=True):
-    """Milliseconds of recalls that ask for `limit` memories, the query's vector at hand."""
-
-    p50_ms: float
-    p95_ms: float
-    limit: int
+# Results of a recall; a label that none of them answers is not found.
+LIMIT: Final = 10
+CUTS: Final = (1, 5, LIMIT)
+METRICS: Final = ("hit@1", *(f"recall@{cut}" for cut in CUTS), "mrr")
 
 
 class QuestionRanks(_Value, frozen=True, kw_only=True):
-    """The ranks of the relevant units of one question, from 1; null: below the depth of ranking."""
+    """The rank of each label of a question, from 1; null: not among the results."""
 
     id: str
-    conversation: str | None
     category: str
+    confidence: float | None
     ranks: dict[str, int | None]
 
 
-class Bin(_Value, frozen=True, kw_only=True):
-    """Questions whose confidence lies in [`low`, `high`): their share of all weights, their mean
-    confidence, and the share of them that the memories answer; null in an empty bin."""
-
-    low: float
-    high: float
-    share: float
-    confidence: float | None
-    answerable: float | None
-
-
-class Coverage(_Value, frozen=True, kw_only=True):
-    """Holds what `min_confidence` = `threshold` answers, a share of all weights, and the share of
-    that which the memories do not answer."""
-
-    threshold: float
-    coverage: float
-    risk: float
-
-
-class Calibration(_Value, frozen=True, kw_only=True):
-    """How well confidence separates questions that the memories answer from those that they do
-    not; each of both groups has half of the weight.
-
-    `auroc`: area under the ROC curve, 0.5 = no better than chance. `calibration_error`: expected
-    calibration error, 0 to 1.
-    """
-
-    questions: int
-    auroc: float
-    calibration_error: float
-    bins: tuple[Bin, ...]
-    curve: tuple[Coverage, ...]
-
-
-class ScoreFigures(_Value, frozen=True, kw_only=True):
-    """How well scores tell whether a result is part of the answer, over the ten best of all
-    questions of the confidence's mixture.
-
-    `results`: how many they are. `calibration_error`: expected calibration error, 0 to 1.
-    `right_first`: median score of first results that are right; null where there are none.
-    `unanswered_first`: median score of first results of questions that the memories do not answer.
-    """
-
-    results: int
-    calibration_error: float
-    right_first: float | None
-    unanswered_first: float | None
-
-
-class CutFigures(_Value, frozen=True, kw_only=True):
-    """Holds what `cut="auto"` keeps of the 20 best results of the answerable questions: the share
-    of it that is relevant, in the mean of those of which something is kept; the mean share of the
-    relevant units that is kept; and the mean number of results."""
-
-    precision: float | None
-    recall: float
-    results: float
-
-
 class Row(_Value, frozen=True, kw_only=True):
-    """One way to answer the questions, and its figures.
+    """The figures of one configuration.
 
-    `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
-    `ablation` (a profile with one signal or switch off). `settings`: every effective value.
-    `newest_first`: share of the questions with outdated units of which the first relevant unit
-    stands above all outdated ones; only where there are such questions. `cut`: only there, and only
-    where results have a confidence. `seed`: of the walk; null =
-    derived from the query and the store's seq. `questions`,
-    `confidence` (population → figures) and `score`: only when requested; no `confidence` and no
-    `score` where the confidence is null.
+    `overrides`: keys that a switch sets. `metrics`, `categories`: of the questions with relevant
+    memories, all and by category. `newest_first`: share of the questions with outdated memories of
+    which the first relevant one stands above all outdated ones; only where there are such.
+    `unanswered`: share of the questions that nothing answers to which recall brings something.
+    `confidence`: only where there are such, and recall has a confidence.
+    `differences`: what a switch has more of each metric, paired by question.
     """
 
     name: str
-    kind: Literal["peer", "profile", "switch", "ablation"]
-    profile: str | None
     overrides: dict[str, Any]
-    parameters: dict[str, Any]
     metrics: dict[str, Estimate]
     categories: dict[str, dict[str, Estimate]]
-    latency: Latency | None
-    settings: dict[str, Any]
-    seed: int | None = None
     newest_first: float | UnsetType = UNSET
-    cut: CutFigures | UnsetType = UNSET
-    questions: tuple[QuestionRanks, ...] | UnsetType = UNSET
-    confidence: dict[str, Calibration] | UnsetType = UNSET
-    score: ScoreFigures | UnsetType = UNSET
+    unanswered: float | UnsetType = UNSET
+    confidence: Calibration | UnsetType = UNSET
+    differences: dict[str, Difference] = msgspec.field(default_factory=dict)
+    questions: tuple[QuestionRanks, ...] = ()
 
 
-class AuthorUnits(_Value, frozen=True, kw_only=True):
-    """Relevant units of one author: how many there are, how many only the other row has among its
-    best ten (`lost`), and how many only this row has there (`gained`)."""
-
-    relevant: int
-    lost: int
-    gained: int
-
-
-class Comparison(_Value, frozen=True, kw_only=True):
-    """`row` − `against` in one metric, over all questions (`category` null) or one category.
-    `gained` and `lost`: questions of which `row` has the higher and the lower value. `by_author`:
-    author → units, "" for units without one; of recall@10 only."""
-
-    row: str
-    against: str
-    metric: str
-    category: str | None
-    queries: int
-    gained: int
-    lost: int
-    difference: Difference
-    by_author: dict[str, AuthorUnits] = msgspec.field(default_factory=dict)
-
-
-class MeasuredStore(_Value, frozen=True, kw_only=True):
-    """The temporary store that a benchmark was imported into; `seq` is the state that
-    was queried."""
-
-    path: str
-    seq: int
-    memories: int
-    units_missing: int
-    import_seconds: float
-    model: str
-    fingerprint: str
-    rejected: int
-    failed: int
-
-
-class BenchmarkReport(_Value, frozen=True, kw_only=True):
-    """One benchmark. `digest`: SHA-256 of its unpacked files. `categories`: → questions."""
+class EvaluationReport(_Value, frozen=True, kw_only=True):
+    """Holds what `vestig.evaluate` found: the row of the configuration in effect, then one for each
+    switch. `unanswerable`: questions that nothing answers; `seq`: the state of the store;
+    `settings`: every key of the configuration."""
 
     name: str
-    digest: str
-    units: int
-    conversations: int
-    queries: int
-    categories: dict[str, int]
-    left_out: tuple[str, ...]
-    store: MeasuredStore
+    questions: int
+    unanswerable: int
+    memories: int
+    seq: int
     rows: tuple[Row, ...]
-    comparisons: tuple[Comparison, ...]
-    gate: tuple[str, ...] = ()
+    settings: dict[str, Any]
     warnings: tuple[str, ...] = ()
 
     def row(self, name: str) -> Row:
-        """The row of this name.
+        """Return the row of this name.
 
         Raises:
             KeyError: there is none.
@@ -200,102 +72,68 @@ class BenchmarkReport(_Value, frozen=True, kw_only=True):
         return {row.name: row for row in self.rows}[name]
 
 
-class RetrievalFigures(_Value, frozen=True, kw_only=True):
-    """Figures of many retrievals.
-
-    `metrics`: recall and nDCG of the questions with labels. `relevant_found`: labels that any
-    returned fact answers to, in all. `labels`: expected label → label that came → how often.
-    `enough_queries`: share of the retrievals whose first round had at least six
-    queries beside the message.
-    """
-
-    retrievals: int
-    labelled: int
-    metrics: dict[str, Estimate]
-    relevant_found: int
-    iterations_mean: float | None
-    queries_mean: float | None
-    enough_queries: float | None
-    latency_p50_ms: float | None
-    latency_p95_ms: float | None
-    stop_reasons: dict[str, int]
-    labels: dict[str, dict[str, int]]
-    got: dict[str, int]
-    score_mean: float | None
+_SHOWN: Final = (
+    ("hit@1", "hit@1"),
+    *((f"recall@{cut}", f"R@{cut}") for cut in CUTS[1:]),
+    ("mrr", "MRR"),
+)
 
 
-class RetrievalRow(_Value, frozen=True, kw_only=True):
-    """One way of asking. `own`: questions where they belong; `foreign`: where they do not, null
-    with one conversation alone. `recall`: a single recall of the same questions;
-    `against_recall`: what retrieval has more of each metric, paired by question."""
-
-    name: str
-    own: RetrievalFigures
-    foreign: RetrievalFigures | None
-    recall: dict[str, Estimate]
-    against_recall: dict[str, Difference]
+def text(report: EvaluationReport) -> str:
+    """Return the report for a terminal."""
+    head = (
+        f"{report.name}: {report.questions:,} questions, {report.unanswerable:,} of them without an"
+        f" answer; {report.memories:,} memories, seq {report.seq}"
+    )
+    return f"{head}\n\n{text_of((_results(report), _by_category(report), _changes(report)))}"
 
 
-class RetrievalBenchmark(_Value, frozen=True, kw_only=True):
-    """The rows of one labelled folder; `settings`: every key of the configuration."""
-
-    name: str
-    digest: str
-    units: int
-    units_missing: int
-    conversations: int
-    questions: int
-    rows: tuple[RetrievalRow, ...]
-    settings: dict[str, Any]
-
-
-class ReplaySide(_Value, frozen=True, kw_only=True):
-    """One side of a replay. `config`: the file that was named, null for what was in effect; `seq`:
-    the state of the store; `settings`: every key of the configuration."""
-
-    config: str | None
-    seq: int | None
-    figures: RetrievalFigures
-    settings: dict[str, Any]
-
-
-class RetrievalReplay(_Value, frozen=True, kw_only=True):
-    """Holds what `vestig.replay_requests` found. `new_against_old`: what the new side has more of
-    each metric, paired by request."""
-
-    cuts: tuple[int, ...]
-    requests: int
-    old: ReplaySide
-    new: ReplaySide
-    new_against_old: dict[str, Difference]
-    warnings: tuple[str, ...] = ()
+def _results(report: EvaluationReport) -> Table:
+    rows = []
+    for row in report.rows:
+        means = (percent(row.metrics[metric].mean) for metric, _ in _SHOWN)
+        newest = NONE if row.newest_first is UNSET else percent(row.newest_first)
+        wrong = NONE if row.unanswered is UNSET else percent(row.unanswered)
+        sure = (NONE, NONE)
+        if row.confidence is not UNSET:
+            sure = (f"{row.confidence.auroc:.3f}", f"{row.confidence.calibration_error:.3f}")
+        rows.append((row.name, *means, newest, wrong, *sure))
+    return Table(
+        title="Results",
+        note=f"Macro means in per cent of what the {LIMIT} results of a recall hold; questions of"
+        " which the first answer stands above all that it replaced; questions without an answer"
+        " that bring something; AUROC and calibration error of the confidence.",
+        columns=(
+            *("row", *(label for _, label in _SHOWN)),
+            *("newest first", "unanswered", "AUROC", "error"),
+        ),
+        rows=tuple(rows),
+    )
 
 
-class EvaluationReport(_Value, frozen=True, kw_only=True):
-    """Holds what `vestig.evaluate` found. `seed` is that of the bootstrap; `gated`: whether
-    `default` was judged against `baseline`. `retrieval`: the figures of `retrieve`, where these
-    were asked for in the place of those of recall."""
+def _by_category(report: EvaluationReport) -> Table:
+    names = list(report.rows[0].categories)
+    return Table(
+        title=f"R@{LIMIT} by category",
+        columns=("category", *(row.name for row in report.rows)),
+        rows=tuple(
+            (name, *(percent(row.categories[name][f"recall@{LIMIT}"].mean) for row in report.rows))
+            for name in names
+        ),
+    )
 
-    version: str
-    seed: int
-    interval_draws: int
-    paired_draws: int
-    cuts: tuple[int, ...]
-    depth: int
-    gated: bool
-    benchmarks: tuple[BenchmarkReport, ...]
-    retrieval: tuple[RetrievalBenchmark, ...] = ()
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return what a reader of the figures should know, of all benchmarks."""
-        return tuple(
-            f"{benchmark.name}: {line}"
-            for benchmark in self.benchmarks
-            for line in benchmark.warnings
+def _changes(report: EvaluationReport) -> Table:
+    rows = []
+    for row in report.rows[1:]:
+        pairs = (
+            (change(row.differences[metric]), p_value(row.differences[metric].p))
+            for metric, _ in _SHOWN
         )
-
-    @property
-    def gate_failures(self) -> tuple[str, ...]:
-        """Every breach of the gate: () when `default` is nowhere below `baseline`."""
-        return tuple(fact for benchmark in self.benchmarks for fact in benchmark.gate)
+        rows.append((row.name, *(cell for pair in pairs for cell in pair)))
+    return Table(
+        title=f"Against {report.rows[0].name}",
+        note="Points of per cent with 95 % intervals, paired by question; two-sided p.",
+        columns=("row", *(cell for _, label in _SHOWN for cell in (label, "p"))),
+        rows=tuple(rows),
+    )

@@ -84,7 +84,10 @@ def doctor(database: Database, *, lost_before: object = None) -> FleetReport:
     newest = migrations.newest_version(migrations.MIGRATIONS)
     for row in rows:
         if row.schema != newest:
-            detail = f"{row.name}: schema {row.schema}, this version of vestig writes {newest}"
+            detail = (
+                f"{row.name}: expected a ledger of schema version {newest}, found version"
+                f" {row.schema}; {row.advice(newest)}"
+            )
             found.append(Finding(check="schema", level="finding", detail=detail))
         if row.state in ("moving", "arriving"):
             detail = f"{row.name} is {row.state}: repeat its move, or end it with --abandon"
@@ -219,7 +222,8 @@ def migrate(database: Database, tenant: object) -> TenantReport:
 
     Raises:
         NotFoundError: there is no such tenant.
-        StoreLockedError: it is moving, or of a newer schema; or PostgreSQL does not answer.
+        StoreLockedError: it is moving, or PostgreSQL does not answer.
+        SchemaVersionError: it is of a newer schema.
         StoreDamagedError: it is not what was written.
     """
     name = tenant_name(tenant)

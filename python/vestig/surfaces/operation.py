@@ -127,7 +127,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     opened. `works_queue`: while it runs, a thread works the jobs that commits leave. `offered`:
     surfaces that speak JSON have it, without what `without` names and, as `confirmed` says, with a
     confirmation. `missing`: what is not found where the call returns None. `right`: the one that a
-    client needs, where it is not what follows from the rest.
+    client needs, where it is not what follows from the rest. Over HTTP: `path`, the method and the
+    path below the prefix, a part in braces an argument; "": it has none. `slow`: its time grows
+    with the store or with what it is given. `ranked`: results come with their reasons on request.
+    `limited`: a client may only ask so often, and a trace has a path of its own.
     """
 
     name: str
@@ -151,6 +154,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: Confirmed = ""
     missing: str = ""
     right: Right | None = None
+    path: str = ""
+    slow: bool = False
+    ranked: bool = False
+    limited: bool = False
 
     @property
     def needed_right(self) -> Right:

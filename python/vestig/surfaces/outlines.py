@@ -266,8 +266,8 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "eval": Outline(
         "evaluate",
-        "Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid, or"
-        " retrieve beside recall. The store in use is not touched. Exit 1 when --gate fails.",
+        "Measure what recall finds on labelled questions, as it is configured and under switches."
+        " The store in use is only read.",
     ),
     "serve": Outline(
         "serve", "Serve the store over HTTP, until interrupted. Needs the extra `server`."

@@ -21,6 +21,7 @@ _CODES: Final[dict[str, tuple[int, int, str]]] = {
     "store-locked": (3, 503, "Store locked"),
     "outcome-unknown": (3, 504, "Outcome unknown"),
     "store-full": (3, 507, "Disk full"),
+    "schema-version": (3, 503, "Other schema version"),
     "store-damaged": (3, 500, "Store damaged"),
     "forget-incomplete": (3, 500, "Forgetting incomplete"),
     "provider": (4, 502, "Provider failed"),

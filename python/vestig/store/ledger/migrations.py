@@ -12,15 +12,14 @@ from typing import Final, NamedTuple
 
 import apsw
 
-from vestig.errors import StoreDamagedError, StoreLockedError
+from vestig.errors import SchemaVersionError
 from vestig.store.integrity import chain
 from vestig.store.records import store_rows
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import fetch
-from vestig.store.tables.schema import CHAINED, CREATE_TABLES
+from vestig.store.tables.schema import CHAINED, CREATE_TABLES, VERSION
 
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
-FIRST_VERSION: Final = 1
 # Year 1: the recorded time never decreases, so that of the first link must be before every clock.
 EARLIEST_US: Final = -62_135_596_800_000_000
 
@@ -32,13 +31,13 @@ class Migration(NamedTuple):
     apply: Callable[[apsw.Connection], None]
 
 
-# Ascending, without gaps, starting above FIRST_VERSION.
+# Ascending, without gaps, up to the version of the declared tables.
 MIGRATIONS: Final[tuple[Migration, ...]] = ()
 
 
 def newest_version(migrations: Sequence[Migration]) -> int:
     """The schema version this program writes."""
-    return migrations[-1].version if migrations else FIRST_VERSION
+    return migrations[-1].version if migrations else VERSION
 
 
 def create_tables(conn: apsw.Connection, migrations: Sequence[Migration]) -> None:
@@ -47,12 +46,12 @@ def create_tables(conn: apsw.Connection, migrations: Sequence[Migration]) -> Non
     conn.execute("BEGIN IMMEDIATE")
     conn.execute(CREATE_TABLES)
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    conn.execute(f"PRAGMA user_version = {FIRST_VERSION}")
+    conn.execute(f"PRAGMA user_version = {VERSION}")
     link = chain.Link(chain.genesis(store_uuid), 0, EARLIEST_US, [0] * len(CHAINED))
     store_rows.write_setting(conn, store_rows.UUID, store_uuid)
     store_rows.take_into_chain(conn, link, 0)
     link.append(conn)
-    _apply(conn, FIRST_VERSION, migrations)
+    _apply(conn, VERSION, migrations)
     conn.execute("COMMIT")
 
 
@@ -90,15 +89,17 @@ def check_version(version: int, where: str, migrations: Sequence[Migration]) -> 
     """Refuses a ledger of a schema that no step leads from.
 
     Raises:
-        StoreDamagedError: names both versions.
+        SchemaVersionError: names both versions.
     """
     newest = newest_version(migrations)
-    if FIRST_VERSION <= version <= newest:
-        return
-    raise StoreDamagedError(
-        f"{where}: expected a ledger of schema version {newest}, found version {version};"
-        " nothing was changed, open it with the version of vestig that wrote it"
-    )
+    oldest = migrations[0].version - 1 if migrations else newest
+    if not oldest <= version <= newest:
+        raise SchemaVersionError(
+            where,
+            found=version,
+            expected=newest,
+            advice="nothing was changed, open it with the version of vestig that wrote it",
+        )
 
 
 def migrate(
@@ -107,17 +108,18 @@ def migrate(
     """Brings the ledger to the newest version after a copy `ledger.bak-<version>`.
 
     Raises:
-        StoreDamagedError: of a version that no step leads from.
-        StoreLockedError: older, and the store is read-only.
+        SchemaVersionError: of a version that no step leads from, or older and read-only.
     """
     version = version_of(conn)
     check_version(version, str(ledger), migrations)
     if version == newest_version(migrations):
         return
     if read_only:
-        raise StoreLockedError(
-            f"{ledger}: expected schema version {newest_version(migrations)}, found {version};"
-            " a read-only store cannot be migrated, open it writable once"
+        raise SchemaVersionError(
+            str(ledger),
+            found=version,
+            expected=newest_version(migrations),
+            advice="a read-only store cannot be migrated, open it writable once",
         )
     copy_to(conn, ledger.with_name(f"ledger.bak-{version}"))
     conn.execute("BEGIN IMMEDIATE")

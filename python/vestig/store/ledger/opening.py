@@ -68,8 +68,8 @@ def open_ledger(
         NotFoundError: no store, and `read_only` or `without_store="refuse"`.
         ConflictError: the folder holds other files and no store, or a copy of a tenant.
         StoreLockedError: a network file system, or no permission.
-        StoreDamagedError: the ledger is lost, damaged, older than its witness, or of another
-            schema version.
+        SchemaVersionError: the ledger is of another schema version.
+        StoreDamagedError: it is lost, damaged, or older than its witness.
 
     Example:
         >>> ledger = open_ledger(None)
@@ -292,7 +292,7 @@ def _is_older(ledger: Path, steps: Sequence[Migration]) -> bool:
     anything else is opened.
 
     Raises:
-        StoreDamagedError: it is of a version that no step leads from.
+        SchemaVersionError: it is of a version that no step leads from.
     """
     clean = not has_wal(ledger)
     if not clean and not os.access(ledger.parent, os.W_OK):

@@ -16,7 +16,7 @@ from typing import Final
 import apsw
 import msgspec
 
-from vestig.errors import StoreDamagedError, StoreLockedError
+from vestig.errors import SchemaVersionError, StoreDamagedError, StoreLockedError
 from vestig.private_folder import make_private_folder
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
@@ -75,8 +75,9 @@ class CacheFolders:
 
         Raises:
             NotFoundError: there is no such tenant.
-            StoreLockedError: PostgreSQL does not answer, and there is no copy; or the tenant is of
-                another schema, or in another database.
+            StoreLockedError: PostgreSQL does not answer, and there is no copy; or the tenant is in
+                another database.
+            SchemaVersionError: the tenant is of another schema.
             StoreDamagedError: the snapshot is not what was written.
         """
         place = self.path(copy.tenant)
@@ -86,9 +87,10 @@ class CacheFolders:
                 self._build(copy)
             try:
                 ledger = self._open(copy, lock_timeout_s)
-            except StoreDamagedError as error:
+            except (SchemaVersionError, StoreDamagedError) as error:
                 why = str(error).replace(str(place), "the copy")
-                copy.report("copy_rebuilt", f"the copy on this machine was damaged: {why}")
+                other = "damaged" if isinstance(error, StoreDamagedError) else "of another schema"
+                copy.report("copy_rebuilt", f"the copy on this machine was {other}: {why}")
                 self._build(copy)
                 ledger, built = self._open(copy, lock_timeout_s), True
             held = FolderLock(place, fcntl.LOCK_SH)

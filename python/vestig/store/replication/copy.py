@@ -337,7 +337,8 @@ class Copy:
 
         Raises:
             StoreLockedError: PostgreSQL has not answered for too long, the position is not there,
-                or the tenant is in another database or of another schema.
+                or the tenant is in another database.
+            SchemaVersionError: the tenant is of another schema.
             NotFoundError: the tenant is gone.
         """
         wanted = 0 if min_position is None else min_position

@@ -554,7 +554,7 @@ class Database:
         stands.
 
         Raises:
-            StoreLockedError: the tenant has another schema, or is not here any more.
+            SchemaVersionError: the tenant has another schema.
             StoreDamagedError: a row of a change is not what was written.
             LookupError: changes after the position are gone, or the id is another one.
         """

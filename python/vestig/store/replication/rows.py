@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.errors import StoreLockedError
+from vestig.errors import SchemaVersionError, StoreLockedError
 from vestig.lazy_pattern import lazy_pattern
 
 ID_BYTES: Final = 16
@@ -104,7 +104,8 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
         """Checks that a worker of this ledger schema may read it here.
 
         Raises:
-            StoreLockedError: it is in another database, or of another schema.
+            StoreLockedError: it is in another database.
+            SchemaVersionError: it is of another schema.
         """
         name = f"tenant {self.name}"
         if self.state == "moved":
@@ -125,17 +126,23 @@ class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
         """Checks that its ledger is of this schema.
 
         Raises:
-            StoreLockedError: it is not; names both.
+            SchemaVersionError: it is not; names both.
         """
         if self.schema != schema:
-            advice = f"use the version of vestig that writes schema {self.schema}"
-            if self.schema < schema:
-                advice += f", or raise it with `vestig tenant migrate {self.name}`"
-            problem = (
-                f"tenant {self.name}: expected a ledger of schema {schema}, which this worker"
-                f" writes, it has schema {self.schema}; {advice}"
+            raise SchemaVersionError(
+                f"tenant {self.name}",
+                found=self.schema,
+                expected=schema,
+                advice=self.advice(schema),
+                shown=True,
             )
-            raise StoreLockedError(problem, shown=problem, retry_after_s=_MOVING_RETRY_S)
+
+    def advice(self, schema: int) -> str:
+        """Return what to do where this is another schema than that of its ledger."""
+        use = f"use the version of vestig that writes schema version {self.schema}"
+        if self.schema > schema:
+            return use
+        return f"{use}, or raise it with `vestig tenant migrate {self.name}`"
 
     def check_writable(self, schema: int) -> None:
         """Checks that a worker of this ledger schema may write it here.

@@ -8,12 +8,18 @@ A row of a chained table is digested as the MessagePack array of its columns, un
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import blake2b
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final
 
 from vestig.store import tables
 from vestig.store.tables.table import Column, Forgetting, Table
+
+# The version of the tables that are declared here, which every ledger carries, and their
+# fingerprint. A change of the one is a change of the other.
+VERSION: Final = 1
+FINGERPRINT: Final = "480de66e729671492c7323fa86bca0f5"
 
 _NOT_FAMILIES: Final = frozenset(("schema", "table"))
 
@@ -51,6 +57,17 @@ NODE_TABLES: Final = {table.prefix: table.name for table in ALL if table.node an
 # Tables with lines in an export, by the word of the line.
 RECORDS: Final = {table.record: table for table in ALL if table.record is not None}
 CREATE_TABLES: Final = "\n".join(table.statements() for table in ALL if not table.made_when_needed)
+
+
+def fingerprint(tables: Iterable[Table] = ALL) -> str:
+    """Return a digest of what a ledger of these tables holds: their statements and codes under the
+    chain, and how a value of each column is read. What is said of them, and what a call does with
+    them, is no part of it."""
+    state = blake2b(digest_size=16)
+    for table in sorted(tables, key=lambda one: one.name):
+        read = [(one.name, one.refers, one.shape.name, one.untouched) for one in table.columns]
+        state.update(repr((table.statements(), table.code, table.prefix, read)).encode())
+    return state.hexdigest()
 
 
 def columns_sql(table: str, alias: str = "") -> str:

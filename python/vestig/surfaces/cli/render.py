@@ -675,10 +675,10 @@ def _origin(entry: ShownEntry | Explanation) -> str:
 
 def _config_key(entry: Explanation) -> str:
     rows = (
+        ("  change it when", entry.when),
         ("  default", _plain(entry.default)),
         ("  allowed", entry.allowed),
         ("  value", f"{_plain(entry.value)}  [{_origin(entry)}]"),
-        *([] if entry.old is None else [("  old spelling", entry.old)]),
     )
     return f"{entry.key}\n  {entry.meaning}\n{table(rows)}"
 

@@ -15,7 +15,13 @@ import msgspec
 
 from vestig.config.environment import read_secret
 from vestig.config.service_sections import ServeSettings
-from vestig.errors import ConfigError, StoreFullError, StoreLockedError, VestigError
+from vestig.errors import (
+    ConfigError,
+    SchemaVersionError,
+    StoreFullError,
+    StoreLockedError,
+    VestigError,
+)
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces import wire
 from vestig.telemetry import logger
@@ -31,6 +37,8 @@ _DETAILS: Final = {
     "internal": "the store cannot be read or written: the log of the server says why",
     "store-locked": "another process writes to the store: expected the lock in time; ask again",
     "store-full": "the disk of the store is full: nothing was changed",
+    "schema-version": "the store is of another schema version than the server reads: run `vestig"
+    " doctor` where it lies",
     "store-damaged": "the store is damaged, lost or no longer at its path: run `vestig doctor`"
     " where it lies",
     "forget-incomplete": "something that was to be forgotten is still in a file: run `vestig forget"
@@ -38,6 +46,8 @@ _DETAILS: Final = {
     "embedding-mismatch": "the server's embedder is not the one that made the store's vectors: run"
     " `vestig doctor` where it lies",
 }
+# of these some tell clients more
+_SHOWN: Final = (SchemaVersionError, StoreFullError, StoreLockedError)
 
 
 class ClientGone(Exception):
@@ -121,7 +131,7 @@ def problem_of(
         return error.status, shown | {"status": error.status}, error.headers
     shown = wire.problem(error) | {"instance": request_id}
     if isinstance(error, VestigError) and error.code in _DETAILS:
-        told = error.shown if isinstance(error, (StoreLockedError, StoreFullError)) else ""
+        told = error.shown if isinstance(error, _SHOWN) else ""
         shown["detail"] = told or _DETAILS[error.code]
         shown["errors"] = []
         # of a store that is locked the client is told all, of a database that refuses not

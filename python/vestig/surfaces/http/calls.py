@@ -427,7 +427,7 @@ def _read(route: Route, given: CallInput) -> _ReadArguments:
         return _ReadArguments(arguments=read_arguments(route.arguments, found))
     if route.items and "items" in found:
         return _ReadArguments(items=_items(found, route.arguments))
-    explain = found.pop("explain", None) if route.explains else None
+    explain = found.pop("explain", None) if route.operation.ranked else None
     if explain is not None and not isinstance(explain, bool):
         raise ValidationError("explain", type(explain).__name__, "true or false")
     arguments = {**read_arguments(route.arguments, found), **route.fixed}

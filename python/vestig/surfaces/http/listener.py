@@ -1,8 +1,11 @@
-"""Where a server listens, and HTTP/1.1 on its connections: how it goes on when connections or
-descriptors run out, how long each may take to ask, and how a signal ends it.
+"""Does what uvicorn cannot: that limits connections as a whole alone, by refusing the newest, and
+sets no time for a request.
 
-A server stays reachable while others hold connections open: where there is no room for a new one,
-the one that has kept the server waiting longest makes room. Refusals are problem objects.
+Here an address has a share of the connections; where there is no room for a new one, or no
+descriptor, the one that has kept the server waiting longest makes room; head and body of a request
+have to come, and an answer has to be taken, in time; two lengths of one body are refused; and every
+refusal is a problem object. An end by a signal is no error. Reading, writing, keeping alive and
+ending are uvicorn's.
 """
 
 from __future__ import annotations
@@ -13,11 +16,8 @@ import errno
 import functools
 import logging
 import resource
-import signal
 import socket
-import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any, Final, Literal, Protocol, cast
 
 import h11
@@ -303,7 +303,6 @@ class ServerProtocol(H11Protocol):
         self.transport.close()
 
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _QUEUE: Final = 2048
 # Accepted in one turn of the loop, before any of them can be refused.
 _ACCEPTED_AT_ONCE: Final = 16
@@ -379,20 +378,11 @@ class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals end it; they are not raised again afterwards."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """The first signal ends it in order, an interrupt after it at once."""
-        self.force_exit = self.should_exit and sig == signal.SIGINT
-        self.should_exit = True
+        with super().capture_signals():
+            try:
+                yield
+            finally:
+                self._captured_signals.clear()
 
 
 class _Answered:

@@ -130,11 +130,11 @@ def responses(
 def route_extra(route: Route, facts: Facts) -> dict[str, Any]:
     """Parameters, body and description of an operation's route."""
     schema = arguments_schema(route.arguments, refs=_REFS, facts=facts)
-    if route.explains:
+    if route.operation.ranked:
         own = schema_of(route.parameters)["properties"]
         schema["properties"] |= {n: one for n, one in own.items() if n not in route.arguments.rows}
     schema = body_schema(schema, route.arguments)
-    help_text = route.operation.help + (_SCORES if route.explains else "")
+    help_text = route.operation.help + (_SCORES if route.operation.ranked else "")
     extra: dict[str, Any] = {"summary": route.operation.help, "description": help_text}
     if route.method == "GET":
         return extra | {"parameters": list(_in_url(route, schema, facts))}

@@ -28,7 +28,7 @@ from prometheus_client.registry import Collector
 
 from vestig.api.store import Vestig
 from vestig.config.service_sections import ServeSettings
-from vestig.errors import StoreDamagedError, StoreLockedError, VestigError
+from vestig.errors import SchemaVersionError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
@@ -333,8 +333,9 @@ _RETRIEVALS: Final = 10
 _RATE_WINDOW_S: Final = 60.0
 # Bytes of a body: what a call takes fits many times over.
 BODY_BYTES_MAX: Final = 1024 * 1024
-# Codes of errors after which a store is unhealthy: damaged or lost, or SQLite cannot use its file.
-_UNUSABLE: Final = (StoreDamagedError.code, VestigError.code)
+# Codes of errors after which a store is unhealthy: damaged, lost or of another version, or SQLite
+# cannot use its file.
+_UNUSABLE: Final = (StoreDamagedError.code, SchemaVersionError.code, VestigError.code)
 _AWAY: Final = (
     "the database of the store does not answer: reads go on for a while, this needs more; nothing"
     " was done, ask again"
@@ -437,7 +438,7 @@ class Service:
             try:
                 answer = await self.admitted(
                     request, lambda: self._run(grant, route, given), limit_s,
-                    long=route.is_long, progress=progress,
+                    long=route.operation.slow, progress=progress,
                 )  # fmt: skip
             except Exception as error:  # whatever happens, the client is answered
                 return self._ended(route, request, error, began, given, began_seq)
@@ -696,7 +697,7 @@ class Service:
         return await (self.admitted(request, run) if of_tenant else self.look(run))
 
     def _check_rate(self, route: Route, request: Request) -> None:
-        if not route.limited:
+        if not route.operation.limited:
             return
         client = "" if request.client is None else request.client.host
         if self.settings.rate_limit.requests is None and is_loopback(client):

@@ -45,6 +45,8 @@ def _listed(value: DocumentList, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="document add",
+        path="POST document/add",
+        slow=True,
         call=files.AddDocumentRequest,
         method="add_document",
         document="document",
@@ -55,6 +57,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="document list",
+        path="GET document/list",
         call=files.DocumentsRequest,
         method="documents",
         document="documents",
@@ -63,6 +66,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="document forget",
+        path="POST document/forget",
         call=files.ForgetDocumentRequest,
         method="forget_document",
         options=(YES,),

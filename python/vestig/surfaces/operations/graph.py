@@ -114,6 +114,7 @@ def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
 _OF_ENTITIES: Final = (
     Operation(
         name="entity list",
+        path="GET entity/list",
         call=graph.EntitiesRequest,
         method="graph.entities",
         document="entities",
@@ -121,6 +122,8 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity show",
+        # a name may hold a slash
+        path="GET entity/show",
         call=graph.EntityRequest,
         method="graph.entity",
         document="entity",
@@ -128,6 +131,8 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity extract",
+        path="POST entity/extract",
+        slow=True,
         call=graph.ExtractEntitiesRequest,
         method="graph.extract_entities",
         document="entity_backfill",
@@ -136,6 +141,7 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity merge",
+        path="POST entity/merge",
         call=graph.MergeEntitiesRequest,
         method="graph.merge_entities",
         document="entity",
@@ -144,6 +150,7 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity expire",
+        path="POST entity/expire",
         call=graph.ExpireEntityRequest,
         method="graph.expire_entity",
         document="entity",
@@ -152,6 +159,7 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity purge",
+        path="POST entity/purge",
         call=graph.PurgeEntitiesRequest,
         method="graph.purge_entities",
         options=(YES,),
@@ -163,6 +171,8 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="housekeeping entity-backfill",
+        path="POST housekeeping/entity-backfill",
+        slow=True,
         call=graph.EntityBackfillRequest,
         method="graph.entity_backfill",
         document="entity_backfill",
@@ -226,6 +236,7 @@ def _rebuilt(report: EdgeRebuildReport, _: Mapping[str, Any]) -> str:
 _OF_EDGES: Final = (
     Operation(
         name="edge list",
+        path="GET edge/list",
         call=graph.EdgesRequest,
         method="graph.edges",
         options=(
@@ -243,6 +254,7 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge show",
+        path="GET edge/show/{id}",
         call=graph.EdgeRequest,
         method="graph.edge",
         document="edge",
@@ -250,6 +262,7 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge link",
+        path="POST edge/link",
         call=graph.LinkRequest,
         method="graph.link",
         document="edge",
@@ -258,6 +271,7 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge unlink",
+        path="POST edge/unlink",
         call=graph.UnlinkRequest,
         method="graph.unlink",
         document="edge",
@@ -266,6 +280,8 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge rebuild",
+        path="POST edge/rebuild",
+        slow=True,
         call=graph.RebuildEdgesRequest,
         method="graph.rebuild_edges",
         document="edges_rebuilt",
@@ -319,6 +335,8 @@ def _around(found: Neighbourhood, _: Mapping[str, Any]) -> str:
 _OF_SEARCH: Final = (
     Operation(
         name="graph search",
+        path="POST graph/search",
+        ranked=True,
         method="graph.search",
         call=SearchRequest,
         options=(EXPLAIN,),
@@ -328,6 +346,7 @@ _OF_SEARCH: Final = (
     ),
     Operation(
         name="graph neighbourhood",
+        path="POST neighbourhood",
         method="graph.neighbourhood",
         call=NeighbourhoodRequest,
         document="neighbourhood",

@@ -126,6 +126,7 @@ def _deleted(report: ForgetReport, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="item put",
+        path="POST item/put",
         call=items.PutRequest,
         method="items.put",
         run=_put,
@@ -136,6 +137,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item put-many",
+        path="POST item/put-many",
         call=items.PutManyRequest,
         method="items.put_many",
         options=(
@@ -149,6 +151,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item get",
+        path="GET item/get",
         call=items.ItemRequest,
         method="items.get",
         document="item",
@@ -157,6 +160,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item delete",
+        path="POST item/delete",
         call=items.DeleteRequest,
         method="items.delete",
         options=(YES,),
@@ -169,6 +173,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item list",
+        path="GET item/list",
         call=items.ListItemsRequest,
         method="items.list",
         document="items",
@@ -177,6 +182,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item scopes",
+        path="GET item/scopes",
         call=items.ScopesRequest,
         method="items.scopes",
         document="scopes",

@@ -47,6 +47,7 @@ def _forget(call: Call) -> Any:
 
 _FORGET: Final = Operation(
     name="memory forget",
+    path="POST forget",
     call=memories.ForgetRequest,
     options=(
         YES,
@@ -191,6 +192,7 @@ def _deprecate(call: Call) -> Any:
 def _state(action: str) -> Operation:
     return Operation(
         name=f"memory {action}",
+        path=f"POST {action}",
         call=memories.StateRequest,
         document="state",
         text=render.state,
@@ -201,6 +203,7 @@ def _state(action: str) -> Operation:
 _OF_MEMORIES: Final = (
     Operation(
         name="memory add",
+        path="POST commit",
         call=commit.CommitRequest,
         method="commit",
         # flat on the command line, where `provenance` has no flag
@@ -213,6 +216,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory add-structured",
+        path="POST commit-structured",
         call=commit.CommitStructuredRequest,
         method="commit_structured",
         without=tuple(Provenance.__annotations__),
@@ -224,6 +228,8 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="search",
+        path="POST search",
+        ranked=True,
         call=queries.RecallRequest,
         options=(*LAYOUT, *WALK),
         run=_search,
@@ -233,6 +239,8 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory recall",
+        path="POST recall",
+        ranked=True,
         call=queries.RecallRequest,
         options=(*LAYOUT, *WALK),
         run=_recall,
@@ -242,6 +250,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory show",
+        path="GET show/{id}",
         call=memories.ShowRequest,
         document="memory",
         text=render.detail,
@@ -250,6 +259,8 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory get",
+        # a key may hold a slash
+        path="GET get",
         call=memories.GetRequest,
         run=_get,
         document="memory",
@@ -257,6 +268,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory list",
+        path="GET list",
         call=memories.ListRequest,
         options=(
             Integer(
@@ -271,6 +283,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="count",
+        path="GET count",
         call=memories.CountRequest,
         document="count",
         text=lambda number, _: str(number),
@@ -278,6 +291,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="diff",
+        path="GET diff",
         call=memories.DiffRequest,
         document="diff",
         text=render.difference,
@@ -285,12 +299,14 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory events",
+        path="GET events/{id}",
         call=memories.EventsRequest,
         document="events",
         text=render.events,
     ),
     Operation(
         name="memory deprecate",
+        path="POST deprecate",
         call=memories.DeprecateRequest,
         options=(YES,),
         run=_deprecate,
@@ -303,6 +319,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory supersede",
+        path="POST supersede",
         call=memories.SupersedeRequest,
         run=_supersede,
         document="supersession",
@@ -312,6 +329,7 @@ _OF_MEMORIES: Final = (
     *(_state(action) for action in ("pin", "unpin", "archive", "restore")),
     Operation(
         name="memory update",
+        path="POST update",
         call=commit.UpdateRequest,
         run=_update,
         document="update",
@@ -384,6 +402,8 @@ def _steps(result: RetrieveResult) -> list[str]:
 
 _RETRIEVE: Final = Operation(
     name="retrieve",
+    path="POST retrieve",
+    limited=True,
     call=queries.RetrieveRequest,
     options=(
         Text(

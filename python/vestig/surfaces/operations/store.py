@@ -84,6 +84,8 @@ def _destroy(call: Call) -> Any:
 OPERATIONS: Final = (
     Operation(
         name="housekeeping gc",
+        path="POST housekeeping/gc",
+        slow=True,
         call=upkeep.GcRequest,
         method="admin.gc",
         document="gc",
@@ -92,6 +94,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping secrets",
+        path="POST housekeeping/secrets",
+        slow=True,
         call=upkeep.SecretsRequest,
         method="admin.secrets",
         document="secrets",
@@ -101,6 +105,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping prune",
+        path="POST housekeeping/prune",
+        slow=True,
         call=upkeep.PruneRequest,
         method="admin.prune",
         document="prune",
@@ -110,6 +116,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping enrich",
+        path="POST housekeeping/enrich",
+        slow=True,
         call=upkeep.EnrichRequest,
         method="admin.enrich",
         document="enrichment",
@@ -119,6 +127,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="cognify",
+        path="POST cognify",
+        slow=True,
         call=upkeep.CognifyRequest,
         method="cognify",
         document="cognition",
@@ -128,6 +138,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping compact",
+        path="POST housekeeping/compact",
+        slow=True,
         call=upkeep.CompactRequest,
         method="admin.compact",
         document="compaction",
@@ -136,6 +148,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="export",
+        path="POST export",
+        slow=True,
         call=files.ExportRequest,
         options=(Text("File to write; - is standard output.", name="file"),),
         run=_export,
@@ -165,6 +179,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="backup",
+        path="POST backup",
+        slow=True,
         call=files.BackupRequest,
         method="admin.backup",
         document="backup",
@@ -172,6 +188,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rebuild",
+        path="POST rebuild",
+        slow=True,
         call=upkeep.RebuildRequest,
         method="admin.rebuild",
         options=(
@@ -188,6 +206,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="stats",
+        path="GET stats",
         call=upkeep.StatsRequest,
         method="admin.stats",
         right="read",
@@ -196,6 +215,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="doctor",
+        path="GET doctor",
+        slow=True,
         call=upkeep.DoctorRequest,
         method="admin.doctor",
         options=(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import vestig
+from benchmarks.evaluate import evaluate
+from benchmarks.reader import passages, quoted, read_benchmark
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmarks import passages, quoted, read_benchmark
-from vestig.evaluation.evaluate import evaluate
 from vestig.testing import HashingEmbedder
 
 HARBOUR = """---

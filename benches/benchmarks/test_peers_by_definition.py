@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labelled_life import Bench
 
-from vestig.evaluation.benchmark_run import CachedEmbedder
-from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.rankings import PeerParameters, parameters_for, peer_rankings, score
+from benchmarks.labelled_life import Bench
+from benchmarks.rankings import PeerParameters, parameters_for, peer_rankings, score
+from benchmarks.reader import read_benchmark
+from benchmarks.run import CachedEmbedder
 from vestig.testing import HashingEmbedder
 
 # Units of two conversations: ids repeat between them, authors are words like others.

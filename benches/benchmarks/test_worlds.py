@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec import UNSET, UnsetType
 
-from vestig.evaluation import tables
-from vestig.evaluation.benchmark_run import CachedEmbedder
-from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.evaluate import evaluate
-from vestig.evaluation.rankings import CUTS, Tally, parameters_for, peer_rankings
+from benchmarks import tables
+from benchmarks.evaluate import evaluate
+from benchmarks.rankings import CUTS, Tally, parameters_for, peer_rankings
+from benchmarks.reader import read_benchmark
+from benchmarks.run import CachedEmbedder
 from vestig.testing import HashingEmbedder
 
 

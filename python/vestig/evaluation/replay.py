@@ -1,18 +1,11 @@
-"""Retrieval measured on labelled benchmarks, beside a single recall of the same question; and
-recorded requests of `retrieve`, run again under two configurations on one store and compared.
-
-Each conversation of a benchmark is imported as a scope. Every question is the last message of a
-conversation with an agent: once alone, and once after four turns that stand together in its
-conversation and hold none of its evidence. It is asked where it belongs, and in the conversation
-before its own, which does not answer it.
-"""
+"""Recorded requests of `retrieve`, run again under two configurations on one store and compared."""
 
 from __future__ import annotations
 
+import math
 import os
-import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -24,32 +17,16 @@ from vestig.calls.declaration import checked, rows_of
 from vestig.calls.opening import OpenRequest
 from vestig.calls.queries import RetrieveRequest
 from vestig.config import Config
-from vestig.errors import NotFoundError, ValidationError
-from vestig.evaluation.benchmark_run import (
-    CachedEmbedder,
-    StoredUnits,
-    import_benchmark,
-    stored_units,
-)
-from vestig.evaluation.benchmarks import Benchmark, Query, Unit
-from vestig.evaluation.rankings import ranked_gains
-from vestig.evaluation.report import (
-    ReplaySide,
-    RetrievalBenchmark,
-    RetrievalFigures,
-    RetrievalReplay,
-    RetrievalRow,
-)
-from vestig.evaluation.rows import SEED, differences, estimates
+from vestig.errors import ValidationError
+from vestig.evaluation.intervals import Difference, Estimate, differences, estimates
+from vestig.evaluation.questions import Labels, at_place, read_lines
 from vestig.hints import check_names
-from vestig.ids import is_full_id, repeatable_ids
-from vestig.json_text import read_json
 from vestig.ports import Embedder, Progress
 from vestig.retrieve.confidence import Label
 from vestig.retrieve.values import MEMORY_FACT, FactDetail, request_of, scoped
-from vestig.session.opening import MEMORY_PATH, load_config, open_session
+from vestig.session.opening import load_config, open_session
 from vestig.session.session import Session
-from vestig.store.records.reads import LedgerView
+from vestig.types import _Value
 
 if TYPE_CHECKING:
     from vestig.retrieve.values import RetrieveResult
@@ -61,15 +38,79 @@ LABELS: Final[tuple[Label, ...]] = ("high", "medium", "low")
 _CERTAIN_WITHIN: Final = 10
 # Queries that rules should make of a question.
 QUERIES_WANTED: Final = 6
-# Turns before the question, in the second row.
-TURNS_BEFORE: Final = 4
-# Every fact is counted, however long.
-_BUDGET: Final = 1_000_000
-_ALONE: Final = "alone"
-_AFTER: Final = f"after {TURNS_BEFORE} turns"
 _LABELS: Final = get_args(Label)
 _LABELLED: Final = ("relevant", "expected_confidence")
 _FIELDS: Final = (*rows_of(RetrieveRequest), *_LABELLED)
+
+
+class RetrievalFigures(_Value, frozen=True, kw_only=True):
+    """Figures of many retrievals.
+
+    `metrics`: recall and nDCG of the questions with labels. `relevant_found`: labels that any
+    returned fact answers to, in all. `labels`: expected label → label that came → how often.
+    `enough_queries`: share of the retrievals whose first round had at least six
+    queries beside the message.
+    """
+
+    retrievals: int
+    labelled: int
+    metrics: dict[str, Estimate]
+    relevant_found: int
+    iterations_mean: float | None
+    queries_mean: float | None
+    enough_queries: float | None
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    stop_reasons: dict[str, int]
+    labels: dict[str, dict[str, int]]
+    got: dict[str, int]
+    score_mean: float | None
+
+
+class ReplaySide(_Value, frozen=True, kw_only=True):
+    """One side of a replay. `config`: the file that was named, null for what was in effect; `seq`:
+    the state of the store; `settings`: every key of the configuration."""
+
+    config: str | None
+    seq: int | None
+    figures: RetrievalFigures
+    settings: dict[str, Any]
+
+
+class RetrievalReplay(_Value, frozen=True, kw_only=True):
+    """Holds what `vestig.replay_requests` found. `new_against_old`: what the new side has more of
+    each metric, paired by request."""
+
+    cuts: tuple[int, ...]
+    requests: int
+    old: ReplaySide
+    new: ReplaySide
+    new_against_old: dict[str, Difference]
+    warnings: tuple[str, ...] = ()
+
+
+def _discount(place: int) -> float:
+    return 1 / math.log2(place + 2)
+
+
+def ranked_gains(gains: Sequence[int], relevant: int, cuts: Sequence[int]) -> dict[str, float]:
+    """`recall@k` and `ndcg@k` of a ranking in which one place may answer several labels.
+
+    Args:
+        gains: labels that each place is the first to answer.
+        relevant: how many labels there are, >= 1.
+
+    Example:
+        >>> ranked_gains([0, 2], 2, (1, 5))["recall@5"]
+        1.0
+    """
+    values: dict[str, float] = {}
+    for cut in cuts:
+        ideal = sum(_discount(place) for place in range(min(cut, relevant)))
+        gain = sum(min(count, 1) * _discount(place) for place, count in enumerate(gains[:cut]))
+        values[f"recall@{cut}"] = sum(gains[:cut]) / relevant
+        values[f"ndcg@{cut}"] = gain / ideal
+    return values
 
 
 class Retrieval(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,204 +248,6 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-class _LabelledQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question in a conversation, and the turns before it."""
-
-    query: Query
-    conversation: str | None
-    before: tuple[Unit, ...]
-
-    @property
-    def belongs(self) -> bool:
-        """Return whether it is a question of this conversation."""
-        return self.query.conversation == self.conversation
-
-
-def evaluate_retrieval(
-    benchmarks: Sequence[Benchmark],
-    config: Config,
-    vectors: CachedEmbedder,
-    *,
-    sample: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[RetrievalBenchmark, ...]:
-    """Measures `retrieve` on labelled benchmarks beside a single recall.
-
-    Args:
-        sample: so many questions of each benchmark, drawn by a fixed seed; None = all.
-        progress: called with (questions asked, questions in all).
-    """
-    chosen = [_sampled(one, sample) for one in benchmarks]
-    steps = _Steps(progress, 2 * sum(len(list(_asked(one, False))) for one in chosen))
-    found = []
-    for benchmark in chosen:
-        request = OpenRequest(path=MEMORY_PATH, config=config, embedder=vectors)
-        with Vestig(open_session(request)) as store:
-            with repeatable_ids(benchmark.digest):
-                import_benchmark(store, benchmark)
-            run = _Run(store, benchmark, stored_units(store, benchmark), steps)
-            found.append(run.report(config))
-    return tuple(found)
-
-
-class _Steps:
-    """Progress over all questions."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total, self._done = progress, total, 0
-
-    def add(self) -> None:
-        """Counts one question."""
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-def _sampled(benchmark: Benchmark, count: int | None) -> Benchmark:
-    """The benchmark with so many of its questions, in their order."""
-    if count is None or count >= len(benchmark.queries):
-        return benchmark
-    places = sorted(random.Random(SEED).sample(range(len(benchmark.queries)), count))
-    return msgspec.structs.replace(
-        benchmark, queries=tuple(benchmark.queries[place] for place in places)
-    )
-
-
-def _asked(benchmark: Benchmark, after: bool) -> Iterator[_LabelledQuestion]:
-    """Every question in its own conversation, and where there are several, in the one before."""
-    queries_of: dict[str | None, list[Query]] = {}
-    for query in benchmark.queries:
-        queries_of.setdefault(query.conversation, []).append(query)
-    names = list(queries_of)
-    for place, conversation in enumerate(names):
-        following = names[(place + 1) % len(names)]
-        for name in dict.fromkeys((conversation, following)):
-            for query in queries_of[name]:
-                before = _turns(benchmark, query, conversation) if after else ()
-                yield _LabelledQuestion(query=query, conversation=conversation, before=before)
-
-
-def _turns(benchmark: Benchmark, query: Query, conversation: str | None) -> tuple[Unit, ...]:
-    """Four adjacent turns of a conversation that are no evidence, drawn by the question; fewer
-    where it has no four such."""
-    units = benchmark.units[conversation]
-    relevant = query.relevant if query.conversation == conversation else frozenset()
-    chance = random.Random(f"{SEED}/{conversation}/{query.conversation}/{query.id}")
-    for length in range(min(TURNS_BEFORE, len(units)), 0, -1):
-        starts = [
-            start
-            for start in range(len(units) - length + 1)
-            if relevant.isdisjoint(unit.id for unit in units[start : start + length])
-        ]
-        if starts:
-            start = chance.choice(starts)
-            return units[start : start + length]
-    return ()
-
-
-class _Run:
-    """The questions of one benchmark against one store."""
-
-    def __init__(
-        self, store: Vestig, benchmark: Benchmark, stored: StoredUnits, steps: _Steps
-    ) -> None:
-        self._store = store
-        self._benchmark = benchmark
-        self._stored = stored
-        self._steps = steps
-        self._ids_of: dict[tuple[str | None, str], list[str]] = {}
-        self._units_of_text: dict[tuple[str | None, str], set[str]] = {}
-        for id, units in stored.units_of.items():
-            scope = stored.scope_of[id]
-            for unit in units:
-                self._ids_of.setdefault((scope, unit), []).append(id)
-            self._units_of_text.setdefault((scope, stored.text_of[id]), set()).update(units)
-
-    def report(self, config: Config) -> RetrievalBenchmark:
-        """Both rows."""
-        benchmark = self._benchmark
-        return RetrievalBenchmark(
-            name=benchmark.name,
-            digest=benchmark.digest,
-            units=benchmark.unit_count,
-            units_missing=self._stored.missing,
-            conversations=len(benchmark.units),
-            questions=len(benchmark.queries),
-            rows=(self._row(_ALONE, False), self._row(_AFTER, True)),
-            settings={key: entry.value for key, entry in config.every_value().items()},
-        )
-
-    def _row(self, name: str, after: bool) -> RetrievalRow:
-        own: list[Retrieval] = []
-        foreign: list[Retrieval] = []
-        recalled: list[dict[str, float]] = []
-        for asked in _asked(self._benchmark, after):
-            retrieval = self._retrieval(asked)
-            if asked.belongs:
-                own.append(retrieval)
-                recalled.append(self._recalled(asked))
-            else:
-                foreign.append(retrieval)
-            self._steps.add()
-        ours = columns([retrieval_scores(one.ranked, one.relevant) for one in own])
-        theirs = columns(recalled)
-        return RetrievalRow(
-            name=name,
-            own=figures(own),
-            foreign=figures(foreign) if foreign else None,
-            recall=estimates(theirs),
-            against_recall=differences(ours, theirs),
-        )
-
-    def _retrieval(self, asked: _LabelledQuestion) -> Retrieval:
-        query = asked.query
-        messages: list[dict[str, Any]] = [
-            {"content": unit.text, "author": unit.author, "message_id": unit.id}
-            for unit in asked.before
-        ]
-        result = self._store.retrieve(
-            [*messages, {"content": query.text}],
-            scope=asked.conversation,
-            max_facts=CUTS[-1],
-            budget=_BUDGET,
-            query_time=self._stored.when(query, asked.conversation),
-            debug=True,
-        )
-        ids = [detail.memory_id for detail in result.details or ()]
-        return Retrieval.of(
-            result,
-            [self._units(id) for id in ids],
-            query.relevant if asked.belongs else (),
-            focus=query.text,
-        )
-
-    def _units(self, id: str) -> set[str]:
-        """The units that a memory, or another one of its text in its scope, was made of."""
-        return self._units_of_text[self._stored.scope_of[id], self._stored.text_of[id]]
-
-    def _recalled(self, asked: _LabelledQuestion) -> dict[str, float]:
-        """The metrics of a single recall of the question, at each cut with a limit of its own; the
-        turns before it are left out, as they are of the retrieval."""
-        query, conversation = asked.query, asked.conversation
-        left_out = [
-            id for unit in asked.before for id in self._ids_of.get((conversation, unit.id), ())
-        ]
-        found: dict[str, float] = {}
-        for cut in CUTS:
-            answer = self._store.recall(
-                query.text,
-                limit=cut,
-                all=True,
-                scope=conversation,
-                query_time=self._stored.when(query, conversation),
-                where={"exclude_ids": left_out},
-                config={"recall.reasons.enabled": False},
-            )
-            scores = retrieval_scores([self._units(hit.id) for hit in answer], query.relevant)
-            found |= {name: value for name, value in scores.items() if name.endswith(f"@{cut}")}
-        return found
-
-
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
     """A request of the file. `relevant`: None = it has no labels."""
 
@@ -514,15 +357,15 @@ def _run(
     found: list[Retrieval] = []
     seqs, unknown = set[int](), 0
     for line in lines:
-        labels = _Labels(session, line)
-        unknown += labels.unknown
+        labels = _labels_of(session, line)
+        unknown += len(labels.unknown)
         result = retrieve(session, line.request)
         details = result.details if isinstance(result.details, tuple) else ()
         seqs.add(result.metadata.seq)
         found.append(
             Retrieval.of(
                 result,
-                [labels.of(detail) for detail in details],
+                [labels.of(one.memory_id, _text_of(one)) for one in details],
                 line.relevant or (),
                 focus=line.request.messages[-1]["content"],
                 expected=line.expected,
@@ -544,37 +387,15 @@ def _run(
     )
 
 
-class _Labels:
-    """Which facts the labels of a request mean."""
-
-    def __init__(self, session: Session, line: _Line) -> None:
-        self._of_id: dict[str, set[str]] = {}
-        self._of_text: dict[str, set[str]] = {}
-        self.unknown = 0
-        namespace = line.request.namespace or session.namespace
-        scopes = scoped(line.request).given().get("scope")
-        with session.ledger.read() as view:
-            for label in line.relevant or ():
-                memories = [
-                    memory
-                    for memory in view.memories(namespace, _ids(view, namespace, label))
-                    if scopes is None or memory.scope in scopes
-                ]
-                self.unknown += not memories
-                for memory in memories:
-                    self._of_id.setdefault(memory.id, set()).add(label)
-                    self._of_text.setdefault(memory.content_hash, set()).add(label)
-
-    def of(self, detail: FactDetail) -> set[str]:
-        """The labels that a fact answers to: by its memory, or by a memory of the same text."""
-        _, kind, text, _ = detail.fact_key
-        same = self._of_text.get(text or "", set()) if kind == MEMORY_FACT else set()
-        return self._of_id.get(detail.memory_id, set()) | same
+def _labels_of(session: Session, line: _Line) -> Labels:
+    scopes = scoped(line.request).given().get("scope")
+    return Labels(session, line.relevant or (), scopes, line.request.namespace)
 
 
-def _ids(view: LedgerView, namespace: str, label: str) -> list[str]:
-    """Ids of the memories that a label means."""
-    return [label] if is_full_id(label, "mem") else view.recorded_by(namespace, [label])
+def _text_of(detail: FactDetail) -> str:
+    """Return the digest of the text of a fact that is a memory; "" for others."""
+    _, kind, text, _ = detail.fact_key
+    return (text or "") if kind == MEMORY_FACT else ""
 
 
 def _read(file: Path) -> list[_Line]:
@@ -584,27 +405,13 @@ def _read(file: Path) -> list[_Line]:
         NotFoundError: there is no such file.
         ValidationError: a line is no request.
     """
-    try:
-        raw = file.read_bytes()
-    except FileNotFoundError:
-        raise NotFoundError("file", str(file)) from None
-    found = [
-        _line(f"{file.name}:{number}", text)
-        for number, text in enumerate(raw.split(b"\n"), 1)
-        if text.strip()
-    ]
+    found = [_line(place, row) for place, row in read_lines(file)]
     if not found:
         raise ValidationError("file", file.name, "at least one line with a request")
     return found
 
 
-def _line(place: str, text: bytes) -> _Line:
-    try:
-        row = read_json(text)
-    except (msgspec.DecodeError, RecursionError):
-        raise ValidationError(place, "a line", "a JSON object", "it cannot be read") from None
-    if not isinstance(row, dict):
-        raise ValidationError(place, type(row).__name__, "a JSON object")
+def _line(place: str, row: Mapping[str, Any]) -> _Line:
     try:
         check_names(row, _FIELDS, "a request")
         labels = row.get("relevant")
@@ -619,7 +426,7 @@ def _line(place: str, text: bytes) -> _Line:
             expected=expected,
         )
     except ValidationError as error:
-        raise _at(place, error) from None
+        raise at_place(place, error) from None
 
 
 def _check(session: Session, line: _Line) -> None:
@@ -634,10 +441,4 @@ def _check(session: Session, line: _Line) -> None:
             include_expired=settings.recall.include_expired,
         )
     except ValidationError as error:
-        raise _at(line.place, error) from None
-
-
-def _at(place: str, error: ValidationError) -> ValidationError:
-    """The error, with the place of its line in front."""
-    error.args = (f"{place}: {error}",)
-    return error
+        raise at_place(line.place, error) from None

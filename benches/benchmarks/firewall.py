@@ -2,7 +2,7 @@
 secrets and with what only looks like one.
 
 The secrets are stored nowhere: each run makes its own, in the formats and places of
-`data/secret_cases.txt`, and in formats that nobody has.
+`secret_cases.txt`, and in formats that nobody has.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from benchmarks.reader import SHIPPED, read_benchmark
 from vestig.api.store import open_store
-from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 from vestig.firewall import SECRETS_VERSION, masked_text
 from vestig.lazy_pattern import lazy_pattern
 from vestig.recall.layouts import FORMATS, render
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 def _lists() -> Mapping[str, list[str]]:
     """Section → lines of the data file."""
     found: dict[str, list[str]] = {}
-    text = files("vestig").joinpath("data", "secret_cases.txt").read_text("utf-8")
+    text = Path(__file__).with_name("secret_cases.txt").read_text("utf-8")
     for line in text.splitlines():
         if line.startswith("[") and line.endswith("]") and " = " not in line:
             lines = found.setdefault(line[1:-1], [])

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from vestig.evaluation.benchmarks import Benchmark, Query, Unit
-from vestig.evaluation.report import AuthorUnits, Comparison
+from benchmarks.reader import Benchmark, Query, Unit
+from benchmarks.report import AuthorUnits, Comparison
 from vestig.language.words import terms
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import to_us
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from vestig.evaluation.benchmark_run import CachedEmbedder
+    from benchmarks.run import CachedEmbedder
 
 
 CUTS: Final = (1, 5, 10, 20, 50)
@@ -61,26 +61,6 @@ METRICS: Final = (*(metric_name(family, cut) for family in FAMILIES for cut in C
 
 def _discount(place: int) -> float:
     return 1 / math.log2(place + 2)
-
-
-def ranked_gains(gains: Sequence[int], relevant: int, cuts: Sequence[int]) -> dict[str, float]:
-    """`recall@k` and `ndcg@k` of a ranking in which one place may answer several labels.
-
-    Args:
-        gains: labels that each place is the first to answer.
-        relevant: how many labels there are, >= 1.
-
-    Example:
-        >>> ranked_gains([0, 2], 2, (1, 5))["recall@5"]
-        1.0
-    """
-    values: dict[str, float] = {}
-    for cut in cuts:
-        ideal = sum(_discount(place) for place in range(min(cut, relevant)))
-        gain = sum(min(count, 1) * _discount(place) for place, count in enumerate(gains[:cut]))
-        values[metric_name("recall", cut)] = sum(gains[:cut]) / relevant
-        values[metric_name("ndcg", cut)] = gain / ideal
-    return values
 
 
 def _at(ranked: Sequence[str], relevant: Collection[str], cut: int) -> dict[str, float]:

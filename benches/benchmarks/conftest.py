@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labelled_life import Bench
+
+from benchmarks.labelled_life import Bench
 
 Rows = Sequence[dict[str, Any]]
 
@@ -30,3 +32,12 @@ def bench(tmp_path: Path) -> Bench:
         return folder
 
     return write
+
+
+@pytest.fixture(scope="session")
+def labelled_data() -> Path:
+    """The folder of labelled data sets, from `VESTIG_TEST_DATA`; skips when absent."""
+    folder = Path(os.environ.get("VESTIG_TEST_DATA", "absent"))
+    if not folder.is_dir():
+        pytest.skip("VESTIG_TEST_DATA names no folder of labelled data sets")
+    return folder

@@ -1,10 +1,8 @@
-"""`vestig eval --firewall`: what is recognised, on texts made from a seed."""
+"""Secrets and echoes: what is recognised, on texts made from a seed."""
 
 from __future__ import annotations
 
-from command_answers import Vestig
-
-from vestig.evaluation.firewall import evaluate_firewall
+from benchmarks.firewall import evaluate_firewall
 from vestig.recall.layouts import FORMATS
 
 
@@ -22,14 +20,3 @@ def test_the_report_counts_each_kind() -> None:
     ]
     assert evaluate_firewall(5) == report
     assert "recall" in report.text()
-
-
-def test_the_command_prints_it(vestig: Vestig) -> None:
-    found = vestig("eval", "--firewall", "--seed", "5")
-    assert found.code == 0
-    assert "look-alikes" in found.out
-    document = vestig("eval", "--firewall", "--json").document
-    assert document["schema"] == "vestig/evaluation/1"
-    assert document["precision"] >= 0.95
-    assert vestig("eval", "--seed", "5").code == 2
-    assert vestig("eval", "--firewall", "--gate").code == 2

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labelled_life import Bench, queries, units
 
-from vestig.embedders.checked import CheckedTokenEmbedder, checked_embedder
-from vestig.evaluation.benchmark_run import (
+from benchmarks.evaluate import evaluate
+from benchmarks.labelled_life import Bench, queries, units
+from benchmarks.rankings import PeerParameters, parameters_for, peer_rankings
+from benchmarks.reader import read_benchmark
+from benchmarks.run import (
     CachedEmbedder,
     CachedTokenEmbedder,
     cached_embedder,
 )
-from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.rankings import PeerParameters, parameters_for, peer_rankings
+from vestig.embedders.checked import CheckedTokenEmbedder, checked_embedder
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, TokenHashingEmbedder
 
 TEXTS = {
@@ -131,15 +132,14 @@ def test_a_torn_end_of_a_cache_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_all_rows_share_one_computation(bench: Bench, tmp_path: Path) -> None:
-    import vestig
 
     inner = HashingEmbedder()
     folder = bench(units(), queries())
     options: dict[str, Any] = {"profiles": ["baseline", "default"], "cache": tmp_path / "cache"}
-    vestig.evaluate(folder, embedder=inner, **options)
+    evaluate(folder, embedder=inner, **options)
     assert inner.call_count > 0
     fresh = HashingEmbedder()
-    vestig.evaluate(folder, embedder=fresh, **options)
+    evaluate(folder, embedder=fresh, **options)
     assert fresh.call_count == 0
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labelled_life import Bench, queries, units
 
+from benchmarks.labelled_life import Bench, queries, units
+from benchmarks.reader import read_benchmark, without_categories
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmarks import read_benchmark, without_categories
 
 
 def _query(**changes: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def test_categories_can_be_left_out_but_not_all(bench: Bench) -> None:
 
 
 def test_the_shipped_benchmark_has_its_documented_size() -> None:
-    from vestig.evaluation.benchmarks import SHIPPED
+    from benchmarks.reader import SHIPPED
 
     if not Path(SHIPPED).is_dir():
         pytest.skip("no benchmark is shipped yet")

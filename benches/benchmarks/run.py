@@ -19,15 +19,15 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from benchmarks.rankings import CUTS, DEPTH, Tally
+from benchmarks.reader import SHIPPED, Benchmark, Query, passages
+from benchmarks.report import CutFigures, Latency
+from benchmarks.rows import Variant
 from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder, codes_identity
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmarks import SHIPPED, Benchmark, Query, passages
-from vestig.evaluation.rankings import CUTS, DEPTH, Tally
-from vestig.evaluation.report import CutFigures, Latency
-from vestig.evaluation.rows import Variant
 from vestig.ports import (
     CODE_BYTES,
     STATE_DIMENSIONS,
@@ -403,7 +403,7 @@ class BenchmarkRun:
         self._profile = variant.profile
         self._config = dict(variant.overrides)
         # equal results in the same order, without their reasons
-        self._unexplained = {**variant.overrides, "m5.explainability.enabled": False}
+        self._unexplained = {**variant.overrides, "recall.reasons.enabled": False}
         self._each_cut = _limit_matters(variant.config.settings)
         self._times_ms: list[float] = []
         self.degraded: set[str] = set()

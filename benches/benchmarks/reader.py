@@ -34,8 +34,8 @@ from vestig.times import from_us
 
 # The folder of a benchmark in which its documents lie.
 DOCUMENTS: Final = "documents"
-# The benchmark that comes with the package.
-SHIPPED: Final = Path(__file__).resolve().parent.parent / "data" / "benchmark"
+# The benchmark of this repository.
+SHIPPED: Final = Path(__file__).resolve().parent.parent / "shipped"
 UNCATEGORISED: Final = "uncategorised"
 _TEXT: Final = ("content", "text")
 _AUTHOR: Final = ("author", "author_name", "speaker")

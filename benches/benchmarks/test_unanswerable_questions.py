@@ -6,13 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from labelled_life import Bench, queries, units
 
-from vestig.api.store import Vestig
-from vestig.calls.opening import OpenRequest
-from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
-from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.confidence import (
+from benchmarks.confidence import (
     ANSWERABLE,
     Answered,
     Case,
@@ -22,7 +17,12 @@ from vestig.evaluation.confidence import (
     confidences,
     scores,
 )
-from vestig.evaluation.rows import Variant
+from benchmarks.labelled_life import Bench, queries, units
+from benchmarks.reader import read_benchmark
+from benchmarks.rows import Variant
+from benchmarks.run import StoredUnits, import_benchmark, stored_units
+from vestig.api.store import Vestig
+from vestig.calls.opening import OpenRequest
 from vestig.session.opening import MEMORY_PATH, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 

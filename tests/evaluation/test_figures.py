@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vestig.evaluation.retrieval import (
+from vestig.evaluation.replay import (
     CUTS,
     Retrieval,
     expected_label,

@@ -6,14 +6,13 @@ import json
 import re
 from collections import Counter
 from datetime import datetime
-from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 
+from benchmarks.reader import SHIPPED
 from vestig.language.words import STOPWORDS, terms
 
-FOLDER = files("vestig") / "data" / "benchmark"
 MEMORY_FIELDS = ["id", "text", "timestamp", "session", "speaker", "conversation", "turn"]
 QUERY_FIELDS = ["id", "text", "date", "relevant", "category", "answer", "conversation"]
 CATEGORIES = {
@@ -30,7 +29,7 @@ CATEGORIES = {
 
 
 def rows(name: str) -> list[dict[str, object]]:
-    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
+    lines = (SHIPPED / name).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -126,7 +125,7 @@ def test_questions_are_dated_after_all_memories(memories, queries):
 
 
 def test_the_readme_counts_what_is_there(memories, queries):
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    text = (SHIPPED / "README.md").read_text(encoding="utf-8")
     assert text.count(f"{len(memories)} memories and {len(queries)} questions") == 1
     table = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
     assert {name: int(count) for name, count in table.items()} == Counter(

@@ -1,0 +1,1 @@
+"""Recall and retrieval on labelled benchmarks: rows, peers to compare with, reports."""
