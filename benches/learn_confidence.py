@@ -165,6 +165,17 @@ def cross_fitted(x: Values, y: Values, share: Values, folds: Values) -> tuple[Va
     return rounded(np.append(own, constant), DIGITS), known
 
 
+def unanswered(found: Sequence[Asked], known: Values, worlds: frozenset[str]) -> list[float]:
+    """Confidences of the questions of worlds that nothing answers, in rising order: what silence is
+    calibrated by."""
+    own = [
+        round(float(value), DIGITS)
+        for one, value in zip(found, known, strict=True)
+        if one.set in worlds and one.population == UNANSWERABLE
+    ]
+    return sorted(own)
+
+
 def _figures(found: Sequence[Example], known: Values) -> dict[str, dict[str, Any]]:
     """By set, how well the confidence tells answerable questions from each other population, its
     calibration error, and what it keeps at one half."""
@@ -222,6 +233,7 @@ def _fitted(
     fit = {
         "confidence": dict(zip((*FEATURES, BIAS), confidence.tolist(), strict=True)),
         "score": _falling(dict(zip((*SCORE, BIAS), score.tolist(), strict=True))),
+        "unanswered": unanswered(found, known, worlds),
     }
     return fit, figures
 

@@ -1,5 +1,5 @@
 """How the judge's numbers are weighed, from labelled questions: what it adds to L, the confidence
-with it, and the probability that a memory answers.
+with it, the probability that a memory answers, and below which confidence recall is silent.
 
     python benches/learn_judge.py FOLDER … --cache CACHE --out python/vestig/data
 
@@ -25,14 +25,22 @@ import msgspec
 import numpy as np
 
 from benchmark_store import BenchmarkStore
-from benchmarks.confidence import ANSWERABLE, REMOVED, Case, calibrations, cases
+from benchmarks.confidence import (
+    ANSWERABLE,
+    REMOVED,
+    UNANSWERABLE,
+    Case,
+    calibrations,
+    cases,
+)
 from benchmarks.reader import Benchmark, read_benchmark
 from benchmarks.run import CachedEmbedder, cached_embedder
 from candidate_lists import MOST, is_worlds
-from learn_confidence import cross_fitted, shares
+from learn_confidence import cross_fitted, shares, unanswered
 from learning import FOLDS, Values
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall.judgement import FIT, log_odds
+from vestig.recall.silence import SILENCE, least_confidence
 
 # What the judge adds to L, tried.
 WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -44,6 +52,8 @@ LIKELY: Final = 0.5
 # Questions of a set beside its worlds.
 QUESTIONS: Final = 200
 AT_ONCE: Final = 16
+# How often a question without an answer may bring something, as it is reported.
+SILENCES: Final = (0.05, 0.1, SILENCE, 0.5)
 _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
 
 
@@ -193,6 +203,7 @@ def fitted(found: Sequence[Example], worlds: frozenset[str]) -> tuple[dict[str, 
             zip(("confidence", "answers", "bias"), confidence.tolist(), strict=True)
         ),
         "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
+        "unanswered": unanswered(found, known, worlds),
     }, known
 
 
@@ -223,6 +234,33 @@ def figures(
     return shown
 
 
+def silence_figures(
+    found: Sequence[Example], known: Values, worlds: frozenset[str]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """By set and silence, the share of each population that brings something. What a silence takes
+    is learned from the unanswerable questions of worlds in other folds."""
+    asked = [one.set in worlds and one.population == UNANSWERABLE for one in found]
+    shown: dict[str, dict[str, dict[str, float]]] = {}
+    for name in dict.fromkeys(one.set for one in found):
+        shown[name] = {}
+        for silence in SILENCES:
+            by: dict[str, list[bool]] = {}
+            for n, one in enumerate(found):
+                if one.set != name:
+                    continue
+                others = [
+                    float(known[m])
+                    for m, counts in enumerate(asked)
+                    if counts and not (name in worlds and found[m].fold == one.fold)
+                ]
+                least = least_confidence(silence, sorted(others))
+                by.setdefault(one.population, []).append(float(known[n]) >= least)
+            shown[name][f"{silence:g}"] = {
+                population: round(float(np.mean(own)), 3) for population, own in by.items()
+            }
+    return shown
+
+
 def main() -> None:
     """Reads the folders, writes `judge.json` and prints the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
@@ -239,7 +277,12 @@ def main() -> None:
     if asked.weight is not None:
         fit["weight"] = asked.weight
     shown = figures(found, known, float(str(fit["weight"])))
-    document = {**fit, "data": {one.name: one.digest for one in benchmarks}, "figures": shown}
+    document = {
+        **fit,
+        "data": {one.name: one.digest for one in benchmarks},
+        "figures": shown,
+        "silence": silence_figures(found, known, worlds),
+    }
     (asked.out / FIT.name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(document, indent=1))
 

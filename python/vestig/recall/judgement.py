@@ -25,7 +25,7 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     `unanswered`: confidences, with the judge, of questions that nothing stored answers, by fits
     that have not seen them, in rising order.
     `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
-    it.
+    it; `silence`: by set and silence, the share of questions that bring something.
     """
 
     weight: float
@@ -34,6 +34,7 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: tuple[float, ...]
     data: dict[str, str] = {}
     figures: dict[str, Any] = {}
+    silence: dict[str, Any] = {}
 
 
 @cache
