@@ -46,9 +46,9 @@ class ScoreFigures(_Value, frozen=True, kw_only=True):
 
 
 class CutFigures(_Value, frozen=True, kw_only=True):
-    """Holds what `cut="auto"` keeps of the 20 best results of the answerable questions: the share
-    of it that is relevant, in the mean of those of which something is kept; the mean share of the
-    relevant units that is kept; and the mean number of results."""
+    """Holds what a recall of 20 brings to the answerable questions where it may be silent: the
+    share of it that is relevant, in the mean of those to which it brings something; the mean share
+    of the relevant units that it brings; and the mean number of results."""
 
     precision: float | None
     recall: float

@@ -56,7 +56,7 @@ _PLACE_BYTES: Final = 8
 _PAGE: Final = 1_000
 # The limit of the recalls whose latency is measured.
 _TIMED_CUT: Final = 10
-# Results that the automatic cut is applied to.
+# Results that a recall may bring where it may be silent.
 _CUT_OF: Final = 20
 
 
@@ -440,13 +440,12 @@ class BenchmarkRun:
         return found
 
     def cut(self, benchmark: Benchmark) -> CutFigures | UnsetType:
-        """Return what the automatic cut keeps; UNSET where results have no confidence."""
+        """Return what a recall brings where it may be silent; UNSET without a confidence."""
         precision, recall, results = [], [], []
         for query in benchmark.queries:
             answer = self._store.recall(
                 query.text,
                 limit=_CUT_OF,
-                silence=1.0,
                 scope=query.conversation,
                 query_time=self._stored.when(query, query.conversation),
                 until=query.until,

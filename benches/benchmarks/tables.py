@@ -134,7 +134,7 @@ def versions(report: BenchmarkReport) -> Table:
     return Table(
         title="Current before outdated",
         note="In per cent: hit@1; questions of which the first answer stands above everything that"
-        " it replaced; what the automatic cut keeps; hit@1 by category.",
+        " it replaced; what a recall of 20 brings; hit@1 by category.",
         columns=(
             *("row", "hit@1", "newest first"),
             *("cut: precision", "cut: recall", "cut: results"),
