@@ -591,6 +591,13 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         parts += [f"degraded {entry.code}" for entry in self.degraded]
         return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 
+    def _says_missing(self, place: object) -> str:
+        said = super()._says_missing(place)
+        if not self.abstained:
+            return said
+        near = f"nearest names {len(self.nearest)}, all=True gives everything that ranks"
+        return f"{said}, for nothing stored answers it surely ({self.confidence:.2f}); {near}"
+
     if not TYPE_CHECKING:  # a type checker knows the attributes that there are
 
         def __getattr__(self, name: str) -> NoReturn:

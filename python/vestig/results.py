@@ -80,7 +80,14 @@ class SequenceResult(_Value, Generic[_T_co], frozen=True, kw_only=True):
     @overload
     def __getitem__(self, place: slice) -> tuple[_T_co, ...]: ...
     def __getitem__(self, place: int | slice) -> _T_co | tuple[_T_co, ...]:
-        return self._items[place]
+        try:
+            return self._items[place]
+        except IndexError:
+            raise IndexError(self._says_missing(place)) from None
+
+    def _says_missing(self, place: object) -> str:
+        """The message of an index that is out of range."""
+        return f"no item {place}: there are {len(self)}"
 
     def __contains__(self, item: object) -> bool:
         return item in self._items

@@ -64,6 +64,13 @@ def test_a_question_that_nothing_answers_brings_nothing(store: vestig.Vestig) ->
     assert "nothing" in block.note
 
 
+def test_the_first_of_nothing_says_why(store: vestig.Vestig) -> None:
+    with pytest.raises(IndexError, match=r"no item 0: there are 0, .*nearest names 3, all=True"):
+        store.recall(UNANSWERED)[0]
+    with pytest.raises(IndexError, match=r"no item 9: there are 5$"):
+        store.recall(UNANSWERED, all=True)[9]
+
+
 def test_what_asks_nothing_brings_the_best(store: vestig.Vestig) -> None:
     for topic in ("Maria dentist appointment", "fix the dentist calendar code"):
         found = store.recall(topic)
