@@ -2,7 +2,7 @@
 
 `VESTIG_TEST_TZ` repeats a run's time zone; `VESTIG_TEST_EXAMPLES` is the number of examples of a
 property (40); `VESTIG_TEST_DATA` names a folder of labelled data sets (tests that need one are
-skipped without it).
+skipped without it); `TMPDIR` names the place of their stores, which is in memory otherwise.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ __all__ = ["chain", "clock", "opener", "reopened", "server", "store", "world"]
 
 _HOME_KEY = pytest.StashKey[Path]()
 _NUMBERS = itertools.count()
+# A file system in memory, where a commit waits for no disk, and what must be free of it.
+_MEMORY = Path("/dev/shm")
+_MEMORY_BYTES = 4 << 30
 
 # No test may depend on how fast the machine is.
 settings.register_profile(
@@ -40,7 +43,17 @@ settings.register_profile(
 settings.load_profile("vestig")
 
 
+def _use_memory() -> None:
+    """Put temporary folders in memory, unless `TMPDIR` names a place or there is too little of it."""
+    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK):
+        return
+    if shutil.disk_usage(_MEMORY).free >= _MEMORY_BYTES:
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _use_memory()
     zone = os.environ.get("VESTIG_TEST_TZ") or random.SystemRandom().choice(ZONES)
     os.environ["TZ"] = zone
     time.tzset()

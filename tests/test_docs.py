@@ -18,6 +18,7 @@ import documents
 import house
 import vestig
 import vestig.errors
+from tables import each
 from vestig.answers import ContextBlock
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
@@ -37,7 +38,7 @@ def pages_with(*languages: str) -> list[Path]:
     return [p for p in PAGES if any(b.language in languages for b in documents.blocks(read(p)))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@each("page", PAGES, ids=lambda p: p.name)
 def test_a_page_begins_with_its_title(page: Path) -> None:
     assert read(page).startswith("# ")
 
@@ -86,7 +87,7 @@ def skipped_without_extra() -> Iterator[None]:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("name", modules())
+@each("name", modules())
 def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with skipped_without_extra():
@@ -102,7 +103,7 @@ def test_there_are_docstring_examples() -> None:
     assert len(tests) >= 20
 
 
-@pytest.mark.parametrize("page", sorted(docs_blocks.GENERATED))
+@each("page", sorted(docs_blocks.GENERATED))
 def test_generated_parts_are_fresh(page: str) -> None:
     path = ROOT / page
     assert read(path) == docs_blocks.refreshed(path), f"run `make docs`: {page} is out of date"
@@ -149,7 +150,7 @@ NOUNS = (
 )
 
 
-@pytest.mark.parametrize("noun", NOUNS.split())
+@each("noun", NOUNS.split())
 def test_every_noun_is_defined_once(noun: str) -> None:
     page = read(ROOT / "docs" / "concepts.md")
     assert len(re.findall(rf"^\*\*{noun}[.,]", page, re.MULTILINE)) == 1

@@ -15,6 +15,7 @@ import pytest
 
 import vestig
 from hostile_values import VALUES, HostileValue
+from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
@@ -203,7 +204,7 @@ def test_all_hostile_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     run(tmp_path, cases())
 
 
-@pytest.mark.parametrize("value", VALUES, ids=[value.name for value in VALUES])
+@each("value", VALUES, ids=[value.name for value in VALUES])
 def test_opening_with_hostile_arguments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: HostileValue
 ) -> None:

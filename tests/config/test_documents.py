@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tables import each
 from vestig.config import Config
 from vestig.config.documents import BYTES_MAX, DEPTH_MAX, NODES_MAX, parse, parse_value
 from vestig.errors import ConfigError
@@ -143,7 +144,7 @@ def test_what_is_within_the_bounds_is_read() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "part"),
     [
         ("!!python/object:os.system x", "got one with the tag tag:yaml.org,2002:python"),
@@ -169,7 +170,7 @@ def test_values_of_variables_are_bounded_too(loaded: Loader) -> None:
     assert _NODES in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["true", "TRUE", "tRue", "False", "null", "Null", "nULL", "off", "yes", "n", "a_1", "_", "é",
      "0", "-0", "7", "-12", "007", "+7", "0x1f", "0o17", "1_000", "123456789012345678",

@@ -28,6 +28,7 @@ from rows import (
     vector,
 )
 
+from tables import each
 from vestig import _core
 from vestig.language.words import text_flags
 
@@ -181,7 +182,7 @@ def check(scan: _core.Scan, world: World, wanted: dict[str, Values], pool: Value
                 assert raw is None, name
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_late_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     world = make(dice, dice.choice([3, 12, 40]))

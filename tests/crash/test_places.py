@@ -12,6 +12,7 @@ from promise import acknowledged, broken_promises, run_writers
 from trials import full_disks
 from writer import open_store, text_of
 
+from tables import each
 from vestig.errors import StoreFullError, StoreLockedError, ValidationError, VestigError
 
 
@@ -59,7 +60,7 @@ def test_a_read_only_disk_serves_reads_and_changes_nothing(tmp_path: Path, ended
         unmount(disk)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "with space",

@@ -17,6 +17,7 @@ import ledger_rows as made
 import vestig
 from exports import Line, of, parsed, records, sealed
 from filled_store import IDENTITY, exported, fill, fill_requests
+from tables import each
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger.opening import open_ledger
 from vestig.testing import ScriptedEmbedder
@@ -516,7 +517,7 @@ KEPT: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("case", KEPT)
+@each("case", KEPT)
 def test_what_is_sound_is_restored_as_it_stands(case: str) -> None:
     changed = lines()
     KEPT[case](changed)
@@ -661,7 +662,7 @@ LEFT: dict[str, tuple[Change, int]] = {
 }
 
 
-@pytest.mark.parametrize("case", LEFT)
+@each("case", LEFT)
 def test_partial_leaves_out_what_is_not_whole_and_names_it(case: str) -> None:
     change, missing = LEFT[case]
     changed = lines()

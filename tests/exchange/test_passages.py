@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tables import each
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 
 _WORDS = (
@@ -160,7 +161,7 @@ def test_code_that_fits_is_kept_whole_and_else_cut_at_a_line() -> None:
     assert all(one.content.endswith(("# one", "```")) for one in passages)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "title"),
     [
         ("# Boats\n\ntext", "Boats"),
@@ -221,7 +222,7 @@ def test_blank_text_has_no_passages(text: str) -> None:
     assert cut_document(text).passages == ()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "\n" * 300_000,

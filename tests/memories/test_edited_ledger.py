@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 import vestig
+from tables import each
 from vestig.errors import StoreDamagedError
 from vestig.testing import HashingEmbedder
 
@@ -109,9 +110,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 OF_PAGES = ("author", "status", "valid time", "namespace", "title", "row")
 
 
-@pytest.mark.parametrize("edit", OF_PAGES)
-@pytest.mark.parametrize("where", [{}, {"authors": "Ann"}])
-@pytest.mark.parametrize("opened", ["before", "behind"])
+@each("edit", OF_PAGES)
+@each("where", [{}, {"authors": "Ann"}])
+@each("opened", ["before", "behind"])
 def test_a_page_with_an_edited_memory_is_refused(
     published: Path, tmp_path: Path, edit: str, where: dict[str, Any], opened: str
 ) -> None:

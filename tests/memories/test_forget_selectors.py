@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import vestig
 from scripted import Opener
+from tables import each
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS
 from vestig.testing import FrozenClock, HashingEmbedder
 
@@ -177,7 +178,7 @@ NARROW: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("where", NARROW, ids=str)
+@each("where", NARROW, ids=str)
 def test_what_only_narrows_needs_all(where: dict[str, Any]) -> None:
     store = opened()
     try:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig.store.projection import keeper as keeping
 from vestig.store.projection.background import NICENESS, SEGMENTS_MAX, Merger
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -52,7 +53,7 @@ def short_tails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "CLOSING_ROWS_MIN", 1)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_merging_changes_no_bit_of_any_result(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

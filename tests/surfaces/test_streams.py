@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tables import each
+
 MAIN = "from vestig.surfaces.cli import main; main()"
 # Tells that main has begun, for a test that interrupts it: the first call of main writes a mark.
 MARKED = (
@@ -201,8 +203,8 @@ def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-@pytest.mark.parametrize("place", ["callback", "twice", "member"])
-@pytest.mark.parametrize(("run", "said"), [("main_only", b""), ("commands.run", QUIET)])
+@each("place", ["callback", "twice", "member"])
+@each(("run", "said"), [("main_only", b""), ("commands.run", QUIET)])
 def test_an_interrupt_that_python_drops_or_changes_is_one(
     place: str, run: str, said: bytes
 ) -> None:
