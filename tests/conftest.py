@@ -44,7 +44,7 @@ settings.load_profile("vestig")
 
 
 def _use_memory() -> None:
-    """Put temporary folders in memory, unless `TMPDIR` names a place or there is too little of it."""
+    """Put temporary folders in memory, unless `TMPDIR` names a place or memory is short."""
     if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK):
         return
     if shutil.disk_usage(_MEMORY).free >= _MEMORY_BYTES:

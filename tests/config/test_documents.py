@@ -74,7 +74,7 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(BEYOND))
+@each("name", sorted(BEYOND))
 def test_a_document_beyond_a_bound_is_refused_at_once(
     loaded: Loader, home: Path, name: str
 ) -> None:

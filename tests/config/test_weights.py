@@ -218,7 +218,7 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "part"),
     [
         ("ranking.weights: {note: {topic: 1}}\n", "unknown kind 'note'; the nearest is"),

@@ -452,7 +452,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_an_edited_record_is_refused_with_its_line(
     case: str, empty: vestig.Vestig, full: vestig.Vestig
 ) -> None:

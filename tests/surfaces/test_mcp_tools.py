@@ -305,7 +305,7 @@ def test_what_does_not_fit_is_told_to_the_agent(
     assert told in refused(server, tool, **given)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each("name", FIELDS)
 def test_a_field_of_the_filter_that_is_null_is_absent(
     server: McpProcess, id: str, name: str
 ) -> None:
