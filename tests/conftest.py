@@ -54,6 +54,8 @@ def _use_memory() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     _use_memory()
+    # Tests run beside each other: threads of a matrix product would wait for each other's.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     zone = os.environ.get("VESTIG_TEST_TZ") or random.SystemRandom().choice(ZONES)
     os.environ["TZ"] = zone
     time.tzset()
@@ -72,10 +74,23 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(home, ignore_errors=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Torture is slow: `-m "not slow"` takes the place of the `-m` of pyproject.toml."""
+    for item in items:
+        if item.get_closest_marker("torture"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Two workers a processor, up to eight: a test waits for disks and for other processes about as
-    long as it computes. None, which leaves the number to xdist, where the environment names it."""
+    long as it computes. None, which leaves the number to xdist, where the environment names it.
+
+    Each begins with neighbours, which share what a module sets up, and goes on with what others
+    have left."""
+    if config.option.dist == "no":
+        config.option.dist = "worksteal"
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

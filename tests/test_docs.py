@@ -48,6 +48,7 @@ def test_documents_have_examples() -> None:
     assert README in pages_with("console")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages_with("python", "console"), ids=lambda p: p.name)
 def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     """The blocks of a page run in order in a fresh folder; README's a second time in the same."""

@@ -193,6 +193,7 @@ def test_there_are_enough_values_and_calls() -> None:
     assert len(cases()) >= 20_000
 
 
+@pytest.mark.slow
 def test_drawn_hostile_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(tmp_path, random.Random(13).sample(cases(), DRAWN))

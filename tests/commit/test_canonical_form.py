@@ -48,6 +48,7 @@ def test_ways_of_writing_one_statement_are_one(kind: str) -> None:
     assert len(apart) <= 0.1 * len(pairs), apart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_commit_decides_by_the_canonical_form(opener: Opener, order: tuple[int, int]) -> None:
     pairs = SAME + DIFFERENT

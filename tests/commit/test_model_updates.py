@@ -524,6 +524,7 @@ def wild(chance: random.Random, texts: list[str]) -> Any:
     return chance.choice([whole] * 8 + odd)
 
 
+@pytest.mark.slow
 def test_no_row_is_lost_and_no_text_changed_by_200_answers(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -122,6 +123,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit)
         text=True,
         check=True,
         cwd=Path(__file__).parent,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert int(done.stdout) <= 20 * 1024 * 1024
 

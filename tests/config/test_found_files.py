@@ -200,6 +200,7 @@ EXTREMES: dict[str, tuple[Any, ...]] = {
 }
 
 
+@pytest.mark.slow
 def test_no_file_that_was_found_loses_a_text(loaded: Loader, tmp_path: Path) -> None:
     """Each key that it may set, at the ends of its range: what is committed is there."""
     texts = (

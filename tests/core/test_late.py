@@ -234,6 +234,7 @@ def test_late_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
     check(scan, part, expected(part, query), np.arange(len(kept)))
 
 
+@pytest.mark.slow
 def test_late_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) -> None:
     """Beyond a thousand rows a segment tells what all its rows hold, and what lacks is counted."""
     dice = random.Random(5)

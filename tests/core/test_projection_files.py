@@ -119,6 +119,7 @@ def _share(path: str, seed: int, last: int) -> None:
             raise SystemExit(3)
 
 
+@pytest.mark.slow
 def test_processes_that_publish_at_once_lose_nothing(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_share, args=(str(tmp_path), n, 150)) for n in range(3)]

@@ -239,6 +239,7 @@ def weighing(dice: random.Random) -> list[dict[str, float]]:
     return [own | {"topic": dice.choice([2.0, 2.0, -1.0])} for own in drawn]
 
 
+@pytest.mark.slow
 @each("seed", range(32))
 def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)

@@ -41,6 +41,7 @@ def test_recall_is_its_definition(seed: int) -> None:
         assert [of_row(row) for row in scan.associated] == whole.associated()
 
 
+@pytest.mark.slow
 @each("first", range(0, 200, 20))
 def test_layouts_and_threads_change_no_bit(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 20):
@@ -90,6 +91,7 @@ def _answers(
     ]
 
 
+@pytest.mark.slow
 def test_bounds_keep_every_signal_exact() -> None:
     """Above the size from which bounds are used, the walk and the signals are as defined."""
     dice = random.Random(20)

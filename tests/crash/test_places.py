@@ -44,6 +44,7 @@ def _only_reads(folder: Path) -> None:
         store.commit(text_of("kept", 99))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", ["closed", "killed"])
 def test_a_read_only_disk_serves_reads_and_changes_nothing(tmp_path: Path, ended: str) -> None:
     """A killed writer leaves a log beside the ledger that reads have to see."""

@@ -55,6 +55,7 @@ def test_what_may_be_shown_stays(name: str) -> None:
     assert shown.text.split() == ["first", "seen", "last"]
 
 
+@pytest.mark.slow
 def test_a_sheet_of_many_rules_costs_no_more_than_its_length() -> None:
     rules = "".join(f".a.b{number} {{ display: none }}" for number in range(20_000))
     page = f"<style>{rules}</style>" + '<p class="a">Tar is black.</p>' * 20_000
@@ -168,6 +169,7 @@ def imported(tmp_path: Path, name: str, data: bytes) -> tuple[str, vestig.Import
         return "\n".join(one.content for one in store.list(limit=100)), report
 
 
+@pytest.mark.slow
 @each(("runs", "hidden"), RUNS)
 def test_hidden_runs_of_word_are_left_out_and_counted(
     runs: str, hidden: int, tmp_path: Path
@@ -180,6 +182,7 @@ def test_hidden_runs_of_word_are_left_out_and_counted(
     assert "Fähre" in text
 
 
+@pytest.mark.slow
 @each("name", HIDDEN)
 def test_hidden_elements_of_a_book_are_left_out_and_counted(name: str, tmp_path: Path) -> None:
     data = book(f"<p>First &amp; last.</p>{HIDDEN[name]}<p>Fähre</p>", "<p>Page two.</p>")

@@ -115,6 +115,7 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound memory so")
 @each("name", HOSTILE)
 def test_it_is_refused_and_the_others_come_in(name: str, tmp_path: Path) -> None:

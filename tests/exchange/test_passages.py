@@ -80,6 +80,7 @@ def _random_document(rng: random.Random) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("markup", list(Markup))
 def test_random_documents_are_covered_in_order(markup: Markup) -> None:
     rng = random.Random(f"passages {markup}")

@@ -171,6 +171,7 @@ def test_masking_twice_changes_nothing(seed: int) -> None:
         assert masked_text(once) == (once, ()), text
 
 
+@pytest.mark.slow
 @each(
     "unit",
     [

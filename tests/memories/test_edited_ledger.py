@@ -62,6 +62,7 @@ CALLS: dict[str, Callable[[vestig.Vestig, Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("call", CALLS)
 def test_an_edited_memory_is_refused(folder: Path, tmp_path: Path, edit: str, call: str) -> None:
@@ -110,6 +111,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 OF_PAGES = ("author", "status", "valid time", "namespace", "title", "row")
 
 
+@pytest.mark.slow
 @each("edit", OF_PAGES)
 @each("where", [{}, {"authors": "Ann"}])
 @each("opened", ["before", "behind"])

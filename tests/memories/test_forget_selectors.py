@@ -109,6 +109,7 @@ def says(name: str, value: Any) -> bool:
     return value not in NOTHING and (name != "unscoped" or bool(value))
 
 
+@pytest.mark.slow
 @given(wheres, st.booleans(), st.sampled_from((None, [], "", ())))
 def test_never_more_goes_than_what_is_left_matches(where: Any, every: bool, ids: Any) -> None:
     store = opened()

@@ -227,6 +227,7 @@ for number in range(base, base + 10_000):
 """
 
 
+@pytest.mark.slow
 def test_kill_9_during_merges_leaves_a_good_store(tmp_path: Path) -> None:
     acknowledged: list[int] = []
     for cycle in range(6):
@@ -253,6 +254,7 @@ def test_kill_9_during_merges_leaves_a_good_store(tmp_path: Path) -> None:
         assert len([p for p in folder.iterdir() if p.name.startswith("seg-")]) == 1
 
 
+@pytest.mark.slow
 def test_a_process_ends_while_its_thread_merges(tmp_path: Path) -> None:
     code = (
         _CHILD.replace("10_000", "40")

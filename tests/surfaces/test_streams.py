@@ -175,6 +175,7 @@ def test_an_interrupt_that_was_dropped_comes_once_more_however_slow_the_machine(
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
     environment = {**os.environ, "VESTIG_STORE": str(tmp_path / "store")}
