@@ -2,7 +2,7 @@
 
 `VESTIG_TEST_TZ` repeats a run's time zone; `VESTIG_TEST_EXAMPLES` is the number of examples of a
 property (40); `VESTIG_TEST_DATA` names a folder of labelled data sets (tests that need one are
-skipped without it).
+skipped without it); `TMPDIR` names the place of their stores, which is in memory otherwise.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ __all__ = ["chain", "clock", "opener", "reopened", "server", "store", "world"]
 
 _HOME_KEY = pytest.StashKey[Path]()
 _NUMBERS = itertools.count()
+# A file system in memory, where a commit waits for no disk, and what must be free of it.
+_MEMORY = Path("/dev/shm")
+_MEMORY_BYTES = 4 << 30
 
 # No test may depend on how fast the machine is.
 settings.register_profile(
@@ -40,7 +43,19 @@ settings.register_profile(
 settings.load_profile("vestig")
 
 
+def _use_memory() -> None:
+    """Put temporary folders in memory, unless `TMPDIR` names a place or memory is short."""
+    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK):
+        return
+    if shutil.disk_usage(_MEMORY).free >= _MEMORY_BYTES:
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _use_memory()
+    # Tests run beside each other: threads of a matrix product would wait for each other's.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     zone = os.environ.get("VESTIG_TEST_TZ") or random.SystemRandom().choice(ZONES)
     os.environ["TZ"] = zone
     time.tzset()
@@ -59,10 +74,23 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(home, ignore_errors=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Torture is slow: `-m "not slow"` takes the place of the `-m` of pyproject.toml."""
+    for item in items:
+        if item.get_closest_marker("torture"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Two workers a processor, up to eight: a test waits for disks and for other processes about as
-    long as it computes. None, which leaves the number to xdist, where the environment names it."""
+    long as it computes. None, which leaves the number to xdist, where the environment names it.
+
+    Each begins with neighbours, which share what a module sets up, and goes on with what others
+    have left."""
+    if config.option.dist == "no":
+        config.option.dist = "worksteal"
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,8 +57,9 @@ def is_local(address: object) -> bool:
 def as_nobody(readable: Path) -> Iterator[None]:
     """The rights of a user who is not the superuser, for whom nothing is forbidden. A folder of a
     test is readable for that user, as far as its own permissions say so."""
+    temporary = Path(tempfile.gettempdir())
     for folder in readable.parents:
-        if folder.stat().st_uid == os.geteuid() and str(folder).startswith("/tmp/"):
+        if folder.stat().st_uid == os.geteuid() and temporary in folder.parents:
             folder.chmod(0o755)
     if os.geteuid() != 0:
         yield

@@ -11,6 +11,7 @@ import pytest
 import vestig
 from calls import selecting
 from scripted import Opener
+from tables import each
 from vestig.calls.argument import Texts
 from vestig.calls.filter import FIELDS, KEYWORDS
 from vestig.testing import HashingEmbedder
@@ -31,7 +32,7 @@ REFUSED: dict[str, Call] = {
 }
 
 
-@pytest.mark.parametrize("field", REFUSED)
+@each("field", REFUSED)
 def test_wrong_values_name_their_field(store: vestig.Vestig, field: str) -> None:
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
@@ -51,8 +52,8 @@ def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> N
     assert store.admin.enrich(limit=much).taken == 0
 
 
-@pytest.mark.parametrize("name", FIELDS)
-@pytest.mark.parametrize("empty", [None, "", {}], ids=repr)
+@each("name", FIELDS)
+@each("empty", [None, "", {}], ids=repr)
 def test_a_field_without_a_value_is_absent(store: vestig.Vestig, name: str, empty: Any) -> None:
     """In every operation that reads, as a field of `where` and as a keyword beside it."""
     store.commit(OFFICE, tags=["place"])
@@ -65,8 +66,8 @@ def test_a_field_without_a_value_is_absent(store: vestig.Vestig, name: str, empt
     assert store.count() == 1
 
 
-@pytest.mark.parametrize("name", FIELDS)
-@pytest.mark.parametrize("empty", [[], (), frozenset()], ids=repr)
+@each("name", FIELDS)
+@each("empty", [[], (), frozenset()], ids=repr)
 def test_an_empty_list_selects_nothing_and_leaves_nothing_out(
     store: vestig.Vestig, name: str, empty: Any
 ) -> None:
@@ -154,7 +155,7 @@ TELLING: dict[str, Call] = {
 }
 
 
-@pytest.mark.parametrize("call", TELLING)
+@each("call", TELLING)
 def test_refusals_do_not_repeat_the_conversation(store: vestig.Vestig, call: str) -> None:
     memory = store.commit(OFFICE).memory_id
     assert memory is not None

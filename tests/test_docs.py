@@ -19,6 +19,7 @@ import documents
 import house
 import vestig
 import vestig.errors
+from tables import each
 from vestig.answers import ContextBlock
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
@@ -38,7 +39,7 @@ def pages_with(*languages: str) -> list[Path]:
     return [p for p in PAGES if any(b.language in languages for b in documents.blocks(read(p)))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@each("page", PAGES, ids=lambda p: p.name)
 def test_a_page_begins_with_its_title(page: Path) -> None:
     assert read(page).startswith("# ")
 
@@ -48,6 +49,7 @@ def test_documents_have_examples() -> None:
     assert README in pages_with("console")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages_with("python", "console"), ids=lambda p: p.name)
 def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     """The blocks of a page run in order in a fresh folder; README's a second time in the same."""
@@ -87,7 +89,7 @@ def skipped_without_extra() -> Iterator[None]:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("name", modules())
+@each("name", modules())
 def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with skipped_without_extra():
@@ -103,7 +105,7 @@ def test_there_are_docstring_examples() -> None:
     assert len(tests) >= 20
 
 
-@pytest.mark.parametrize("page", sorted(docs_blocks.GENERATED))
+@each("page", sorted(docs_blocks.GENERATED))
 def test_generated_parts_are_fresh(page: str) -> None:
     path = ROOT / page
     assert read(path) == docs_blocks.refreshed(path), f"run `make docs`: {page} is out of date"
@@ -158,7 +160,7 @@ NOUNS = (
 )
 
 
-@pytest.mark.parametrize("noun", NOUNS.split())
+@each("noun", NOUNS.split())
 def test_every_noun_is_defined_once(noun: str) -> None:
     page = read(ROOT / "docs" / "concepts.md")
     assert len(re.findall(rf"^\*\*{noun}[.,]", page, re.MULTILINE)) == 1

@@ -12,6 +12,7 @@ import pytest
 
 import docs_site
 import vestig
+from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
@@ -41,19 +42,19 @@ def broken(document: str, text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@each("document", DOCUMENTS)
 def test_every_link_leads_to_a_page_and_an_anchor(document: str) -> None:
     assert broken(document, read(document)) == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@each("document", DOCUMENTS)
 def test_a_fence_names_one_language_at_most(document: str) -> None:
     """The site takes one with another word behind it for text, and what follows for code."""
     fences = [line for line in read(document).splitlines() if line.startswith("```")]
     assert [line for line in fences if not re.fullmatch(r"`{3,}[\w-]*", line)] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@each("document", DOCUMENTS)
 def test_every_link_of_a_page_of_the_site_leads_within_it(document: str) -> None:
     pages = docs_site.documents()
     text = docs_site.page_text(document, read(document))

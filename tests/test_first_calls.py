@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig import Vestig
 from vestig.testing import HashingEmbedder
 
@@ -80,7 +81,7 @@ def test_a_guess_works(store: Vestig, guess: str) -> None:
     assert call(store) == wanted
 
 
-@pytest.mark.parametrize("guess", NAMED)
+@each("guess", NAMED)
 def test_a_guess_is_answered_with_the_name(store: Vestig, guess: str) -> None:
     call, named = NAMED[guess]
     with pytest.raises(AttributeError, match=named.replace(".", r"\.")):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import isolation
+from tables import each
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "example.invalid"])
@@ -33,7 +34,7 @@ def test_a_server_on_this_machine_can_be_reached() -> None:
         client.close()
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "local"),
     [
         (("127.0.0.1", 1), True),

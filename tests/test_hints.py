@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig import hints
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS
@@ -29,7 +30,7 @@ CALLS: list[tuple[str, str, str, Call]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "wrong", "right", "call"), CALLS, ids=lambda one: str(one)[:20])
+@each(("what", "wrong", "right", "call"), CALLS, ids=lambda one: str(one)[:20])
 def test_an_unknown_name(what: str, wrong: str, right: str, call: Call) -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
         message = rf"^{what} has no field {wrong}; did you mean {right}\? It takes: "
@@ -79,7 +80,7 @@ GUESSES: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "wrong", "right"), GUESSES)
+@each(("method", "wrong", "right"), GUESSES)
 def test_an_argument_that_a_call_does_not_have(method: str, wrong: str, right: str) -> None:
     store = vestig.open(":memory:", embedder=HashingEmbedder())
     with store, pytest.raises(TypeError) as caught:

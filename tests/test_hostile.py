@@ -13,6 +13,7 @@ import pytest
 import vestig
 from calls import committing, selecting
 from scripted import Opener
+from tables import each
 
 TEXT = "A sound statement about the harbour"
 SURROGATE = "A text with a lone \ud800 surrogate"
@@ -174,7 +175,7 @@ def check_refused(
     assert store.list(limit=100).to_dict()["memories"] == events
 
 
-@pytest.mark.parametrize("case", range(len(COMMITS)))
+@each("case", range(len(COMMITS)))
 def test_hostile_commits(sound: vestig.Vestig, case: int) -> None:
     named, error, given = COMMITS[case]
     fields = {"content": "Another sound statement to keep", **given}
@@ -185,7 +186,7 @@ def test_hostile_commits(sound: vestig.Vestig, case: int) -> None:
         assert named in getattr(result, "message", ""), result
 
 
-@pytest.mark.parametrize("case", range(len(RECALLS)))
+@each("case", range(len(RECALLS)))
 def test_hostile_recalls(sound: vestig.Vestig, case: int) -> None:
     named, error, given = RECALLS[case]
     fields = {"query": "a question", **given}
@@ -205,7 +206,7 @@ IDS: list[tuple[str, type[Exception], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(IDS)))
+@each("case", range(len(IDS)))
 def test_hostile_ids(sound: vestig.Vestig, case: int) -> None:
     named, error, id = IDS[case]
     for name in ("show", "events", "pin", "unpin", "archive", "restore", "deprecate", "update"):

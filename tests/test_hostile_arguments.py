@@ -15,6 +15,7 @@ import pytest
 
 import vestig
 from hostile_values import VALUES, HostileValue
+from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
@@ -192,6 +193,7 @@ def test_there_are_enough_values_and_calls() -> None:
     assert len(cases()) >= 20_000
 
 
+@pytest.mark.slow
 def test_drawn_hostile_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(tmp_path, random.Random(13).sample(cases(), DRAWN))
@@ -203,7 +205,7 @@ def test_all_hostile_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     run(tmp_path, cases())
 
 
-@pytest.mark.parametrize("value", VALUES, ids=[value.name for value in VALUES])
+@each("value", VALUES, ids=[value.name for value in VALUES])
 def test_opening_with_hostile_arguments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: HostileValue
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import house
+from tables import each
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "vestig"
@@ -74,7 +75,7 @@ def findings() -> dict[Check, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("check", PACKAGE_CHECKS, ids=lambda check: check.__name__)
+@each("check", PACKAGE_CHECKS, ids=lambda check: check.__name__)
 def test_python_package(check: Check, findings: dict[Check, list[str]]) -> None:
     assert not findings[check], "\n" + "\n".join(findings[check])
 
@@ -250,7 +251,7 @@ BAD: list[tuple[Check, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("check", "path", "source"), BAD)
+@each(("check", "path", "source"), BAD)
 def test_each_checker_can_fail(check: Check, path: str, source: str) -> None:
     assert check(path, source), f"{check.__name__} overlooked {source!r}"
 
@@ -286,7 +287,7 @@ GOOD: list[tuple[Check, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("check", "path", "source"), GOOD)
+@each(("check", "path", "source"), GOOD)
 def test_no_checker_cries_wolf(check: Check, path: str, source: str) -> None:
     assert check(path, source) == []
 

@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 
+from tables import each
 from vestig.ids import NewIds, id_bytes, id_text, is_full_id, new_id, repeatable_ids
 
 
@@ -38,7 +39,7 @@ def test_repeatable_ids_are_the_same_one_by_one_and_together() -> None:
     assert one_by_one[0] == "mem_4abaa345-d4d0-4381-bef9-3c11ddf3d59b"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("", "mem_", "mem_0123abcd", "Ada", "mem_" + "g" * 36, "mem_" + "0" * 36),

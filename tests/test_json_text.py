@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vestig
+from tables import each
 from vestig.errors import ValidationError
 from vestig.json_text import RepeatedNameError, read_json
 from vestig.testing import HashingEmbedder
@@ -27,7 +28,7 @@ def test_it_reads_what_every_reader_reads(value: object) -> None:
     assert read_json(json.dumps(value, ensure_ascii=False, indent=1).encode()) == value
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"a": 1, "a": 1}',

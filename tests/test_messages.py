@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig.errors import ValidationError
 from vestig.messages import joined_text, only_calls_tools, text_parts
 from vestig.testing import HashingEmbedder
@@ -71,8 +72,8 @@ def test_recall_and_retrieve_take_them(store: vestig.Vestig, name: str) -> None:
     assert "blue pot" in found.facts[0]
 
 
-@pytest.mark.parametrize("name", CHATS)
-@pytest.mark.parametrize("whole", [False, True], ids=["lines", "one object"])
+@each("name", CHATS)
+@each("whole", [False, True], ids=["lines", "one object"])
 def test_import_takes_them(name: str, whole: bool) -> None:
     chat = CHATS[name]
     text = json.dumps({"messages": chat}) if whole else "\n".join(map(json.dumps, chat))

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from docs_blocks import described
+from tables import each
 from vestig.calls.argument import Cut, Flag, Id, Integer, Label, Number, Seed, Texts, Time, Words
 from vestig.calls.declaration import Nested, Request, checked, given, required_of, rows_of
 from vestig.calls.filter import NO_FILTER, Filter, Where
@@ -144,7 +145,7 @@ ROWS: Mapping[str, tuple[Any, list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 def test_what_fits_a_schema_is_taken_and_what_is_refused_does_not_fit(name: str) -> None:
     row, taken, refused = ROWS[name]
     checker = jsonschema.Draft202012Validator(row.schema())

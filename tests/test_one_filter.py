@@ -13,6 +13,7 @@ import pytest
 from msgspec import UNSET
 
 import vestig
+from tables import each
 from vestig.calls.argument import Texts
 from vestig.calls.filter import FIELDS, KEYWORDS, Filter
 from vestig.surfaces.cli import run
@@ -132,8 +133,8 @@ def test_every_field_has_a_case() -> None:
     assert {name for where, _ in CASES for name in where} | {"min_similarity"} == set(FIELDS)
 
 
-@pytest.mark.parametrize(("fields", "names"), CASES, ids=lambda value: str(value)[:60])
-@pytest.mark.parametrize("as_object", [False, True], ids=["mapping", "Filter"])
+@each(("fields", "names"), CASES, ids=lambda value: str(value)[:60])
+@each("as_object", [False, True], ids=["mapping", "Filter"])
 def test_every_operation_lets_the_same_through(
     filled: dict[str, Any], fields: dict[str, Any], names: str, as_object: bool
 ) -> None:
@@ -180,7 +181,7 @@ def test_min_similarity_needs_a_query(filled: dict[str, Any]) -> None:
         store.export(io.StringIO(), where=where)
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "named"),
     [
         ({"authors": [None]}, "authors"),
@@ -328,8 +329,8 @@ def test_a_field_without_a_value_is_absent_in_every_read(filled: dict[str, Any])
         store.export(io.StringIO(), scope="lab")  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("beside", [{}, {"unscoped": False}, {"pinned": False}], ids=str)
+@each("name", LISTS)
+@each("beside", [{}, {"unscoped": False}, {"pinned": False}], ids=str)
 def test_an_empty_list_selects_nothing_in_every_read(
     filled: dict[str, Any], name: str, beside: dict[str, Any]
 ) -> None:
@@ -361,7 +362,7 @@ def test_no_scope_beside_those_without_one_are_the_latter(filled: dict[str, Any]
     assert store.count({"scope": [], "unscoped": True}) == store.count({"unscoped": True}) == 3
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each("name", FIELDS)
 def test_forget_refuses_a_field_without_a_value(filled: dict[str, Any], name: str) -> None:
     store: vestig.Vestig = filled["store"]
     before, refused = store.count(), rf"^(where\.)?{name}: expected"

@@ -12,6 +12,7 @@ import pytest
 
 import vestig
 import vestig.errors
+from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
@@ -206,7 +207,7 @@ def named(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-@pytest.mark.parametrize(("name", "call"), public_calls(), ids=named)
+@each(("name", "call"), public_calls(), ids=named)
 def test_every_parameter_is_written_out_and_described(name: str, call: Callable[..., Any]) -> None:
     parameters = [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
     assert all(p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters), name
@@ -226,7 +227,7 @@ def declared() -> dict[str, type[Request]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "declaration"), declared().items(), ids=named)
+@each(("name", "declaration"), declared().items(), ids=named)
 def test_a_signature_is_its_declaration(name: str, declaration: type[Request]) -> None:
     """Names, defaults and sentences; what a docstring says of a keyword is what its field says."""
     call = dict(public_calls())[name]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tables import each
 from vestig.times import DAY_US, age_words
 
 SECOND_US = 1_000_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("age_us", "words"),
     [
         (59 * SECOND_US, "just now"),

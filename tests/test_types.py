@@ -7,6 +7,7 @@ from enum import StrEnum
 import pytest
 
 import vestig
+from tables import each
 from vestig import types
 from vestig.arguments import choice
 from vestig.times import to_plain
@@ -24,7 +25,7 @@ def test_every_list_of_words_is_of_one_of_both_groups() -> None:
     assert lists - {"StrEnum", "Word", "RecordWord"} == {*RECORD_WORDS, *CHOSEN_WORDS}
 
 
-@pytest.mark.parametrize("name", RECORD_WORDS)
+@each("name", RECORD_WORDS)
 def test_results_write_what_a_record_is_in_capitals(name: str) -> None:
     for member in getattr(types, name):
         assert to_plain(member) == member.word == member.value.upper()
@@ -36,7 +37,7 @@ def test_results_write_what_a_caller_chooses_in_lower_case(name: str) -> None:
         assert to_plain(member) == member.word == member.value.lower()
 
 
-@pytest.mark.parametrize("name", RECORD_WORDS + CHOSEN_WORDS)
+@each("name", RECORD_WORDS + CHOSEN_WORDS)
 def test_words_are_accepted_in_any_case(name: str) -> None:
     kind = getattr(types, name)
     for member in kind:
@@ -54,7 +55,7 @@ def test_the_value_of_a_status_stays_what_the_ledger_holds() -> None:
     ]
 
 
-@pytest.mark.parametrize("value", ["", "actives", " active", 3, True, ["active"]])
+@each("value", ["", "actives", " active", 3, True, ["active"]])
 def test_other_words_are_refused_with_those_that_are_allowed(value: object) -> None:
     with pytest.raises(vestig.ValidationError, match="one of ACTIVE, SUPERSEDED, DEPRECATED"):
         choice("status", value, types.Status)

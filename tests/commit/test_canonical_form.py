@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripted import Opener, pair
+from tables import each
 from vestig.commit.canonical_form import canonical_form, differences, is_same_statement
 from vestig.language.text_forms import normal_form, word_list
 from vestig.testing import vector_at
@@ -40,13 +41,14 @@ def test_no_two_statements_are_one(kind: str) -> None:
     assert [two for two in statement_pairs.DIFFERENT[kind] if is_same(*two)] == []
 
 
-@pytest.mark.parametrize("kind", statement_pairs.SAME)
+@each("kind", statement_pairs.SAME)
 def test_ways_of_writing_one_statement_are_one(kind: str) -> None:
     pairs = statement_pairs.SAME[kind]
     apart = [two for two in pairs if not is_same(*two)]
     assert len(apart) <= 0.1 * len(pairs), apart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_commit_decides_by_the_canonical_form(opener: Opener, order: tuple[int, int]) -> None:
     pairs = SAME + DIFFERENT
@@ -151,7 +153,7 @@ def test_an_added_word_differs(text: str, word: str) -> None:
     assert not is_same(f"So {text} end", f"So {word} {text} end")
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig.arguments import parse_time
 from vestig.calls.commit import CommitRequest, UpdateRequest, commit_request
 from vestig.calls.declaration import checked, rows_of
@@ -154,7 +155,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "message"), BAD)
+@each(("fields", "message"), BAD)
 def test_bad_arguments_are_refused_by_name(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         valid(**fields)

@@ -117,6 +117,7 @@ def lines(count: int) -> list[str]:
 PLAIN = {"entities.enabled": False, "links.related.enabled": False}
 
 
+@pytest.mark.slow
 def test_a_batch_loses_no_outcome_when_the_embedder_fails(opener: Opener) -> None:
     embedder = Failing(2)
     store = opener(embedder=embedder, config=PLAIN)
@@ -127,6 +128,7 @@ def test_a_batch_loses_no_outcome_when_the_embedder_fails(opener: Opener) -> Non
     assert store.count() == 1_500
 
 
+@pytest.mark.slow
 def test_a_batch_gives_an_embedder_up_that_fails_twice_running(opener: Opener) -> None:
     embedder = Failing(2, 3)
     store = opener(embedder=embedder, config=PLAIN)

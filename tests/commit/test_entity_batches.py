@@ -61,6 +61,7 @@ _GIVEN = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 2)
 @given(_TEXTS, st.data())
 def test_a_batch_names_what_single_commits_name(texts: list[str], data: Any) -> None:
@@ -117,6 +118,7 @@ _PLAIN = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 2)
 @given(_PLAIN, st.integers(1, 4))
 def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int) -> None:

@@ -37,6 +37,7 @@ def committed(store: vestig.Vestig, text: str, **fields: Any) -> str:
     return outcome.memory_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_text_comes_back_byte_for_byte(opener: Opener, tmp_path: Path, text: str) -> None:
     store = opener()

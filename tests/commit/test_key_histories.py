@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,6 +147,7 @@ class History:
             assert sorted(row.content for row in found) == self.model.at(day), day
 
 
+@pytest.mark.slow
 @given(st.lists(operations, max_size=14))
 def test_every_history_is_as_the_model_says(history: list[tuple[Any, ...]]) -> None:
     told = History()
@@ -156,6 +158,7 @@ def test_every_history_is_as_the_model_says(history: list[tuple[Any, ...]]) -> N
         assert told.store.admin.doctor().exit_code == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(texts, days), max_size=12))
 def test_versions_follow_each_other_without_gap_or_overlap(given_: list[tuple[str, int]]) -> None:
     told = History()

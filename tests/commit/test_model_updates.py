@@ -13,6 +13,7 @@ import pytest
 
 import vestig
 from scripted import Opener
+from tables import each
 from vestig.commit.model_answer import (
     SUPERSEDED_MAX,
     JudgedUpdate,
@@ -443,7 +444,7 @@ def test_of_one_key_and_a_claim_of_several_sentences(opener: Opener) -> None:
     assert why(changed(t_valid=newer.t_valid - timedelta(microseconds=1))) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text", "stands"),
     [
         ("Porto", "She lives in Porto.", True),
@@ -465,7 +466,7 @@ def test_word_for_word(value: str, text: str, stands: bool) -> None:
     assert stands_in(value, text) is stands
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "is_one"),
     [
         ("She lives in Porto", True),
@@ -523,6 +524,7 @@ def wild(chance: random.Random, texts: list[str]) -> Any:
     return chance.choice([whole] * 8 + odd)
 
 
+@pytest.mark.slow
 def test_no_row_is_lost_and_no_text_changed_by_200_answers(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tables import each
 from vestig.calls.commit import CommitRequest, GivenEntity
 from vestig.calls.declaration import rows_of
 from vestig.commit.item import is_allowed, questions_by_rule, usable_questions
@@ -55,7 +56,7 @@ def test_a_type_may_stand_before_a_name_that_is_one_text() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "said"),
     [
         (3, "entities: expected a list of names or objects, got 'int'"),
@@ -187,7 +188,7 @@ def test_questions_are_a_list_of_text(value: Any) -> None:
         given_questions(value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "questions"),
     [
         ("The login loop was fixed by clearing cookies.", ("How was the login loop fixed?",)),

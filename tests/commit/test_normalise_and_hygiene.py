@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vestig
+from tables import each
 from vestig.commit.text import content_hash, normalise, refusal_reason
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError
@@ -38,7 +39,7 @@ def test_bounds_are_inclusive_code_points(char: str) -> None:
     assert "summary" in long
 
 
-@pytest.mark.parametrize("text", ["OK", "k", "....", "Thx", "haha", "nope"])
+@each("text", ["OK", "k", "....", "Thx", "haha", "nope"])
 def test_non_substantive(text: str) -> None:
     reason = f"Content rejected: appears to be non-substantive ('{text}')"
     assert refusal_reason(text, section(min_chars=1)) == reason
@@ -125,14 +126,14 @@ def test_one_unicode_form() -> None:
     assert normalise(" cafe\u0301\n x ", kept) == "caf\u00e9\n x"
 
 
-@pytest.mark.parametrize("char", ["\x01", "\x08", "\x0e", "\x1b", "\x1c", "\x1f"])
+@each("char", ["\x01", "\x08", "\x0e", "\x1b", "\x1c", "\x1f"])
 def test_control_characters_are_named(char: str) -> None:
     reason = f"Content contains the control character U+{ord(char):04X}"
     assert refusal_reason(f"a text with {char} inside of it", section()) == reason
     assert unusable_reason(f"x{char}") == reason
 
 
-@pytest.mark.parametrize("char", ["\t", "\n", "\v", "\f", "\r", "\x7f", "\x85", "\xa0"])
+@each("char", ["\t", "\n", "\v", "\f", "\r", "\x7f", "\x85", "\xa0"])
 def test_tabs_and_newlines_are_white_space(char: str) -> None:
     assert refusal_reason(normalise(f"a text with {char} inside", section()), section()) is None
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tables import each
 from vestig.arguments import parse_time
 from vestig.commit.text import derive_stability
 from vestig.language.time.expressions import find_windows
@@ -12,7 +11,7 @@ from vestig.types import Stability, derived_origin
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
 
 
-@pytest.mark.parametrize(
+@each(
     ("role", "author", "session", "title", "origin"),
     [
         ("user", None, None, None, "chat_agent"),
@@ -40,7 +39,7 @@ def stability(text: str, given: Stability | None = None) -> str:
     return derive_stability(text, windows, NOW, given=given).value
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "I am tired today",
@@ -56,7 +55,7 @@ def test_a_text_about_these_days_is_ephemeral(text: str) -> None:
     assert stability(text) == "ephemeral"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "I am from Oslo",

@@ -8,6 +8,7 @@ import pytest
 
 import vestig
 from calls import committing
+from tables import each
 from vestig.commit.text import is_too_short
 from vestig.types import CommitOutcomeKind as Kind
 
@@ -33,7 +34,7 @@ def test_a_short_note_that_says_something_is_kept(store: vestig.Vestig, text: st
     assert [memory.content for memory in store.list()] == [text]
 
 
-@pytest.mark.parametrize("text", TOO_SHORT)
+@each("text", TOO_SHORT)
 def test_a_short_note_that_says_nothing_is_refused(store: vestig.Vestig, text: str) -> None:
     outcome = store.commit(text)
     assert outcome.outcome is Kind.REJECTED_HYGIENE

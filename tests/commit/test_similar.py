@@ -127,6 +127,7 @@ def test_the_event_keeps_no_word_of_what_is_forgotten(tmp_path: Path) -> None:
             assert b"Zanzibar" not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_updates_in_other_words_are_among_the_similar() -> None:
     """Of labelled pairs the older text is named in most updates, with few others shown."""
     folder = os.environ.get("VESTIG_TEST_DATA", "")

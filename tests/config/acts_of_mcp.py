@@ -8,7 +8,6 @@ from world import Act, World
 
 from vestig.ids import repeatable_ids
 from vestig.surfaces.mcp.answers import OpenStore
-from vestig.surfaces.mcp.server import offered_tools
 from vestig.surfaces.mcp.tools import TOOLS
 
 __all__ = ["MCP"]
@@ -16,6 +15,8 @@ __all__ = ["MCP"]
 
 def tools_offered(world: World) -> Any:
     """Names of the tools in the order of the list."""
+    from vestig.surfaces.mcp.server import offered_tools  # slow to load
+
     return list(offered_tools(world.config.settings.mcp.tools))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig.config import Config, InvalidConfigError, load
 from vestig.config.files import found_file_may_set
 from vestig.config.schema import MAPPINGS, key_specs
@@ -145,7 +146,7 @@ def test_the_keys_that_only_a_named_file_may_set() -> None:
     assert not found_file_may_set("recallx.profile")
 
 
-@pytest.mark.parametrize("key", [key for key in REFUSED if key not in MAPPINGS])
+@each("key", [key for key in REFUSED if key not in MAPPINGS])
 def test_a_refused_key_is_named_with_its_line_and_what_to_do(
     loaded: Loader, home: Path, key: str
 ) -> None:
@@ -197,6 +198,7 @@ EXTREMES: dict[str, tuple[Any, ...]] = {
 }
 
 
+@pytest.mark.slow
 def test_no_file_that_was_found_loses_a_text(loaded: Loader, tmp_path: Path) -> None:
     """Each key that it may set, at the ends of its range: what is committed is there."""
     texts = (

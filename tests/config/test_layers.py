@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tables import each
 from vestig.config import Config, InvalidConfigError, load
 from vestig.config.explain import explain, explanations, show
 from vestig.config.schema import key_specs
@@ -205,7 +206,7 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         loaded(env={"VESTIG_CONFIG": ""})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "part"),
     [
         ("- a\n", "expected a mapping"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tables import each
 from vestig.config import Config, InvalidConfigError
 from vestig.errors import ConfigError
 
@@ -141,7 +142,7 @@ def test_there_are_enough_files() -> None:
     assert len({text for text, *_ in READ}) >= 20
 
 
-@pytest.mark.parametrize(("text", "part"), REFUSED)
+@each(("text", "part"), REFUSED)
 def test_a_file_that_is_wrong_is_refused_with_the_reason(
     loaded: Loader, text: str, part: str
 ) -> None:
@@ -150,7 +151,7 @@ def test_a_file_that_is_wrong_is_refused_with_the_reason(
     assert part in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "key", "value"), READ)
+@each(("text", "key", "value"), READ)
 def test_a_file_that_is_right_is_read_as_it_was_meant(
     loaded: Loader, text: str, key: str, value: Any
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tables import each
 from test_import import loaded_by
 from vestig.config import Settings, load
 from vestig.config.merge import PROFILES
@@ -62,7 +63,7 @@ def types_of(value: Any) -> Any:
     return type(value)
 
 
-@pytest.mark.parametrize("key", FORMS)
+@each("key", FORMS)
 def test_a_value_takes_the_form_of_its_type(key: str) -> None:
     values = {**default_values(), key: FORMS[key]}
     whole = msgspec.convert(nested(values), Settings)
@@ -78,7 +79,7 @@ def test_a_profile_takes_the_form_of_its_types(profile: str) -> None:
     assert types_of(settings) == types_of(whole)
 
 
-@pytest.mark.parametrize("spec", key_specs().values(), ids=lambda spec: spec.key)
+@each("spec", key_specs().values(), ids=lambda spec: spec.key)
 def test_a_default_has_the_form_of_its_type(spec: KeySpec) -> None:
     assert types_of(msgspec.convert(spec.default, spec.type)) == types_of(spec.default)
 
@@ -103,9 +104,7 @@ def test_a_parameter_of_a_stage_is_no_key_beside_it() -> None:
     assert {stage_of(key) for key in ("recall.profile", "walks.seed", "walk", "")} == {None}
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "walk", "walk.", "walk.start", "walk.max_nodes.x", "__x"]
-)
+@each("name", ["", ".", "walk", "walk.", "walk.start", "walk.max_nodes.x", "__x"])
 def test_what_is_no_key_has_no_declaration(name: str) -> None:
     assert spec_of(name) is None
 

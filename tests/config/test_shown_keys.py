@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tables import each
 from vestig.config import Config
 from vestig.config.explain import explain, show
 from vestig.config.occasions import OCCASIONS
@@ -37,9 +38,7 @@ def test_all_shows_every_key_and_every_learned_weight(loaded: Loader) -> None:
     assert shown["usage.event_weights.ADD"].value == 0.0
 
 
-@pytest.mark.parametrize(
-    "spec", [*key_specs().values(), *entry_specs().values()], ids=lambda s: s.key
-)
+@each("spec", [*key_specs().values(), *entry_specs().values()], ids=lambda s: s.key)
 def test_every_key_is_described_in_words_of_its_own(spec: KeySpec) -> None:
     meaning = spec.meaning
     assert re.fullmatch(r".{10,}\.", meaning)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig.config import Config, Settings
 from vestig.config.weights import (
     KINDS,
@@ -56,7 +57,7 @@ def test_only_terms_that_count_are_named(loaded: Loader) -> None:
     assert counting_terms(settings) == {*learned()["all"]} - {"rerank"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "part"),
     [
         (lambda file: file.update(author="me"), "author"),
@@ -211,7 +212,7 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "part"),
     [
         ("ranking.weights: {note: {topic: 1}}\n", "unknown kind 'note'; the nearest is"),

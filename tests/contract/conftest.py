@@ -24,6 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         of_tenant = call is not None and call.params.get("ledger") == _TENANT
         if of_tenant and zlib.crc32(item.nodeid.rpartition("/")[2].encode()) % _SAMPLE:
             item.add_marker(pytest.mark.torture)
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=[*sorted(LEDGERS), _TENANT])

@@ -6,6 +6,7 @@ import pytest
 from ledger_adapters import add, write
 
 import ledger_rows as made
+from tables import each
 from vestig.changes import ChangeSet, NewClaim, NewEvidence
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes, new_id
@@ -69,7 +70,7 @@ def test_a_claim_is_kept_with_its_evidence(ledger: Ledger) -> None:
         }
 
 
-@pytest.mark.parametrize("field", ["subject_id", "object_id", "evidence"])
+@each("field", ["subject_id", "object_id", "evidence"])
 def test_a_claim_names_only_what_the_namespace_holds(ledger: Ledger, field: str) -> None:
     new = made.memory("one")
     unknown = {

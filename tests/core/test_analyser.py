@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig import _core
 
 # symbols apart: the definition has no table of pictographs
@@ -24,7 +25,7 @@ def texts(text: str) -> list[str]:
     return [token for token, *_ in _core.tokens(text)]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["jira-9988", "v1.2", "src/main.rs", "user_name", "ada@example.org", "camelCase-x", "10:30"],
 )
@@ -34,7 +35,7 @@ def test_identifiers_stay_whole(text: str) -> None:
     assert texts(f"see {text}, please") == ["see", text.lower(), "please"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wanted"),
     [
         ("Well-known state-of-the-art", ["well", "known", "state", "of", "the", "art"]),
@@ -93,7 +94,7 @@ def test_terms_stems_identifiers_whole_and_in_parts_author_first() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wanted"),
     [
         ("loadUserById", ["loaduserbyid", "load", "user", "by", "id"]),

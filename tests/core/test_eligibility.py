@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from rows import (
     DAY,
     HEAD,
@@ -22,6 +21,7 @@ from rows import (
     vector,
 )
 
+from tables import each
 from vestig import _core
 
 
@@ -99,8 +99,8 @@ FILTERS: list[tuple[dict[str, Any], set[int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "wanted"), FILTERS)
-@pytest.mark.parametrize("layout", ["tail", "published", "both"])
+@each(("given", "wanted"), FILTERS)
+@each("layout", ["tail", "published", "both"])
 def test_filters_before_any_cut(
     given: dict[str, Any], wanted: set[int], layout: str, tmp_path: Path
 ) -> None:
@@ -183,7 +183,7 @@ TRAVELS: list[tuple[dict[str, Any], set[int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "wanted"), TRAVELS)
+@each(("given", "wanted"), TRAVELS)
 def test_time_travel(given: dict[str, Any], wanted: set[int]) -> None:
     rows = [Given(id=id_of(n), seq=n + 1, **kind) for n, kind in enumerate(PAST)]
     scan = recall(

@@ -44,6 +44,7 @@ def digest(found: list[bytes]) -> str:
     return hashlib.sha256(b"".join(found)).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 2, 13, 17, 70])
 def test_states_equal_the_definition_bit_for_bit(weights: _core.PackedWeights, pieces: int) -> None:
     chance = random.Random(pieces)
@@ -52,6 +53,7 @@ def test_states_equal_the_definition_bit_for_bit(weights: _core.PackedWeights, p
     assert found == oracle_forward.hidden_states(ids).astype("<f4").tobytes()
 
 
+@pytest.mark.slow
 def test_200_texts_have_the_golden_states_at_every_level(weights: _core.PackedWeights) -> None:
     ids = texts(200, seed=1)
     for level in _core.testing.levels():

@@ -23,6 +23,7 @@ from rows import (
 from whole import Net
 from worlds import DIMENSIONS, MENTIONS, RELATED, edge, unit_vector, world
 
+from tables import each
 from vestig import _core
 
 
@@ -54,7 +55,7 @@ def distances(near: dict[bytes, set[bytes]], seeds: list[bytes]) -> dict[bytes, 
     return found
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_nearest_nodes(seed: int) -> None:
     projection, rows, _ = graph(seed)
     query = unit_vector(random.Random(seed), DIMENSIONS)
@@ -73,7 +74,7 @@ def test_nearest_nodes(seed: int) -> None:
         projection.search(0, query, everything(), True, True, 1)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_neighbourhoods_are_breadth_first(seed: int) -> None:
     projection, rows, near = graph(seed)
     kinds = {row.id: row.kind for row in rows}

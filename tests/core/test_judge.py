@@ -143,6 +143,7 @@ def test_head_and_lead_leave_room_for_40_pieces_of_a_text(pieces: _core.WordPiec
         assert found == [id for word, count in parts for id in unmarked(pieces, word * count)]
 
 
+@pytest.mark.slow
 def test_judgements_equal_the_definition_bit_for_bit(
     pieces: _core.WordPieces, words: _core.PackedWeights, weights: _core.JudgeWeights
 ) -> None:

@@ -94,6 +94,7 @@ def pairs_of(world: Path) -> list[list[tuple[list[int], int]]]:
     return found
 
 
+@pytest.mark.slow
 def test_rounding_leaves_the_first_place_and_moves_logits_little(
     labelled_data: Path, weights: Arrays
 ) -> None:

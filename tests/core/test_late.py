@@ -28,6 +28,7 @@ from rows import (
     vector,
 )
 
+from tables import each
 from vestig import _core
 from vestig.language.words import text_flags
 
@@ -181,7 +182,7 @@ def check(scan: _core.Scan, world: World, wanted: dict[str, Values], pool: Value
                 assert raw is None, name
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_late_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     world = make(dice, dice.choice([3, 12, 40]))
@@ -233,6 +234,7 @@ def test_late_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
     check(scan, part, expected(part, query), np.arange(len(kept)))
 
 
+@pytest.mark.slow
 def test_late_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) -> None:
     """Beyond a thousand rows a segment tells what all its rows hold, and what lacks is counted."""
     dice = random.Random(5)

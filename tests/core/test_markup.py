@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import oracle_name_rules
 import oracle_name_words
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import vestig
+from tables import each
 from vestig.language.names import (
     analyse,
     find_names,
@@ -94,7 +94,7 @@ NAMED = {
 CASES = [(text, names) for kind in NAMED.values() for text, names in kind.items()]
 
 
-@pytest.mark.parametrize(("text", "names"), CASES)
+@each(("text", "names"), CASES)
 def test_names_are_read_from_prose(text: str, names: list[str]) -> None:
     found = find_names(text)
     assert [name.name for name in found] == names
@@ -102,7 +102,7 @@ def test_names_are_read_from_prose(text: str, names: list[str]) -> None:
     assert all(text[name.start : name.end] == name.name for name in found if name.type != "ORG")
 
 
-@pytest.mark.parametrize(
+@each(
     ("title", "name"),
     [
         ("Field guide > Birds > Great Tit", "Great Tit"),
@@ -152,9 +152,7 @@ def test_markup_of_any_shape_is_read_as_defined(text: str) -> None:
         assert starts_sentence(text, at) == oracle_name_rules.starts_sentence(text, at)
 
 
-@pytest.mark.parametrize(
-    "unit", ["```\n", "![", "](", "_a ", "<a ", "`a``", "[a]: b\n", "<!--", "# \n"]
-)
+@each("unit", ["```\n", "![", "](", "_a ", "<a ", "`a``", "[a]: b\n", "<!--", "# \n"])
 def test_time_grows_with_the_length_of_the_text(unit: str) -> None:
     """The longest text of any one shape is read through, not tried over and over."""
     text = (unit * 20000)[:20000]

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import oracle_name_rules
-import pytest
 
 import vestig
+from tables import each
 from vestig.language.names import find_names
 from vestig.testing import HashingEmbedder
 
@@ -105,7 +105,7 @@ NAMED = {
 CASES = [(text, names) for kind in NAMED.values() for text, names in kind.items()]
 
 
-@pytest.mark.parametrize(("text", "names"), CASES)
+@each(("text", "names"), CASES)
 def test_names_are_found_as_they_stand(text: str, names: list[str]) -> None:
     found = find_names(text)
     assert [name.name for name in found] == names
@@ -126,7 +126,7 @@ def test_a_word_that_acts_is_no_name_where_the_store_writes_it_small() -> None:
     assert names == ["Xiadani"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "question", "name"),
     [
         ("Today Ben & Jerry's was closed.", "is Ben & Jerry’s ice cream vegan?", "Ben & Jerry's"),

@@ -12,6 +12,7 @@ import oracle
 import pytest
 from rows import DAY, HEAD, NOW, STORE, Given, everything, id_of, make, opened, vector
 
+from tables import each
 from vestig import _core
 
 NAN, MINUS_ONE = np.float16("nan").tobytes(), np.float16(-1).tobytes()
@@ -252,7 +253,7 @@ def test_an_edge_that_cannot_be_walked_is_refused(edge: Any) -> None:
         opened([Given(id=id_of(1), seq=1, edges=[edge])], DIMENSIONS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "reason"),
     [
         ("features", 1 << 18, "features below 262144"),

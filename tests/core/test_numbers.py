@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tables import each
 from vestig import _core
 
 VALUES = st.floats(-1e6, 1e6, width=32) | st.floats(-1, 1, width=32)
@@ -65,7 +66,7 @@ def test_vectors_come_as_any_float32_buffer() -> None:
         assert _core.testing.dot(same, x) == 30.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("x", "y", "fact"),
     [
         (np.zeros(3, np.float32), np.zeros(4, np.float32), "3 and 4"),

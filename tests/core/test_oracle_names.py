@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from oracle_name_patterns import UPPER
 from oracle_name_table import NameTable as SlowTable
 
+from tables import each
 from vestig import _core
 from vestig._core import testing
 from vestig.errors import ValidationError
@@ -302,9 +303,7 @@ def test_classes_of_all_characters_are_those_of_the_definition() -> None:
     assert set(wrong) <= CHANGED
 
 
-@pytest.mark.parametrize(
-    "unit", ["+\\", "/+", "A+", "a.", "«", "((", "A. ", "A'", "1.", "@-", "v1"]
-)
+@each("unit", ["+\\", "/+", "A+", "a.", "«", "((", "A. ", "A'", "1.", "@-", "v1"])
 def test_long_texts_of_one_shape_are_read_through(unit: str) -> None:
     for text in ((unit * 4_000)[:4_000], (unit * 4_000)[:4_000] + "x"):
         assert find_names(text) == rules_oracle.find_names(text)
@@ -341,7 +340,7 @@ def test_texts_of_the_data_sets_are_taken_apart_as_the_definition_says(
     assert seen
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Who has the spare key of the van?",

@@ -31,6 +31,7 @@ from rows import (
     words_scores,
 )
 
+from tables import each
 from vestig import _core
 from vestig.ports import SPECIAL_PIECE, ProjectionRow
 from vestig.store.records.projection_rows import sections_of
@@ -55,9 +56,9 @@ def ids(scan: _core.Scan) -> set[bytes]:
     return {row.id for row in scan.rows}
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize(("pool", "limit"), [(20, 7), (3, 9), (None, 5)])
-@pytest.mark.parametrize("power", [0.0, 0.5])
+@each("base", BASES)
+@each(("pool", "limit"), [(20, 7), (3, 9), (None, 5)])
+@each("power", [0.0, 0.5])
 def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power: float) -> None:
     dice = random.Random(f"{base}{pool}{power}")
     rows = make(dice, 60, 70)
@@ -344,7 +345,7 @@ BAD_ROWS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD_ROWS)
+@each("bad", BAD_ROWS)
 def test_a_refused_row_changes_nothing(bad: dict[str, Any]) -> None:
     projection = opened([Given(id=id_of(0), seq=1)], 2)
     good = Given(id=id_of(1), seq=2)

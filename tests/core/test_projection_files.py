@@ -21,6 +21,7 @@ from rows import (
     vector,
 )
 
+from tables import each
 from vestig import _core
 
 
@@ -51,8 +52,8 @@ def test_two_processes_share_publications(tmp_path: Path) -> None:
     assert sizes["tail"] == 0
 
 
-@pytest.mark.parametrize("victim", ["manifest", "seg-"])
-@pytest.mark.parametrize("deed", ["flip", "cut", "empty", "foreign"])
+@each("victim", ["manifest", "seg-"])
+@each("deed", ["flip", "cut", "empty", "foreign"])
 def test_damage_never_raises_at_open(victim: str, deed: str, tmp_path: Path) -> None:
     rows = make(random.Random(3), 20, 4)
     opened(rows, 4, str(tmp_path)).publish()
@@ -118,6 +119,7 @@ def _share(path: str, seed: int, last: int) -> None:
             raise SystemExit(3)
 
 
+@pytest.mark.slow
 def test_processes_that_publish_at_once_lose_nothing(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_share, args=(str(tmp_path), n, 150)) for n in range(3)]

@@ -85,6 +85,7 @@ def _linked(store: Any, id: str) -> list[tuple[bytes, float]]:
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 2)
 @given(ACTS)
 def test_related_is_what_commits_linked(acts: list[tuple[str, int]]) -> None:

@@ -20,6 +20,7 @@ from rows import (
     vector,
 )
 
+from tables import each
 from vestig import _core
 
 RERANK = _core.SIGNALS.index("rerank")
@@ -36,7 +37,7 @@ def told(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS)
     return scan, {row.id: row for row in (*scan.rows, *scan.watched)}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     given = drawn_rows(dice, dice.choice([12, 60, 3_000]), lambda: "a river at night")

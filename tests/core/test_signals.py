@@ -18,6 +18,7 @@ from oracle_texts import DAY_US, MONTH, YEAR
 from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, seats
 from worlds import edge, unit_vector
 
+from tables import each
 from vestig import _core
 from vestig.language.words import content_terms, text_flags
 from vestig.ports import TokenStates
@@ -238,7 +239,8 @@ def weighing(dice: random.Random) -> list[dict[str, float]]:
     return [own | {"topic": dice.choice([2.0, 2.0, -1.0])} for own in drawn]
 
 
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.slow
+@each("seed", range(32))
 def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     world = make(dice, dice.choice([6, 40, 90]))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig import _core
 
 DAY = 86_400_000_000
@@ -22,7 +23,7 @@ def window(ends: tuple[int | None, int | None]) -> tuple[int | None, int | None]
 WINDOWS = st.tuples(st.none() | TIMES, st.none() | TIMES).map(window)
 
 
-@pytest.mark.parametrize(
+@each(
     ("instant", "query", "wanted"),
     [
         (10 * DAY + DAY // 2, WEEK, 0.606531),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig import _core
 from vestig.store.projection.scan_objects import TraceFields
 from vestig.types import EventType, Stability
@@ -70,7 +71,7 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("ages", "wanted"), GOLDEN)
+@each(("ages", "wanted"), GOLDEN)
 def test_golden_multipliers_in_any_order(ages: tuple[int, ...], wanted: float) -> None:
     events = reinforced(*ages)
     first = _core.testing.tracerank(events, NOW, NOW, UNKNOWN, params())
@@ -128,7 +129,7 @@ def test_golden_connectivity(n: int, wanted: float) -> None:
     assert _core.testing.tracerank([], NOW, NOW, UNKNOWN, params(), n)[2] == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("stability", "age", "wanted"),
     [
         *((Stability.DYNAMIC, age, value) for age, value in
@@ -171,7 +172,7 @@ def test_order_of_stabilities_at_equal_age() -> None:
     assert values[Stability.UNKNOWN] == values[Stability.STATIC]
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value"),
     [
         ("event_weights", [0.5 * w for w in WEIGHTS]),
@@ -214,7 +215,7 @@ def test_off_is_exactly_one() -> None:
     assert off == (0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value"),
     [
         ("tau_days", 0.0),

@@ -16,6 +16,7 @@ from rows import ranking as core_ranking
 from whole import GivenQuery, Whole, of_row
 from worlds import DIMENSIONS, MENTIONS, PLAIN_TERMS, RELATED, edge, question, settings, world
 
+from tables import each
 from vestig import _core
 
 
@@ -25,7 +26,7 @@ def numbers(scan: _core.Scan) -> list[Any]:
     return [*map(of_row, scan.rows), statistics, scan.walked, scan.eligible]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_recall_is_its_definition(seed: int) -> None:
     dice = random.Random(seed)
     rows = world(dice, dice.choice([1, 3, 12, 40]))
@@ -40,7 +41,8 @@ def test_recall_is_its_definition(seed: int) -> None:
         assert [of_row(row) for row in scan.associated] == whole.associated()
 
 
-@pytest.mark.parametrize("first", range(0, 200, 20))
+@pytest.mark.slow
+@each("first", range(0, 200, 20))
 def test_layouts_and_threads_change_no_bit(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 20):
         dice = random.Random(seed)
@@ -89,6 +91,7 @@ def _answers(
     ]
 
 
+@pytest.mark.slow
 def test_bounds_keep_every_signal_exact() -> None:
     """Above the size from which bounds are used, the walk and the signals are as defined."""
     dice = random.Random(20)

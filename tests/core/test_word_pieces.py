@@ -42,6 +42,7 @@ def of_characters(numbers: Iterable[int]) -> Iterable[str]:
     yield " ".join(row)
 
 
+@pytest.mark.slow
 def test_ids_of_hostile_texts_are_those_of_the_reference() -> None:
     assert differing(hostile_texts(5_000, seed=15)) == []
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from claim_writer import ROUNDS, secret_of
 from writer import open_store, text_of
 
@@ -58,6 +59,7 @@ def check(store: Path, lines: list[str]) -> None:
         assert holding(store, secret_of(number).encode()) == []
 
 
+@pytest.mark.slow
 def test_a_kill_before_any_statement_leaves_no_half_claim(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     with open_store(str(begun)) as made:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cognify_writer import fill, opened
 
 import vestig
@@ -53,6 +54,7 @@ def told(store: vestig.Vestig) -> Any:
     return sorted(memories), sorted(names.values()), sorted(edges, key=str)
 
 
+@pytest.mark.slow
 def test_a_reading_that_was_killed_ends_like_one_that_was_not(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     with opened(str(begun), 0) as store:

@@ -32,6 +32,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
+@pytest.mark.slow
 def test_no_damage_is_silent(tmp_path: Path) -> None:
     outcome = damages(tmp_path, 60)
     assert outcome.broken == []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from trials import failing_calls
 
 
+@pytest.mark.slow
 def test_a_call_that_fails_loses_nothing(tmp_path: Path) -> None:
     """At creation, commit and publication."""
     outcome = failing_calls(tmp_path, 15)

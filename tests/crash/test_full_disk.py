@@ -93,6 +93,7 @@ def run(*words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", ["closed", "killed"])
 def test_reading_goes_on_for_every_process(disk: Path, ended: str) -> None:
     folder = store_of(disk, ended)

@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
 from promise import WRITER, acknowledged, broken_history, broken_promises, run_writers
 from trials import keys, kills, stops
 from writer import open_store, text_of
@@ -15,6 +16,7 @@ from writer import open_store, text_of
 from vestig.types import CommitOutcomeKind
 
 
+@pytest.mark.slow
 def test_kill_at_any_point_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """Three writers on one store, all of them killed in each cycle."""
     outcome = kills(tmp_path, 10)
@@ -22,6 +24,7 @@ def test_kill_at_any_point_loses_nothing_acknowledged(tmp_path: Path) -> None:
     assert outcome.acknowledged > 10
 
 
+@pytest.mark.slow
 def test_kills_leave_one_current_value_of_a_key(tmp_path: Path) -> None:
     outcome = keys(tmp_path, 4)
     assert outcome.broken == []
@@ -43,6 +46,7 @@ def test_four_processes_write_the_values_of_one_key(tmp_path: Path) -> None:
         assert opened.count(where={"include_expired": True}) == 4 * count
 
 
+@pytest.mark.slow
 def test_a_stopped_writer_is_no_blocked_reader(tmp_path: Path) -> None:
     """SIGSTOP at any point, then SIGKILL: reading goes on meanwhile, writing after it."""
     outcome = stops(tmp_path, 5)
@@ -63,6 +67,7 @@ def test_the_checker_sees_half_a_commit(tmp_path: Path) -> None:
     assert any(line.startswith(("digest", "counts")) for line in found)
 
 
+@pytest.mark.slow
 def test_three_processes_with_200_commits_each_make_600(tmp_path: Path) -> None:
     store, count = tmp_path / "store", 200
     open_store(str(store)).close()

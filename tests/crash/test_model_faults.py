@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from models import judge, models, open_store, text_of
 from outcome import Outcome
 
 from vestig.testing import FrozenClock
 
 
+@pytest.mark.slow
 def test_a_failing_model_and_kills_lose_no_memory_and_double_no_job(tmp_path: Path) -> None:
     outcome = models(tmp_path, 50)
     assert outcome.broken == []

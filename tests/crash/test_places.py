@@ -12,6 +12,7 @@ from promise import acknowledged, broken_promises, run_writers
 from trials import full_disks
 from writer import open_store, text_of
 
+from tables import each
 from vestig.errors import StoreFullError, StoreLockedError, ValidationError, VestigError
 
 
@@ -43,6 +44,7 @@ def _only_reads(folder: Path) -> None:
         store.commit(text_of("kept", 99))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", ["closed", "killed"])
 def test_a_read_only_disk_serves_reads_and_changes_nothing(tmp_path: Path, ended: str) -> None:
     """A killed writer leaves a log beside the ledger that reads have to see."""
@@ -59,7 +61,7 @@ def test_a_read_only_disk_serves_reads_and_changes_nothing(tmp_path: Path, ended
         unmount(disk)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "with space",

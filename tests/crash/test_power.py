@@ -20,6 +20,7 @@ def disk(tmp_path: Path) -> Iterator[PowerCutDisk]:
         yield made
 
 
+@pytest.mark.slow
 def test_no_acknowledged_commit_is_lost_with_the_power(tmp_path: Path) -> None:
     """Two writers are at work at each cut."""
     outcome = power(tmp_path, 10)
@@ -27,6 +28,7 @@ def test_no_acknowledged_commit_is_lost_with_the_power(tmp_path: Path) -> None:
     assert outcome.acknowledged > 10
 
 
+@pytest.mark.slow
 def test_the_cut_leaves_a_slot_of_the_witness_whole(disk: PowerCutDisk) -> None:
     """The first commit is cut, and later ones, when either slot may be the one in writing."""
     store = disk.folder / "store"

@@ -113,6 +113,7 @@ def hidden_states(texts: list[str]) -> list[np.ndarray[Any, np.dtype[np.float64]
     return [plain_states(word_pieces().ids(text)) for text in texts]
 
 
+@pytest.mark.slow
 def test_vectors_are_those_of_the_model_up_to_rounding(embedder: BuiltinEmbedder) -> None:
     texts = [
         "",
@@ -130,6 +131,7 @@ def test_vectors_are_those_of_the_model_up_to_rounding(embedder: BuiltinEmbedder
         assert cosine >= 0.99999, text
 
 
+@pytest.mark.slow
 def test_word_pieces_have_the_states_of_the_model(embedder: BuiltinEmbedder) -> None:
     texts = ["Deploys run on Fridays.", "tea " * 200]
     both = embedder.embed_tokens(texts)

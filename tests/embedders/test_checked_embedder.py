@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tables import each
 from vestig import registry
 from vestig.config.schema import EmbeddingSettings
 from vestig.embedders.checked import CheckedEmbedder, float32_bytes, unit_bytes
@@ -19,7 +20,7 @@ from vestig.registry import SHIPPED, make_embedder
 from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedEmbedder
 
 
-@pytest.mark.parametrize(
+@each(
     ("mode", "message"),
     [
         ("nan", "vector 0 of the call holds NaN or infinity"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tables import each
 from vestig._core import testing
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.embedders.checked import (
@@ -145,9 +146,7 @@ class BrokenCodes(TokenHashingEmbedder):
         return [(vector, self.pieces) for vector in self.embed(texts)]
 
 
-@pytest.mark.parametrize(
-    "how", ["nan", "states", "ids", "none", "many", "vector", "alone", "count"]
-)
+@each("how", ["nan", "states", "ids", "none", "many", "vector", "alone", "count"])
 def test_other_states_are_the_providers_error(how: str) -> None:
     embedder = checked_embedder(Broken(how))
     assert isinstance(embedder, CheckedTokenEmbedder)

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tables import each
 from vestig.errors import ValidationError
 from vestig.exchange.passages import chunk
 
@@ -31,7 +32,7 @@ def test_overlap_zero_is_honoured() -> None:
     assert chunk("x" * 10, 4, 0) == [(0, 4), (4, 4), (8, 2)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "overlap", "field"),
     [
         (0, 0, "chunk_size"),

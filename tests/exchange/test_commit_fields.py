@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tables import each
 from vestig.calls.files import ImportFormat as Format
 from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
@@ -47,7 +48,7 @@ def items(content: bytes, **options: Any) -> list[ImportItem]:
 # --- format --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "format"),
     [
         ({"schema": "vestig/export/1", "timestamp": "x"}, Format.EXPORT),
@@ -141,7 +142,7 @@ def test_keys_of_messages() -> None:
     assert item.commits() == [{"content": "Hello there", **item.arguments}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("argument", "keys"),
     [
         ("author", ("author", "author_name", "speaker")),
@@ -270,7 +271,7 @@ def test_scope_of_the_call_is_for_records_without_one() -> None:
     assert (one.scope, two.scope) == ("own", "given")
 
 
-@pytest.mark.parametrize(
+@each(
     ("record", "fact"),
     [
         ({"turn": 0}, 'no text under "content" or "text"'),

@@ -54,6 +54,7 @@ def store_of(**documents: Any) -> vestig.Vestig:
     return vestig.open(":memory:", embedder=HashingEmbedder(), config=config)
 
 
+@pytest.mark.slow
 def test_a_folder_of_documents_and_faulty_ones(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(PAGE)
     (tmp_path / "b.docx").write_bytes(word("Hull", "Tar is black."))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import vestig
+from tables import each
 from vestig.exchange.passages import Passage, cut_document
 from vestig.testing import HashingEmbedder
 from vestig.times import from_us
@@ -31,7 +32,7 @@ def days(passages: tuple[Passage, ...]) -> list[str | None]:
     return [None if one.day_us is None else f"{from_us(one.day_us):%Y-%m-%d}" for one in passages]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wanted"),
     [
         (

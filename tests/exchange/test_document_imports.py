@@ -337,6 +337,7 @@ def test_a_dry_run_counts_as_the_import_does(store: vestig.Vestig, tmp_path: Pat
     assert counts(dry) == counts(store.import_(path)) == (3, 1, 2, 1)
 
 
+@pytest.mark.slow
 def test_a_document_of_many_transactions(store: vestig.Vestig, tmp_path: Path) -> None:
     parts = [f"## Part {number}\n\n{'x' * 500} {number}\n" for number in range(2_300)]
     path = written(tmp_path / "long.md", "\n".join(parts))

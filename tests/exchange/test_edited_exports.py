@@ -17,6 +17,7 @@ import ledger_rows as made
 import vestig
 from exports import Line, of, parsed, records, sealed
 from filled_store import IDENTITY, exported, fill, fill_requests
+from tables import each
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger.opening import open_ledger
 from vestig.testing import ScriptedEmbedder
@@ -128,6 +129,7 @@ def test_the_file_has_every_kind_of_record() -> None:
 # --- the file as a whole -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.torture)])
 def test_a_file_that_is_cut_after_any_line_is_refused(
     step: int, empty: vestig.Vestig, full: vestig.Vestig
@@ -139,6 +141,7 @@ def test_a_file_that_is_cut_after_any_line_is_refused(
     refused(empty, full, [b"".join(every)[:5000]], r"line \d+")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.torture)])
 def test_a_changed_byte_a_dropped_a_doubled_an_exchanged_line_are_refused(
     step: int, empty: vestig.Vestig, full: vestig.Vestig
@@ -451,7 +454,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.slow
+@each("case", REFUSED)
 def test_an_edited_record_is_refused_with_its_line(
     case: str, empty: vestig.Vestig, full: vestig.Vestig
 ) -> None:
@@ -516,7 +520,8 @@ KEPT: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("case", KEPT)
+@pytest.mark.slow
+@each("case", KEPT)
 def test_what_is_sound_is_restored_as_it_stands(case: str) -> None:
     changed = lines()
     KEPT[case](changed)
@@ -526,6 +531,7 @@ def test_what_is_sound_is_restored_as_it_stands(case: str) -> None:
 VALUES = (None, "", "x" * 70, -1, 10**20, 0.5, True, [], ["x"], {}, {"events": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "end"])
 def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(
@@ -615,6 +621,7 @@ def test_partial_takes_nothing_less_of_a_whole_file() -> None:
         assert digest(store) == whole()
 
 
+@pytest.mark.slow
 def test_partial_takes_every_whole_memory_of_a_cut_file() -> None:
     every = whole().splitlines(keepends=True)
     before = 0
@@ -661,7 +668,8 @@ LEFT: dict[str, tuple[Change, int]] = {
 }
 
 
-@pytest.mark.parametrize("case", LEFT)
+@pytest.mark.slow
+@each("case", LEFT)
 def test_partial_leaves_out_what_is_not_whole_and_names_it(case: str) -> None:
     change, missing = LEFT[case]
     changed = lines()

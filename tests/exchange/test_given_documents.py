@@ -146,6 +146,7 @@ def test_a_zip_of_notes_comes_in_whole(store: vestig.Vestig, tmp_path: Path) -> 
     assert (again.imported, again.missing) == (0, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["latin", "utf-16", "section"])
 def test_html_is_read_as_it_declares(store: vestig.Vestig, tmp_path: Path, form: str) -> None:
     pytest.importorskip("xberg")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import vestig
+from tables import each
 from vestig.exchange.html_text import shown_html
 from vestig.exchange.mail import mail_text
 from vestig.testing import HashingEmbedder
@@ -41,26 +42,27 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", HIDDEN)
+@each("name", HIDDEN)
 def test_hidden_elements_are_left_out_and_counted(name: str) -> None:
     shown = shown_html(f"<p>first</p>{HIDDEN[name]}<p>last</p>")
     assert "unseen" not in shown.html + shown.text
     assert (shown.text.split(), shown.left_out) == (["first", "last"], {"hidden element": 1})
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@each("name", SHOWN)
 def test_what_may_be_shown_stays(name: str) -> None:
     shown = shown_html(f"<p>first</p>{SHOWN[name]}<p>last</p>")
     assert shown.text.split() == ["first", "seen", "last"]
 
 
+@pytest.mark.slow
 def test_a_sheet_of_many_rules_costs_no_more_than_its_length() -> None:
     rules = "".join(f".a.b{number} {{ display: none }}" for number in range(20_000))
     page = f"<style>{rules}</style>" + '<p class="a">Tar is black.</p>' * 20_000
     assert shown_html(page).left_out == {}
 
 
-@pytest.mark.parametrize("name", HIDDEN)
+@each("name", HIDDEN)
 def test_hidden_text_of_a_mail_is_left_out_and_counted(name: str) -> None:
     page = f"<html><body><p>first</p>{HIDDEN[name]}<p>last</p></body></html>"
     mail = mail_text(f"From: a@b.org\nSubject: x\nContent-Type: text/html\n\n{page}".encode())
@@ -167,7 +169,8 @@ def imported(tmp_path: Path, name: str, data: bytes) -> tuple[str, vestig.Import
         return "\n".join(one.content for one in store.list(limit=100)), report
 
 
-@pytest.mark.parametrize(("runs", "hidden"), RUNS)
+@pytest.mark.slow
+@each(("runs", "hidden"), RUNS)
 def test_hidden_runs_of_word_are_left_out_and_counted(
     runs: str, hidden: int, tmp_path: Path
 ) -> None:
@@ -179,7 +182,8 @@ def test_hidden_runs_of_word_are_left_out_and_counted(
     assert "Fähre" in text
 
 
-@pytest.mark.parametrize("name", HIDDEN)
+@pytest.mark.slow
+@each("name", HIDDEN)
 def test_hidden_elements_of_a_book_are_left_out_and_counted(name: str, tmp_path: Path) -> None:
     data = book(f"<p>First &amp; last.</p>{HIDDEN[name]}<p>Fähre</p>", "<p>Page two.</p>")
     text, report = imported(tmp_path, "a.epub", data)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import vestig
+from tables import each
 from vestig.testing import HashingEmbedder
 
 pytest.importorskip("xberg")
@@ -114,8 +115,9 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound memory so")
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_it_is_refused_and_the_others_come_in(name: str, tmp_path: Path) -> None:
     ending, make, said = HOSTILE[name]
     (tmp_path / f"a{ending}").write_bytes(make())

@@ -38,6 +38,7 @@ with scratch_ledger(Lines(), partial=False) as scratch:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA is limited on Linux only")
 def test_a_large_export_is_checked_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.jsonl"

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tables import each
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 
 _WORDS = (
@@ -79,6 +80,7 @@ def _random_document(rng: random.Random) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("markup", list(Markup))
 def test_random_documents_are_covered_in_order(markup: Markup) -> None:
     rng = random.Random(f"passages {markup}")
@@ -160,7 +162,7 @@ def test_code_that_fits_is_kept_whole_and_else_cut_at_a_line() -> None:
     assert all(one.content.endswith(("# one", "```")) for one in passages)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "title"),
     [
         ("# Boats\n\ntext", "Boats"),
@@ -221,7 +223,7 @@ def test_blank_text_has_no_passages(text: str) -> None:
     assert cut_document(text).passages == ()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "\n" * 300_000,

@@ -276,6 +276,7 @@ NAMES = ("Ada Lovelace", "Ximena Quartz", "Bartholomew Grimshaw", "Harbour Offic
 ACTS = ("keeps the key of", "wrote a letter about", "never trusted", "paid the bill for")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_order_of_exports_and_forgettings_brings_anything_back(seed: int) -> None:
     dice = random.Random(seed)

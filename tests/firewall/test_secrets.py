@@ -8,6 +8,7 @@ import string
 import pytest
 
 from benchmarks.firewall import Maker
+from tables import each
 from vestig.firewall import RULES, SecretError, counted, masked_text, without_secrets
 
 _ALNUM = string.ascii_letters + string.digits
@@ -110,7 +111,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "secret"), SECRETS)
+@each(("text", "secret"), SECRETS)
 def test_a_secret_is_masked_and_the_rest_stays(text: str, secret: str) -> None:
     masked, rules = masked_text(text)
     assert secret not in masked
@@ -122,7 +123,7 @@ def test_a_secret_is_masked_and_the_rest_stays(text: str, secret: str) -> None:
     assert masked_text(masked) == (masked, ())
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@each("text", HARMLESS)
 def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
     assert masked_text(text) == (text, ())
 
@@ -170,7 +171,8 @@ def test_masking_twice_changes_nothing(seed: int) -> None:
         assert masked_text(once) == (once, ()), text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each(
     "unit",
     [
         "password=", "password is ", "sk-", "eyJ-", "a://b:", "-----BEGIN PRIVATE KEY-----", "x'",

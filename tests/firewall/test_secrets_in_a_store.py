@@ -259,6 +259,7 @@ def _use_everything(store: vestig.Vestig, secret: str, embedded: str) -> None:
         assert secret not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_no_secret_is_in_any_file_log_metric_or_error(
     tmp_path: Path, opener: Opener, caplog: pytest.LogCaptureFixture, seed: int

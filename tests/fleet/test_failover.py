@@ -88,6 +88,7 @@ class Load:
             one.join()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [20, pytest.param(1_000, marks=pytest.mark.torture)])
 def test_a_standby_takes_over_under_load(
     count: int, pair: tuple[PostgresServer, PostgresServer], tmp_path: Path

@@ -54,6 +54,7 @@ def check_all(stores: list[vestig.Vestig], texts: list[str]) -> None:
     assert all(rows(store) == rows(stores[0]) for store in stores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_worker_that_is_killed_at_a_step(
     step: str, server: PostgresServer, tenant: str, tmp_path: Path, machine: Machines
@@ -124,6 +125,7 @@ def test_while_postgresql_is_away_reads_go_on_and_writes_are_refused(
     strict.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_stands_still_blocks_no_longer_than_is_allowed(
     own: PostgresServer, tmp_path: Path
 ) -> None:

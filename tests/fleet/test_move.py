@@ -190,6 +190,7 @@ def killed(database: Database, elsewhere: Database, tenant: str, step: str, numb
     assert done.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_move_that_is_killed_goes_on(
     step: tuple[str, str, str, str | None],
@@ -218,6 +219,7 @@ def test_a_move_that_is_killed_goes_on(
     copy.commit("Customer 99 pays cash")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [step for step in STEPS if step[2] == "moving"])
 def test_a_move_that_is_abandoned_takes_writes_where_it_is(
     step: tuple[str, str, str, str | None],

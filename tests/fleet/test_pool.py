@@ -223,6 +223,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return asked
 
 
+@pytest.mark.slow
 def test_one_question_in_a_period_is_for_all_open_tenants(
     pool: Pools, tenants: Any, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def opens(strict: PostgresServer, tenant: str, tmp_path: Path) -> Iterator[Opens
         store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("user", "rest", "got"),
     [

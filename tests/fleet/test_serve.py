@@ -444,6 +444,7 @@ def test_too_many_unknown_tokens_at_once_are_turned_away(
 # --- apart -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tenants_stay_apart_under_concurrent_requests(sites: Sites, database: Database) -> None:
     # fewer may be open than there are: they are opened and closed all the time
     site = sites("a", fleet__max_open=2)
@@ -545,6 +546,7 @@ WRITES: dict[str, tuple[str, Callable[[str, str], dict[str, Any]]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITES)
 def test_servers_that_are_asked_at_once_do_it_once_and_answer_alike(
     sites: Sites, database: Database, tenant: str, name: str
@@ -616,6 +618,7 @@ def test_files_that_come_and_go_have_positions_too(
         assert (reply.status, reply.document["errors"][0]["loc"]) == (422, ["X-Vestig-Position"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "told"),
     [("25006", "takes no writes now"), ("42501", "refuses this"), ("53100", "has no room")],
@@ -741,6 +744,7 @@ def test_a_database_that_cannot_be_served_is_told_of_at_the_start(
     assert "expected PostgreSQL to answer" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_leaves_each_write_to_be_done_once_by_another(
     server: PostgresServer,
     database: Database,

@@ -135,6 +135,7 @@ def test_an_old_answer_does_not_take_the_place_of_a_newer_one(machine: Machines)
     assert copy._newest == copy._known
 
 
+@pytest.mark.slow
 def test_a_copy_tells_how_old_it_is_also_to_the_next_process(
     own: PostgresServer, machine: Machines, tmp_path: Path
 ) -> None:

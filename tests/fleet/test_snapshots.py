@@ -115,6 +115,7 @@ def test_a_snapshot_of_more_parts_than_one_question_brings(database: Database) -
 # --- harm ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["swapped", "cut", "repeated", "longer", "flipped", "nothing"])
 def test_a_snapshot_that_is_not_what_was_packed_leaves_no_copy(
     harm: str, machine: Machines, database: Database, tenant: str, tmp_path: Path
@@ -234,6 +235,7 @@ def test_others_write_while_its_parts_are_sent(
 # --- large changes ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mebibytes", [0.03, 0.5, 3, 12])
 def test_a_change_of_any_size_is_rows_of_a_mebibyte_at_most(
     mebibytes: float, machine: Machines, database: Database, tenant: str

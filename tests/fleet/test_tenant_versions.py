@@ -155,6 +155,7 @@ migrate(Database(Address(address), 5.0), tenant)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["in the step", "in the rows", "before the commit"])
 def test_a_migration_that_is_killed_changes_nothing(
     where: str, machine: Machines, database: Database, tenant: str, newer: Newer

@@ -65,6 +65,7 @@ def test_writers_on_three_machines_lose_nothing(
     say(f"{len(texts)} of {3 * count} of three writers")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, whole(167)])
 def test_workers_that_are_killed_at_random_steps(
     kills: int, server: PostgresServer, tenant: str, tmp_path: Path, machine: Machines
@@ -89,6 +90,7 @@ def test_workers_that_are_killed_at_random_steps(
         assert set(steps) == {*STEPS, *UPKEEP}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, whole(50)])
 def test_a_server_that_crashes_under_load(kills: int, own: PostgresServer, tmp_path: Path) -> None:
     running = [start(own.address, "acme", tmp_path / one, one, 1_000_000) for one in NAMES]
@@ -119,6 +121,7 @@ def test_a_server_that_crashes_under_load(kills: int, own: PostgresServer, tmp_p
     say(f"{kills} crashes, {len(said['+'])} acknowledged, {refused} refused, {unknown} unknown")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "share"), [(30, 0.1), whole(300, 0.03)])
 def test_answers_that_are_lost_are_all_known_in_the_end(
     count: int,
@@ -140,6 +143,7 @@ def test_answers_that_are_lost_are_all_known_in_the_end(
     say(f"{cut.lost} of {3 * count} cut, {len(said.get('!', ()))} conflicts, none unknown")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [

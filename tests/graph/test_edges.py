@@ -10,6 +10,7 @@ import pytest
 import vestig
 from graph_rows import entity, mention, summary
 from scripted import Opener
+from tables import each
 from vestig.calls.graph import EDGE_TYPES
 from vestig.errors import NotFoundError, ValidationError
 from vestig.testing import FrozenClock
@@ -89,7 +90,7 @@ def test_the_same_edge_is_stored_once(store: vestig.Vestig, pair: list[str]) -> 
     assert store.graph.link(*reversed(pair), "RELATED").id != first.id
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"weight": math.nan},

@@ -21,6 +21,7 @@ from search_world import (
     named,
     rows,
 )
+from tables import each
 from vestig.changes import EntityPatch
 from vestig.errors import ProviderError, ValidationError
 from vestig.store.records.reads import LedgerView
@@ -237,7 +238,7 @@ def test_depth_0_does_not_expand(chain: dict[str, Any]) -> None:
     assert "walk" not in {span.name for span in found.trace}
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"graph_depth": -1},

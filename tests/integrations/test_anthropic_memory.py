@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,8 @@ import pytest
 import vestig
 from vestig.testing import HashingEmbedder
 
-tools = pytest.importorskip("anthropic.lib.tools", reason="the Anthropic SDK is not installed")
-from anthropic.lib.tools._beta_builtin_memory_tool import (  # noqa: E402
-    BetaLocalFilesystemMemoryTool,
-)
-
-from vestig.integrations.anthropic_memory import MemoryTool  # noqa: E402
-
+if find_spec("anthropic") is None:
+    pytest.skip("the Anthropic SDK is not installed", allow_module_level=True)
 OPERATIONS = 1_200
 NAMES = ["a", "b.md", "c d", ".hidden", "d", "é"]
 WORDS = ["", "one\ntwo\nthree\n", "Ada likes tea", "tea\ntea", "x\r\ny", "\n\n", "ok", "{}"]
@@ -29,6 +25,26 @@ WORDS = ["", "one\ntwo\nthree\n", "Ada likes tea", "tea\ntea", "x\r\ny", "\n\n",
 def store() -> Iterator[vestig.Vestig]:
     with vestig.open(":memory:", embedder=HashingEmbedder(16)) as opened:
         yield opened
+
+
+# Loading the SDK takes seconds: where a test needs it, not where tests are collected.
+def made_tool(store: vestig.Vestig, **options: Any) -> Any:
+    from vestig.integrations.anthropic_memory import MemoryTool
+
+    return MemoryTool(store, **options)
+
+
+def local_tool(folder: Path) -> Any:
+    """The SDK's own tool."""
+    from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
+
+    return BetaLocalFilesystemMemoryTool(str(folder))
+
+
+def refusal() -> type[Exception]:
+    from anthropic.lib.tools import ToolError
+
+    return ToolError
 
 
 def path(rng: random.Random) -> str:
@@ -61,7 +77,7 @@ def answer(tool: Any, given: dict[str, Any]) -> tuple[str, str]:
     """Whether it went well, and what it said."""
     try:
         return "done", str(tool.call(given))
-    except tools.ToolError as error:
+    except refusal() as error:
         return "refused", str(error)
     except OSError:
         return "os error", ""
@@ -87,7 +103,7 @@ def test_it_answers_like_the_tool_for_local_files(
     store: vestig.Vestig, tmp_path: Path, seed: int
 ) -> None:
     rng = random.Random(seed)
-    theirs, mine = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryTool(store)
+    theirs, mine = local_tool(tmp_path), made_tool(store)
     seen: set[str] = set()
     for number in range(OPERATIONS // 3):
         given = command(rng)
@@ -108,18 +124,18 @@ def test_it_answers_like_the_tool_for_local_files(
 
 
 def test_files_are_found_by_searches_and_deleted_for_good(store: vestig.Vestig) -> None:
-    tool = MemoryTool(store, scope="user/ada")
+    tool = made_tool(store, scope="user/ada")
     tool.call({"command": "create", "path": "/memories/x/a.md", "file_text": "Ada likes green tea"})
     (found,) = store.recall("what does Ada like?", scope="user/ada")
     assert (found.memory.key, found.content) == ("/memories/x/a.md", "Ada likes green tea")
-    MemoryTool(store).call({"command": "create", "path": "/memories/x/a.md", "file_text": "other"})
+    made_tool(store).call({"command": "create", "path": "/memories/x/a.md", "file_text": "other"})
     tool.clear_all_memory()
     assert [one.scope for one in store.items.list()] == ["memory-tool"] * 2
     assert store.count(where={"include_expired": True}) == 1
 
 
 def test_of_two_writers_the_slower_is_told(store: vestig.Vestig) -> None:
-    tool = MemoryTool(store)
+    tool = made_tool(store)
     tool.call({"command": "create", "path": "/memories/a", "file_text": "one"})
     real = tool._items.get
 
@@ -129,7 +145,7 @@ def test_of_two_writers_the_slower_is_told(store: vestig.Vestig) -> None:
         return found
 
     tool._items = type("Items", (), {"get": staticmethod(get), "put_many": store.items.put_many})
-    with pytest.raises(tools.ToolError, match="was changed meanwhile"):
+    with pytest.raises(refusal(), match="was changed meanwhile"):
         tool.call({"command": "insert", "path": "/memories/a", "insert_line": 0,
                    "insert_text": "x"})  # fmt: skip
     assert store.items.get("/memories/a", scope="memory-tool").value == "between"  # type: ignore[union-attr]
@@ -138,7 +154,7 @@ def test_of_two_writers_the_slower_is_told(store: vestig.Vestig) -> None:
 def test_the_model_and_the_log_are_told_of_masked_secrets(
     store: vestig.Vestig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tool = MemoryTool(store)
+    tool = made_tool(store)
     path = "/memories/a"
     told = tool.call({"command": "create", "path": path, "file_text": "password: Kx9!mmQ2\nred"})
     said = "Secrets are not kept: 1 in it became [secret:…]."

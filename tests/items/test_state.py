@@ -113,7 +113,7 @@ class ItemMachine(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestItems = ItemMachine.TestCase
+TestItems = pytest.mark.slow(ItemMachine.TestCase)
 # of fifty steps each
 TestItems.settings = settings(max_examples=settings.default.max_examples // 4)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig.language.quantities import (
     ORDINALS,
     cardinal,
@@ -17,7 +17,7 @@ from vestig.language.quantities import (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "numbers"),
     [
         ("seventeen", [17]),
@@ -65,7 +65,7 @@ def test_every_number_takes_words_and_stays_small(words: list[str]) -> None:
             assert number[0] < 10**12
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "plain"),
     [
         ("1,000", "1000"),
@@ -92,7 +92,7 @@ def test_cardinals_ordinals_and_scales() -> None:
     assert scaled("1.25", 1_000) == "1250"
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "symbol"),
     [
         ("km", "km"),
@@ -114,7 +114,7 @@ def test_units_are_told_apart_by_their_capitals(word: str, symbol: str | None) -
     assert unit_of(word) == symbol
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "code"),
     [("€", "EUR"), ("EUR", "EUR"), ("eur", "EUR"), ("euros", "EUR"), ("$", "$"), ("USD", "USD"),
      ("pounds", None), ("Eur", None)],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
+from tables import each
 from vestig.arguments import parse_time
 from vestig.language.time.cues import Direction, cue_words, has_cue
 from vestig.language.time.expressions import find_windows
@@ -32,7 +32,7 @@ def test_the_lists_have_a_version_and_name_each_word_once() -> None:
         assert len(set(words)) == len(words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         # the nearest cue of the own clause

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig.language.names import (
     KnownEntity,
     Mention,
@@ -95,7 +95,7 @@ def test_the_longer_span_wins_then_the_higher_confidence() -> None:
     assert brief(names_in("the Ada Lovelace of ours", ADA)) == [("Ada Lovelace", "PERSON", 1.0)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "common", "names"),
     [
         ("Deploy Grand Harbor today", {"deploy"}, ["Grand Harbor"]),
@@ -126,7 +126,7 @@ def test_a_known_name_that_only_begins_a_sentence_is_a_common_word() -> None:
     assert name.entity == "ent_hope"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "names"),
     [
         ('the number comes "after" the unit', []),
@@ -189,7 +189,7 @@ def test_the_best_names_by_confidence_then_position() -> None:
     assert len(best_mentions(names_in(text, ADA), 10)) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "type", "aliases"),
     [
         ("Dr. Ada Lovelace", "PERSON", ("Ada Lovelace",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import vestig
+from tables import each
 from vestig.language.time import direction
 from vestig.language.time.cues import Sentence
 from vestig.language.time.expressions import find_times
@@ -12,7 +13,7 @@ from vestig.language.time.expressions import find_times
 READ = 64
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "On Tuesday the boiler hummed. ",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig.errors import ValidationError
 from vestig.language.names import analyse, find_names, norm_key, resolve_names
 
@@ -14,7 +15,7 @@ def names(text: str) -> list[str]:
     return [name.name for name in find_names(text)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "type", "key"),
     [
         ("PostgreSQL.", "SYSTEM", "SYSTEM:postgresql"),
@@ -44,7 +45,7 @@ def test_patterns_without_a_store() -> None:
     assert names("Deploys fail often") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("write to ada@lovelace.org now", [("ada@lovelace.org", "PERSON", 0.95)]),
@@ -75,7 +76,7 @@ def test_each_pattern_gives_its_type_and_confidence(
         assert name.name in text[name.start : name.end]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Hello there, thanks. Dear all",
@@ -132,7 +133,7 @@ def test_names_of_any_text_lie_in_it_without_overlaps(text: str) -> None:
         assert norm_key(name.name, name.type)
 
 
-@pytest.mark.parametrize("unit", ["a+", "a.", "a/", "Aa ", '"a ', "ABC-1-", "@a", "://a.", "_a"])
+@each("unit", ["a+", "a.", "a/", "Aa ", '"a ', "ABC-1-", "@a", "://a.", "_a"])
 def test_time_of_name_rules_grows_with_the_length_of_the_text(unit: str) -> None:
     """The longest text of any one shape is read through, not tried over and over."""
     text = (unit * 4000)[:4000]

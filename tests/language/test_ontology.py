@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tables import each
 from vestig.errors import ConfigError
 from vestig.language.ontology import UNTYPED, read_ontology
 
@@ -96,7 +97,7 @@ def test_ontology_wins_over_allowed_types() -> None:
     assert read_ontology(section).names == ("A",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("section", "said"),
     [
         ({}, "expected the key ontology or allowed_types, got neither"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.language.text_forms import word_list
@@ -28,7 +29,7 @@ def windows(text: str, *, ref: int = NOW, zone: str = "UTC") -> list[str]:
     return [f"{short(one.window_start_us)}..{short(one.window_end_us)}" for one in found]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "window"),
     [
         ("yesterday", "2026-03-17..2026-03-18"),
@@ -70,7 +71,7 @@ def test_clamps_and_refuses() -> None:
     assert windows("in May") == ["2025-05-01..2025-06-01", "2026-05-01..2026-06-01"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "window"),
     [
         # day words
@@ -183,7 +184,7 @@ def test_families_of_temporal_expressions(text: str, window: str) -> None:
     assert windows(text) == [window]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "the market may march on",
@@ -249,7 +250,7 @@ def test_a_date_in_figures_with_two_readings_has_both() -> None:
     assert all(one.either for one in find_windows("03-04-2026", NOW))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Café Lou in Paris is closed on Monday",
@@ -325,7 +326,7 @@ def test_beyond_the_calendar_is_unresolved_and_no_window() -> None:
     assert find_windows("tomorrow", parse_time("9999-12-31T23:00Z", "t")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "clock"),
     [
         ("at 14:05", "14:05:00"),
@@ -342,7 +343,7 @@ def test_clock_times_have_no_window(text: str, clock: str) -> None:
     assert find_windows(text, NOW) == []
 
 
-@pytest.mark.parametrize("text", ["24:00", "13 pm", "9:75", "0 am", "1:2", "ratio 1:100"])
+@each("text", ["24:00", "13 pm", "9:75", "0 am", "1:2", "ratio 1:100"])
 def test_impossible_clock_times(text: str) -> None:
     assert find_expressions(text, NOW) == []
 

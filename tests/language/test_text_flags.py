@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tables import each
 from vestig.language.names import find_names, norm_name, title_key
 from vestig.language.words import text_flags
 
@@ -17,7 +17,7 @@ def parts(text: str) -> tuple[int, bool, int]:
     return found & 2047, bool(found >> 11 & 1), found >> 12 & 15
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", (0, False, 0)),

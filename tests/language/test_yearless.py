@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tables import each
 from vestig.language.time.expressions import find_windows, is_yearless
 
 NOW_US = 1_773_835_200_000_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "expected"),
     [
         ("what happened on 3 May?", [True]),

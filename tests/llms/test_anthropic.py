@@ -65,6 +65,7 @@ def ask(models: ModelCalls, **more: Any) -> ParsedAnswer[Entities]:
     return models.ask("extract_entities", {"content": TEXT}, answer=Entities, **more)
 
 
+@pytest.mark.slow
 def test_what_is_sent() -> None:
     with LoopbackMessages(lambda _: GOOD) as server:
         asked = ask(calls(server), model="claude-haiku-5-5")
@@ -121,6 +122,7 @@ AT_ONCE: Final = {
 LATE: Final = frozenset(("silence", "drip", "drip_headers"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_fault_ends_in_the_result_without_faults_or_in_the_named_error(fault: str) -> None:
     assert len(FAULTS) >= 26
@@ -144,6 +146,7 @@ def test_one_fault_ends_in_the_result_without_faults_or_in_the_named_error(fault
     assert [request.path for request in server.requests] == ["/v1/messages"] * len(server.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted(set(FAULTS) - RIGHT_AWAY - AT_ONCE.keys()))
 def test_a_fault_that_stays_ends_in_the_named_error(fault: str) -> None:
     limit = 0.3 if fault in LATE else 5.0
@@ -273,6 +276,7 @@ def test_nothing_of_a_call_is_logged(fault: str | None, caplog: pytest.LogCaptur
     assert [record.name for record in caplog.records if record.name.startswith("anthropic")] == []
 
 
+@pytest.mark.slow
 def test_the_sdk_does_not_warn() -> None:
     code = f"""
 import os, sys, warnings

@@ -116,6 +116,7 @@ def command(folder: Path, *words: str, code: str = "", **environ: str) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_a_command_enriches_and_says_what_it_cost_and_no_secret(tmp_path: Path) -> None:
     added = command(tmp_path, "add", TEXTS[0])
     assert added.returncode == 0, added.stderr
@@ -164,6 +165,7 @@ def test_without_the_package_a_command_says_how_to_install_it(tmp_path: Path) ->
     assert command(tmp_path, "recall", "Who has the keys?", code=blocked).returncode == 0
 
 
+@pytest.mark.slow
 def test_commands_that_need_no_model_load_no_package_of_one(tmp_path: Path) -> None:
     watched = (
         "import atexit\n"

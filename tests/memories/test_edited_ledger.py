@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 import vestig
+from tables import each
 from vestig.errors import StoreDamagedError
 from vestig.testing import HashingEmbedder
 
@@ -61,6 +62,7 @@ CALLS: dict[str, Callable[[vestig.Vestig, Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("call", CALLS)
 def test_an_edited_memory_is_refused(folder: Path, tmp_path: Path, edit: str, call: str) -> None:
@@ -109,9 +111,10 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 OF_PAGES = ("author", "status", "valid time", "namespace", "title", "row")
 
 
-@pytest.mark.parametrize("edit", OF_PAGES)
-@pytest.mark.parametrize("where", [{}, {"authors": "Ann"}])
-@pytest.mark.parametrize("opened", ["before", "behind"])
+@pytest.mark.slow
+@each("edit", OF_PAGES)
+@each("where", [{}, {"authors": "Ann"}])
+@each("opened", ["before", "behind"])
 def test_a_page_with_an_edited_memory_is_refused(
     published: Path, tmp_path: Path, edit: str, where: dict[str, Any], opened: str
 ) -> None:

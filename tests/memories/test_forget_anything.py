@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -177,6 +178,7 @@ class World:
         assert not self.gone & {id for id, _, _ in anew}
 
 
+@pytest.mark.slow
 @settings(max_examples=settings.default.max_examples // 3)
 @given(acts)
 def test_whatever_happened_before(steps: list[tuple[str, int]]) -> None:

@@ -201,6 +201,7 @@ store.forget(sys.argv[2])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["committed", "segments", "copies", "flushed", "searched"])
 def test_a_forgetting_that_was_killed_is_finished_later(opener: Opener, step: str) -> None:
     store = opener()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import vestig
 from scripted import Opener
+from tables import each
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS
 from vestig.testing import FrozenClock, HashingEmbedder
 
@@ -108,6 +109,7 @@ def says(name: str, value: Any) -> bool:
     return value not in NOTHING and (name != "unscoped" or bool(value))
 
 
+@pytest.mark.slow
 @given(wheres, st.booleans(), st.sampled_from((None, [], "", ())))
 def test_never_more_goes_than_what_is_left_matches(where: Any, every: bool, ids: Any) -> None:
     store = opened()
@@ -177,7 +179,7 @@ NARROW: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("where", NARROW, ids=str)
+@each("where", NARROW, ids=str)
 def test_what_only_narrows_needs_all(where: dict[str, Any]) -> None:
     store = opened()
     try:

@@ -33,6 +33,7 @@ def committed(store: vestig.Vestig, text: str, **arguments: Any) -> str:
     return id
 
 
+@pytest.mark.slow
 @given(wheres, st.booleans())
 def test_a_withdrawal_takes_what_the_filter_matches_and_never_more(where: Any, every: bool) -> None:
     store = opened()

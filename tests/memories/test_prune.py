@@ -57,6 +57,7 @@ def kept_by(memory: dict[str, Any]) -> str | None:
     return "retention_until" if memory["until"] == FUTURE else None
 
 
+@pytest.mark.slow
 @given(st.lists(memories, max_size=6), st.sampled_from((None, 0, 0.5, 5, 5.5, 30, 31)))
 def test_what_goes_is_what_the_rules_say(drawn: list[dict[str, Any]], days: float | None) -> None:
     clock = FrozenClock()
@@ -125,6 +126,7 @@ def test_what_was_pruned_is_in_no_file_and_a_later_look_says_so(opener: Opener) 
     clean(store)
 
 
+@pytest.mark.slow
 def test_a_thousand_are_looked_at_and_all_that_are_due_go(opener: Opener) -> None:
     store = opener(config={"hygiene.near_duplicate.enabled": False})
     store.commit_many(

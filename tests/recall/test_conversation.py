@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from calls import selecting
+from tables import each
 from vestig.calls import declaration
 from vestig.calls.argument import SEED_MAX
 from vestig.calls.queries import RecallRequest
@@ -88,7 +89,7 @@ def test_lines_of_a_session_log() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "[a note in brackets]",
@@ -108,7 +109,7 @@ def test_other_texts_are_queries_as_they_are(query: str) -> None:
     assert checked(query=query).query == query[:4000]
 
 
-@pytest.mark.parametrize(
+@each(
     ("messages", "field"),
     [
         ("talk", "messages"),
@@ -149,7 +150,7 @@ def test_seed_precedence() -> None:
     assert 0 <= seed <= SEED_MAX
 
 
-@pytest.mark.parametrize("seed", [-1, SEED_MAX + 1, 1.0, True, "dice", "-1", "", [1]])
+@each("seed", [-1, SEED_MAX + 1, 1.0, True, "dice", "-1", "", [1]])
 def test_seeds_out_of_range(seed: Any) -> None:
     with pytest.raises(ValidationError, match="seed"):
         checked(query="which day?", seed=seed)

@@ -10,6 +10,7 @@ import pytest
 
 import documents
 import vestig
+from tables import each
 from vestig.answers import RecallResult
 from vestig.language.languages import HAN, JAPANESE, differ, language_of
 from vestig.recall.layouts import render
@@ -21,7 +22,7 @@ FOREIGN = ", in another language than the question"
 SENTENCE = "Written in German; the question is in English."
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [
         ("Where does the client keep his keys?", "English"),
@@ -48,7 +49,7 @@ def test_a_language_is_known_by_its_letters_or_function_words(text: str, languag
     assert language_of(text) == language
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

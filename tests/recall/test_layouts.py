@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, explainer, memory
+from tables import each
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
 from vestig.config.recall_sections import ReasonSettings
 from vestig.ids import id_text
@@ -163,7 +164,7 @@ def test_nothing_found() -> None:
 BLOCK = f"[{S}] (score=0.8700, method=direct_match, {AT})\nContent: One line"
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "first"),
     [
         ({"confidence": 0.9477}, "likely (confidence 0.95)"),

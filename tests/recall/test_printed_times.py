@@ -8,6 +8,7 @@ import json
 import pytest
 
 import vestig
+from tables import each
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import Difference
 
@@ -20,7 +21,7 @@ def one_store(**config: object) -> vestig.Vestig:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "text", "printed"),
     [
         (FRIDAY, "The launch is planned for April 13.", "April 13 [2026-04-13]"),
@@ -42,7 +43,7 @@ def test_one_meaning_is_printed_in_the_block(said: str, text: str, printed: str)
     assert printed in block.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "windows"),
     [
         ("Café Lou in Paris is closed on Monday", 0),

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import vestig
+from tables import each
 from vestig.answers import RecallResult
 from vestig.errors import ConflictError, ProviderError, ValidationError
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -69,7 +70,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", CALLS)
+@each("case", CALLS)
 def test_each_result_is_that_of_its_own_recall(case: str, tmp_path: Path) -> None:
     with filled(tmp_path / "store") as store:
         asked = [*questions(15), "who keeps the red key?"]
@@ -116,7 +117,7 @@ def test_a_query_that_is_none_is_an_entry_at_its_place(tmp_path: Path) -> None:
         assert len(store.recall_many("Ada")) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("queries", "arguments", "named"),
     [
         (5, {}, "queries"),

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import vestig
 from vestig.testing import HashingEmbedder
 
@@ -100,6 +102,7 @@ def killed_writer(path: Path, after: int) -> None:
         os.kill(writer.pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_walks_are_the_same_after_kill_rebuild_merge_and_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "store"
     with opened(path) as store:

@@ -9,6 +9,7 @@ import pytest
 
 import vestig
 from scripted import Opener
+from tables import each
 from vestig.config.weights import KINDS, SIGNALS
 from vestig.recall.versions import ROWS_MOVED, asks_about_now
 from vestig.testing import vector_at
@@ -88,7 +89,7 @@ def test_places_keep_their_final_scores(opener: Opener) -> None:
     assert ids(store, limit=1) == [moved[0].id], "before the cut to the limit"
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "dated", "now"),
     [
         ("Where does Tom live?", False, True),

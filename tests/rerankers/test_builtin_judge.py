@@ -76,6 +76,7 @@ def test_the_first_use_makes_the_file_and_the_next_one_maps_it(
     assert Judge().read(QUESTION, MEMORIES) == judgements
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [3, 70, 400, 20_000, 5_000_000, -1])
 def test_a_flipped_byte_never_reaches_a_judgement(
     at: int,

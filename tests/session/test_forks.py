@@ -36,6 +36,7 @@ def forked(child: Callable[[], None]) -> int:
     return os.waitpid(pid, 0)[1]
 
 
+@pytest.mark.slow
 def test_a_child_beside_busy_threads_works_and_nothing_is_lost(tmp_path: Path) -> None:
     """It uses the store of its parent, or opens it anew, or just ends."""
     path = tmp_path / "store"

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 import vestig
+from tables import each
 from vestig.config import built_in
 from vestig.errors import (
     ConfigError,
@@ -228,7 +229,7 @@ def test_without_a_model_a_call_says_what_to_do() -> None:
         ask(models)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -319,7 +320,7 @@ def test_errors_of_a_model_are_counted_as_such() -> None:
     assert error_type(ProviderTimeoutError("late")) == "timeout"
 
 
-@pytest.mark.parametrize("tokens", [-5, True, 2.5, "9", None, 10**30])
+@each("tokens", [-5, True, 2.5, "9", None, 10**30])
 def test_absurd_usage_counts_as_nothing(tokens: Any) -> None:
     usage = ModelUsage(input_tokens=tokens, output_tokens=3)
     model = ScriptedModel(lambda r: ModelAnswer(text="x", model=r.model, usage=usage))
@@ -349,7 +350,7 @@ def test_only_a_language_model_is_taken_for_one(value: Any) -> None:
 # Reading
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"entities": [{"name": "Ada", "confidence": 0.5}]}',
@@ -366,7 +367,7 @@ def test_what_stands_around_the_answer_is_left_out(text: str) -> None:
     assert read_answer(text, Entities).value == Entities([Entity("Ada", 0.5)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [
         ('"a"', "a"), ("[]", ""), ('["a"]', "a"), ('["a", "b", 3]', "a, b, 3"),
@@ -380,7 +381,7 @@ def test_other_values_become_text(given: str, expected: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"stop": 1, "confidence": "high"}',

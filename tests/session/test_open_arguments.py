@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig.errors import ConfigError, ConfigNotFoundError, ValidationError
 from vestig.testing import HashingEmbedder
 
@@ -42,7 +43,7 @@ WRONG: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "expected"), WRONG)
+@each(("name", "value", "expected"), WRONG)
 def test_a_wrong_argument_is_named_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: Any, expected: str
 ) -> None:
@@ -55,7 +56,7 @@ def test_a_wrong_argument_is_named_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "error"),
     [
         ("gone.yaml", ConfigNotFoundError),

@@ -21,6 +21,7 @@ from filled_store import (
     keeper_of,
     levels,
 )
+from tables import each
 from vestig.ports import ProjectionRow
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
@@ -238,8 +239,8 @@ def test_a_projection_with_another_graph_is_damage(folder: Path, case: str) -> N
     assert found.detail.endswith(f"differs in {named}")
 
 
-@pytest.mark.parametrize("count", [124, 127, 128, 300, 600])
-@pytest.mark.parametrize("word", ["tide", "Tide"])
+@each("count", [124, 127, 128, 300, 600])
+@each("word", ["tide", "Tide"])
 def test_a_text_that_repeats_a_word_is_sound(tmp_path: Path, word: str, count: int) -> None:
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder()) as store:
         store.commit(f"{word} " * count, title=f"{word} table", author=word)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import vestig
+from tables import each
 from vestig.testing import HashingEmbedder
 
 
@@ -16,7 +15,7 @@ def projection_of(store: vestig.Vestig) -> tuple[str, str]:
     return found.level, found.detail
 
 
-@pytest.mark.parametrize("count", [126, 127, 128, 255, 256, 300, 799, 65_536])
+@each("count", [126, 127, 128, 255, 256, 300, 799, 65_536])
 def test_a_word_that_is_repeated_is_no_damage(tmp_path: Path, count: int) -> None:
     config = {"hygiene": {"max_chars": 1_000_000}}
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder(8), config=config) as store:
@@ -33,8 +32,8 @@ def test_a_word_that_is_repeated_is_no_damage(tmp_path: Path, count: int) -> Non
     assert (level, detail[:11]) == ("ok", "2 memories ")
 
 
-@pytest.mark.parametrize("kept", [None, "store"], ids=["memory", "disk"])
-@pytest.mark.parametrize("words", ["tide", "tide table4711", "tide-table.rs"])
+@each("kept", [None, "store"], ids=["memory", "disk"])
+@each("words", ["tide", "tide table4711", "tide-table.rs"])
 def test_a_long_message_of_an_agent_is_no_damage(
     tmp_path: Path, words: str, kept: str | None
 ) -> None:

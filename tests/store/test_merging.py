@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import vestig
+from tables import each
 from vestig.store.projection import keeper as keeping
 from vestig.store.projection.background import NICENESS, SEGMENTS_MAX, Merger
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -52,7 +53,7 @@ def short_tails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "CLOSING_ROWS_MIN", 1)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_merging_changes_no_bit_of_any_result(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,6 +227,7 @@ for number in range(base, base + 10_000):
 """
 
 
+@pytest.mark.slow
 def test_kill_9_during_merges_leaves_a_good_store(tmp_path: Path) -> None:
     acknowledged: list[int] = []
     for cycle in range(6):
@@ -252,6 +254,7 @@ def test_kill_9_during_merges_leaves_a_good_store(tmp_path: Path) -> None:
         assert len([p for p in folder.iterdir() if p.name.startswith("seg-")]) == 1
 
 
+@pytest.mark.slow
 def test_a_process_ends_while_its_thread_merges(tmp_path: Path) -> None:
     code = (
         _CHILD.replace("10_000", "40")

@@ -13,6 +13,7 @@ import ledger_rows as made
 import vestig
 from exports import Line, parsed, sealed
 from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
+from tables import each
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger.ledger import Ledger
@@ -154,7 +155,7 @@ BROKEN: dict[str, tuple[str, Callable[[Line], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN)
+@each("case", BROKEN)
 def test_a_bad_line_of_the_graph_is_named_and_nothing_is_written(case: str) -> None:
     kind, change = BROKEN[case]
     records = parsed(exported(filled(None)))

@@ -132,6 +132,7 @@ def kill_cycles(store: Path, cycles: int, writers: int, seed: int) -> None:
     assert len(acknowledged) >= cycles * writers
 
 
+@pytest.mark.slow
 def test_kill_at_random_points(tmp_path: Path) -> None:
     """Each memory is whole or does not exist; every acknowledged one is there."""
     kill_cycles(tmp_path / "store", cycles=20, writers=1, seed=1)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
+from tables import each
 from vestig.errors import (
     ConfigError,
     ConflictError,
@@ -30,7 +31,7 @@ from vestig.surfaces import wire
 from vestig.surfaces.cli import commands
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "code", "problem"),
     [
         (("memory", "show", UNKNOWN), 1, "not-found"),
@@ -109,7 +110,7 @@ ERRORS: list[tuple[VestigError, int, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "code", "status"), ERRORS, ids=lambda v: type(v).__name__)
+@each(("error", "code", "status"), ERRORS, ids=lambda v: type(v).__name__)
 def test_each_error_has_its_exit_code_and_problem(
     error: VestigError,
     code: int,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from command_answers import Vestig
 
+from tables import each
+
 UNKNOWN = "ent_00000000-0000-4000-8000-000000000000"
 FIRST = "The keys are kept by Ada Lovelace and Grace Hopper"
 SECOND = "then Grace Hopper lost them on the way"
@@ -129,7 +131,7 @@ def test_extract_and_backfill_count_what_they_add(vestig: Vestig) -> None:
         assert vestig(*words).out == "4 memories read: 0 entities and 0 mentions added\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "code"),
     [
         (("show", UNKNOWN), 1),

@@ -13,6 +13,7 @@ import click
 import pytest
 from command_answers import FACTS, Vestig
 
+from tables import each
 from vestig.surfaces.cli import cli, run
 from vestig.surfaces.cli.other_words import COMMANDS
 from vestig.surfaces.operation import operations
@@ -261,7 +262,7 @@ WORDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("typed", "ours"), WORDS.items())
+@each(("typed", "ours"), WORDS.items())
 def test_a_word_of_another_tool_is_answered_with_ours(
     vestig: Vestig, ids: list[str], typed: str, ours: str
 ) -> None:
@@ -298,7 +299,7 @@ def test_no_spelling_is_near_what_destroys(vestig: Vestig, typed: str) -> None:
         assert "--help` lists the commands" in answer.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "named"),
     [
         (("recall", "x", "-k", "3"), "--limit"),

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 import vestig
+from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
@@ -47,7 +48,7 @@ def checker(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "read"),
     [
         ({"content": "a, b", "tags": "a, b"}, {"content": "a, b", "tags": ["a", "b"]}),
@@ -105,7 +106,7 @@ def test_the_operations_that_agents_need_are_offered_as_json() -> None:
     } <= set(OFFERED)
 
 
-@pytest.mark.parametrize("name", OFFERED)
+@each("name", OFFERED)
 def test_every_argument_of_the_call_is_in_the_schema(name: str) -> None:
     arguments = OFFERED[name]
     place, _, method = arguments.method.rpartition(".")
@@ -120,7 +121,7 @@ def test_every_argument_of_the_call_is_in_the_schema(name: str) -> None:
     assert shown == taken | ({"confirm"} if arguments.confirmed else set())
 
 
-@pytest.mark.parametrize("name", OFFERED)
+@each("name", OFFERED)
 def test_a_schema_forbids_other_fields_and_describes_each(name: str) -> None:
     schema = arguments_schema(OFFERED[name])
     assert schema["additionalProperties"] is False
@@ -145,7 +146,7 @@ def test_where_is_one_definition_for_each_kind_of_call() -> None:
     assert moved["properties"]["where"]["anyOf"][0] == {"$ref": "#/components/schemas/Where"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "field"),
     [(name, field) for name in FILTERED for field in KEYWORDS if field not in OFFERED[name].rows],
 )
@@ -168,7 +169,7 @@ def test_a_whole_number_is_an_integer_however_json_writes_it() -> None:
         assert (type(read), read) == (int, 5)
 
 
-@pytest.mark.parametrize("value", [True, 5.5, "5", [5], {}, 2.0**60])
+@each("value", [True, 5.5, "5", [5], {}, 2.0**60])
 def test_only_an_integer_is_an_integer(value: object) -> None:
     with pytest.raises(ValidationError, match="limit: expected an integer"):
         read_arguments(arguments_of("memory recall"), {"query": "a", "limit": value})
@@ -187,7 +188,7 @@ def test_only_an_object_holds_arguments(given: object) -> None:
         read_arguments(arguments_of("count"), given)
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"NaN",
@@ -312,7 +313,7 @@ def test_bounds_of_schemas_are_those_of_the_engine(
             arguments.answer(store, read_arguments(arguments, given))
 
 
-@pytest.mark.parametrize("field", [name for name in FIELDS if name != "min_similarity"])
+@each("field", [name for name in FIELDS if name != "min_similarity"])
 def test_a_field_of_where_without_a_value_is_absent_for_schema_and_engine(
     field: str, store: Vestig
 ) -> None:
@@ -360,7 +361,7 @@ WRONG_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize("where", WRONG_FIELDS, ids=str)
+@each("where", WRONG_FIELDS, ids=str)
 def test_a_wrong_field_of_where_is_refused_by_schema_and_engine(
     where: dict[str, Any], store: Vestig
 ) -> None:

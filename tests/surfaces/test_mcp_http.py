@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from mcp_process import MAIN, MODERN, VERSIONS, told_and_asked, written_config
+from tables import each
 from vestig.surfaces.cli import run
 
 FACT = "The spare key of the office lies under the blue pot."
@@ -135,7 +136,7 @@ def test_the_client_of_the_sdk_can_use_it(site: Site) -> None:
     assert FACT in asyncio.run(talk())
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "id", "code"),
     [
         (b"", None, -32700),

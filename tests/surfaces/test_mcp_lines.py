@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_process import McpProcess, text_of, written_config
+from tables import each
 
 HEAD = b'{"jsonrpc": "2.0", "id": "x", "method": '
 FACT = "The spare key of the office lies under the blue pot."
@@ -289,7 +290,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProcess]:
         yield process
 
 
-@pytest.mark.parametrize("name", LINES)
+@each("name", LINES)
 def test_a_line_that_is_no_request_is_answered_with_its_error(
     server: McpProcess, name: str
 ) -> None:
@@ -300,7 +301,7 @@ def test_a_line_that_is_no_request_is_answered_with_its_error(
     assert server.request("ping")["result"] == {}, "the next line is answered"
 
 
-@pytest.mark.parametrize("name", FORGETS)
+@each("name", FORGETS)
 def test_forget_takes_nothing_that_was_not_selected_and_confirmed(
     server: McpProcess, name: str
 ) -> None:
@@ -315,7 +316,7 @@ def test_forget_takes_nothing_that_was_not_selected_and_confirmed(
     assert text_of(server.call("stats")).startswith("1 memories ")
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_a_call_is_answered_with_one_short_text(full: McpProcess, name: str) -> None:
     tool, arguments, answered = CALLS[name]
     answer = full.request("tools/call", {"name": tool, "arguments": arguments})

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 import vestig
+from tables import each
 from vestig.errors import ValidationError
 from vestig.ids import NewIds, new_id
 from vestig.recall.context.budget import measure
@@ -174,7 +175,7 @@ def added(term: str) -> float:
     return abs(float(value) * float(weight))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_no_result_is_larger_than_its_budget(at: OpenStore, seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(8):
@@ -187,7 +188,7 @@ def test_no_result_is_larger_than_its_budget(at: OpenStore, seed: int) -> None:
             assert len(ids(text)) >= min(limit, 5)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "https://example.org/" + "a1b2c3d4e5" * 300,
@@ -201,7 +202,7 @@ def test_no_result_is_larger_than_its_budget(at: OpenStore, seed: int) -> None:
     ],
     ids=["address", "japanese", "list", "empty lines", "emoji", "one word", "letters", "signs"],
 )
-@pytest.mark.parametrize("budget", [200, 700])
+@each("budget", [200, 700])
 def test_odd_texts_fit_and_are_cut(tmp_path: Path, text: str, budget: int) -> None:
     at = opened(tmp_path)
     with at.store:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import vestig
 from mcp_process import McpProcess, text_of, written_config
 
@@ -83,6 +85,7 @@ def test_a_new_text_for_a_fact_stays_in_its_scope(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_auto_is_the_project_of_the_folder_and_leaves_the_running_session_out(
     tmp_path: Path,
 ) -> None:

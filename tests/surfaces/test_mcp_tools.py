@@ -17,6 +17,7 @@ import pytest
 
 import vestig
 from mcp_process import MAIN, McpProcess, text_of, told_and_asked, written_config
+from tables import each
 from vestig.calls.filter import FIELDS
 from vestig.config import load
 from vestig.errors import ProviderError
@@ -176,7 +177,7 @@ LISTS: dict[str, tuple[Any, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
+@each("name", LISTS)
 def test_a_list_that_comes_as_text_is_a_list(tmp_path: Path, name: str) -> None:
     given, tags = LISTS[name]
     with McpProcess(written_config(tmp_path)) as server:
@@ -232,7 +233,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
     assert "(replaced):" in text_of(server.call("show", id=short))
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "given", "told"),
     [
         ("recall", {}, "query: expected text, got 'nothing'."),
@@ -304,7 +305,7 @@ def test_what_does_not_fit_is_told_to_the_agent(
     assert told in refused(server, tool, **given)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each("name", FIELDS)
 def test_a_field_of_the_filter_that_is_null_is_absent(
     server: McpProcess, id: str, name: str
 ) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import click
-import pytest
 
+from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
@@ -198,7 +198,7 @@ def test_every_command_of_the_cli_comes_from_the_table() -> None:
     assert {op.short for op in operations() if op.short} == SHORT
 
 
-@pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
+@each("operation", operations(), ids=lambda op: op.name)
 def test_help_names_every_parameter(operation: Operation) -> None:
     command, context = command_of(operation.name)
     text = command.get_help(context)
@@ -209,7 +209,7 @@ def test_help_names_every_parameter(operation: Operation) -> None:
         assert flag in text
 
 
-@pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
+@each("operation", operations(), ids=lambda op: op.name)
 def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None:
     method = METHODS.get(operation.name, operation.name.rpartition(" ")[2])
     homes = {"item": Items, "entity": Graph, "edge": Graph, "graph": Graph, "housekeeping": Admin}
@@ -231,7 +231,7 @@ def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None
         assert RENAMED.get(param.name, {}).get(method, param.name) in accepted, param.name
 
 
-@pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
+@each("operation", operations(), ids=lambda op: op.name)
 def test_flags_are_unique_and_choices_are_words(operation: Operation) -> None:
     flags = [p.flag for p in operation.params if p.flag]
     assert len(flags) == len(set(flags))

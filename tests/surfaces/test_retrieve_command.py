@@ -11,6 +11,7 @@ import pytest
 from command_answers import Vestig
 from msgspec import structs
 
+from tables import each
 from vestig import open as opened
 from vestig.testing import HashingEmbedder
 
@@ -70,7 +71,7 @@ def test_options_stand_beside_the_file_but_not_against_it(
     assert vestig("retrieve", plain, "--tags", "none", "--json").document["facts"] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "{", "[]", "7", '{"messages": 5}', '{"message": []}', '[{"contnt": "a"}]', "[null]"],
     ids=["empty", "cut", "none", "number", "no list", "other name", "typing error", "null"],

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tables import each
 from vestig.surfaces.cli import run
 from vestig.surfaces.operation import operation
 
@@ -98,7 +99,7 @@ def test_it_has_the_form_that_registries_take() -> None:
     jsonschema.validate(SERVER, FORMAT)
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "value"),
     [
         (("name",), "vestig"),

@@ -10,6 +10,7 @@ import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
 import vestig as library
+from tables import each
 from vestig.store.tables.schema import VERSION
 from vestig.surfaces.operation import operations
 from vestig.testing import HashingEmbedder
@@ -110,7 +111,7 @@ def tree(folder: Path) -> list[str]:
     return sorted(str(path) for path in folder.rglob("*"))
 
 
-@pytest.mark.parametrize("command", READING, ids=" ".join)
+@each("command", READING, ids=" ".join)
 def test_reading_where_no_store_is_finds_nothing_and_makes_nothing(
     vestig: Vestig, nowhere: Path, command: tuple[str, ...]
 ) -> None:
@@ -122,7 +123,7 @@ def test_reading_where_no_store_is_finds_nothing_and_makes_nothing(
     assert tree(nowhere.parent.parent) == before
 
 
-@pytest.mark.parametrize("command", NEEDING, ids=" ".join)
+@each("command", NEEDING, ids=" ".join)
 def test_commands_that_need_a_store_say_that_there_is_none(
     vestig: Vestig, nowhere: Path, command: tuple[str, ...]
 ) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tables import each
+
 MAIN = "from vestig.surfaces.cli import main; main()"
 # Tells that main has begun, for a test that interrupts it: the first call of main writes a mark.
 MARKED = (
@@ -173,6 +175,7 @@ def test_an_interrupt_that_was_dropped_comes_once_more_however_slow_the_machine(
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
     environment = {**os.environ, "VESTIG_STORE": str(tmp_path / "store")}
@@ -201,8 +204,8 @@ def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-@pytest.mark.parametrize("place", ["callback", "twice", "member"])
-@pytest.mark.parametrize(("run", "said"), [("main_only", b""), ("commands.run", QUIET)])
+@each("place", ["callback", "twice", "member"])
+@each(("run", "said"), [("main_only", b""), ("commands.run", QUIET)])
 def test_an_interrupt_that_python_drops_or_changes_is_one(
     place: str, run: str, said: bytes
 ) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tables import each
 from vestig.surfaces.cli.terminal import Terminal
 
 
@@ -82,7 +83,7 @@ HIDDEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
+@each("text", HIDDEN.values(), ids=HIDDEN)
 def test_what_is_hidden_is_printed_as_an_escape(
     text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

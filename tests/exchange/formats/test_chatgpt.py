@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from chats import as_file, conversation, message, said, store_of, texts, tree, zipped
+from tables import each
 from vestig.errors import ValidationError
 
 T = 1_767_225_600
@@ -203,7 +204,7 @@ BROKEN: dict[str, tuple[Any, int, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_conversation_costs_what_is_broken(name: str) -> None:
     broken, kept, fact = BROKEN[name]
     store, report = store_of(as_file([OLD, broken, KITCHEN]), format="chatgpt")

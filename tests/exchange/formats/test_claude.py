@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from chats import as_file, said, store_of, texts, zipped
+from tables import each
 
 
 def said_by(uuid: str, sender: str, text: str, *blocks: Any, **fields: Any) -> dict[str, Any]:
@@ -201,7 +200,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_element_costs_what_is_broken(name: str) -> None:
     broken, fact = BROKEN[name]
     store, report = store_of(as_file([OLD, broken, TOOLS]), format="claude")

@@ -65,6 +65,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
     return file, held(folder / "store")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_killed_import_goes_on(
     groups: int, whole: tuple[Path, list[Any]], tmp_path: Path

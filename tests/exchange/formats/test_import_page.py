@@ -6,9 +6,8 @@ import io
 import re
 from pathlib import Path
 
-import pytest
-
 from chats import store_of
+from tables import each
 from vestig.calls.files import FORMAT_SIGNS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "import.md").read_text(encoding="utf-8")
@@ -26,7 +25,7 @@ def test_every_format_has_a_section_with_a_sample_and_a_command() -> None:
         assert SAMPLES[name] or name == "export", name
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "export"])
+@each("name", [name for name in SAMPLES if name != "export"])
 def test_the_samples_come_in_as_the_page_says(name: str) -> None:
     for _, sample in SAMPLES[name]:
         data = sample.encode()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from chats import as_file, as_lines, said, store_of, texts
+from tables import each
 
 MEM0: list[Any] = [
     {
@@ -76,7 +77,7 @@ BROKEN_MEM0: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN_MEM0)
+@each("name", BROKEN_MEM0)
 def test_a_broken_memory_of_mem0_costs_itself(name: str) -> None:
     broken, fact = BROKEN_MEM0[name]
     _, report = store_of(as_lines(MEM0[0], broken, MEM0[1]), format="mem0")
@@ -171,7 +172,7 @@ BROKEN_GRAPH: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BROKEN_GRAPH)
+@each("name", BROKEN_GRAPH)
 def test_a_broken_line_of_the_memory_server_costs_itself(name: str) -> None:
     broken, fact = BROKEN_GRAPH[name]
     rows = [GRAPH[0], broken, *GRAPH[1:]]
@@ -239,7 +240,7 @@ BROKEN_ROWS: dict[str, tuple[bytes, int, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN_ROWS)
+@each("name", BROKEN_ROWS)
 def test_a_broken_row_costs_itself(name: str) -> None:
     row, kept, fact = BROKEN_ROWS[name]
     data = (HEAD + GOOD.format(1, 1, 1)).encode() + row + GOOD.format(2, 2, 2).encode()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from chats import as_file, conversation, message, said, store_of, tree, zipped
+from tables import each
 
 BOAT: dict[str, Any] = conversation(
     "boat",
@@ -63,10 +64,8 @@ def test_half_of_a_character_is_replaced_and_counted(name: str) -> None:
     assert said(store, "boat")[1][1].startswith("Of \ufffd")
 
 
-@pytest.mark.parametrize(
-    "pair", [b"\\ud83d\\ude00", b"\xf0\x9f\x98\x80", b"\xed\xa0\xbd\xed\xb8\x80"]
-)
-@pytest.mark.parametrize("before", [0, 65_530, 65_531, 65_533, 65_535])
+@each("pair", [b"\\ud83d\\ude00", b"\xf0\x9f\x98\x80", b"\xed\xa0\xbd\xed\xb8\x80"])
+@each("before", [0, 65_530, 65_531, 65_533, 65_535])
 def test_a_whole_pair_is_its_character_wherever_blocks_end(pair: bytes, before: int) -> None:
     data = json.dumps([changed(title="", x="")]).encode().replace(b"spruce", pair)
     filler = b'[{"filler": "' + b"x" * max(0, before - data.index(pair) - 16) + b'"},'
@@ -99,7 +98,7 @@ def test_nodes_that_name_children_alone_are_one_branch() -> None:
     assert said(store_of(as_file([gone]))[0], "boat") == TURNS
 
 
-@pytest.mark.parametrize(
+@each(
     ("marked", "plain", "citations"),
     [
         ("Of larch \ue200cite\ue202turn0search1\ue201 and ash.", "Of larch and ash.", 1),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chats import as_lines, said, store_of
+from tables import each
 from vestig.exchange.file_records import RecordFile
 from vestig.exchange.formats import claude_code, codex
 from vestig.exchange.formats.drafts import START, LogPlace, LogTurn, Reading
@@ -241,7 +242,7 @@ BROKEN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_line_costs_itself(name: str) -> None:
     store, report = store_of(as_lines(LOG[2], BROKEN[name], LAST), format="claude-code")
     assert (report.imported, report.failed, report.lines) == (2, 1, 3), report.errors
@@ -266,7 +267,7 @@ BROKEN_ITEMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN_ITEMS)
+@each("name", BROKEN_ITEMS)
 def test_a_broken_line_of_codex_costs_itself(name: str) -> None:
     store, report = store_of(as_lines(CODEX[0], BROKEN_ITEMS[name], CODEX[4]), format="codex")
     assert (report.imported, report.failed, report.lines) == (1, 1, 2), report.errors
@@ -294,7 +295,7 @@ MACHINE = {
 }
 
 
-@pytest.mark.parametrize("name", MACHINE)
+@each("name", MACHINE)
 def test_what_the_editor_wrote_is_left_out_and_counted(name: str) -> None:
     spoken_too = row("u", "user", "The crane lifts nine tons.")
     store, report = store_of(as_lines(spoken_too, MACHINE[name]))
@@ -302,7 +303,7 @@ def test_what_the_editor_wrote_is_left_out_and_counted(name: str) -> None:
     assert sum(report.left_out.values()) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "kept"),
     [
         ("What does <bash-stdout> mean in a log?", None),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chats import store_of, texts
+from tables import each
 
 BILLS = (
     "Paid,What,Amount,Shop\n"
@@ -66,7 +67,7 @@ def test_what_somebody_says_stays_as_it_was_said(tmp_path: Path) -> None:
     assert one.metadata["mood"] == "calm"
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "day"),
     [
         (["03.04.2026", "09.04.2026"], (2026, 4, 3)),

@@ -17,6 +17,7 @@ from test_notes import GRAPH, MEM0
 from test_session_logs import CODEX, LOG
 
 from chats import as_file, as_lines, store_of
+from tables import each
 from vestig.calls.files import FORMAT_SIGNS
 from vestig.errors import ValidationError
 
@@ -69,7 +70,7 @@ def data_of(content: Any) -> bytes:
     return json.dumps(content).encode()
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@each("name", UNKNOWN)
 def test_the_error_says_what_was_seen_and_what_to_do(name: str, tmp_path: Path) -> None:
     file, content, command = UNKNOWN[name]
     path = tmp_path / file
@@ -86,9 +87,7 @@ def test_the_error_says_what_was_seen_and_what_to_do(name: str, tmp_path: Path) 
         assert command in error, error
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, row in UNKNOWN.items() if row[2] is not None and ": ." in row[2]]
-)
+@each("name", [name for name, row in UNKNOWN.items() if row[2] is not None and ": ." in row[2]])
 def test_the_command_of_the_error_brings_the_text_in(name: str, tmp_path: Path) -> None:
     file, content, _ = UNKNOWN[name]
     path = tmp_path / file
@@ -124,7 +123,7 @@ OTHERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("held", OTHERS)
+@each("held", OTHERS)
 def test_each_is_recognised_by_itself_and_by_name(held: str) -> None:
     store, report = store_of(OTHERS[held]())
     assert (report.format, report.failed) == (held, 0)
@@ -133,10 +132,8 @@ def test_each_is_recognised_by_itself_and_by_name(held: str) -> None:
     assert (named.format, named.imported, named.failed) == (held, 0, 0)
 
 
-@pytest.mark.parametrize("held", ["chatgpt", "claude", "claude-code", "codex", "mem0"])
-@pytest.mark.parametrize(
-    "named", ["chatgpt", "claude", "codex", "mem0", "mcp-memory", "messages", "memories"]
-)
+@each("held", ["chatgpt", "claude", "claude-code", "codex", "mem0"])
+@each("named", ["chatgpt", "claude", "codex", "mem0", "mcp-memory", "messages", "memories"])
 def test_a_wrong_format_is_named_with_the_line_and_the_one_that_fits(held: str, named: str) -> None:
     if held == named:
         return
@@ -229,7 +226,7 @@ def test_what_every_memory_of_an_import_has(tmp_path: Path) -> None:
         store_of(tmp_path / "out.jsonl", tags=["moved"])
 
 
-@pytest.mark.parametrize("held", OTHERS)
+@each("held", OTHERS)
 def test_a_dry_run_counts_and_writes_nothing(held: str) -> None:
     store, report = store_of(OTHERS[held](), dry_run=True)
     assert report.dry_run

@@ -353,6 +353,7 @@ def test_a_text_that_does_not_fit_is_cut_at_the_end_of_a_word() -> None:
 WORDS = ["pump", "Oslo", "yesterday", "failed", "the", "of", "\n", "\n\n", "長い", "[x]:", "9:30"]
 
 
+@pytest.mark.slow
 def test_a_thousand_blocks_keep_their_budget_and_have_more_text_than_marks() -> None:
     dice = random.Random(7)
     for _ in range(1_000):

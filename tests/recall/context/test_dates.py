@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
+from tables import each
 from vestig.arguments import parse_time
 from vestig.language.time.expressions import find_windows
 from vestig.language.time.printed_dates import dated, day_of, window_words
@@ -30,7 +29,7 @@ def windows(text: str, said: str = SAID, zone: str = "UTC") -> tuple[TemporalWin
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ("I ran yesterday.", "I ran yesterday [2026-03-17]."),
@@ -59,7 +58,7 @@ def test_relative_times_get_their_dates(text: str, told: str) -> None:
     assert dated(text, windows(text), "UTC") == told
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Friday's numbers look odd",

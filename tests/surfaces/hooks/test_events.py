@@ -14,6 +14,7 @@ import pytest
 from editor import SCOPE, Editor
 
 import vestig
+from tables import each
 
 PORT = "The staging database of the lighthouse listens on port 6543."
 ANSWER = "Noted: port 6543 is the one of staging."
@@ -191,10 +192,8 @@ def test_a_store_that_cannot_be_read_holds_no_editor_up(
     assert [one for one in lines if one["event"] == event and one.get("error")]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "no JSON", "[1]", '{"prompt": 7}', "{" * 100_000, '{"session_id": {}}']
-)
-@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionEnd", "NoSuchEvent"])
+@each("text", ["", "no JSON", "[1]", '{"prompt": 7}', "{" * 100_000, '{"session_id": {}}'])
+@each("event", ["UserPromptSubmit", "SessionEnd", "NoSuchEvent"])
 def test_bad_input_holds_no_editor_up(editor: Editor, text: str, event: str) -> None:
     ended = editor.run(text, "hook", event)
     assert (ended.returncode, ended.stdout) == (0, "")

@@ -13,6 +13,7 @@ import pytest
 from editor import Editor
 
 import vestig
+from tables import each
 from vestig.surfaces.hooks.hooks_file import hook_command, hook_options
 
 PORT = "The staging database of the lighthouse listens on port 6543."
@@ -61,7 +62,7 @@ def test_every_line_that_is_installed_is_read(options: dict[str, str]) -> None:
     assert hook_options(words[words.index("hook") :]) == ("PreCompact", options)
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         [],

@@ -72,6 +72,7 @@ def test_without_an_editor_they_are_listed_and_nothing_changes(home: Path) -> No
     assert not files_of(home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("editor", ["codex", "cursor"])
 @pytest.mark.parametrize("before", ["none", "foreign", "empty"])
 def test_hooks_come_once_and_go_without_a_trace(home: Path, editor: str, before: str) -> None:
@@ -278,6 +279,7 @@ def test_history_reads_each_session_in_the_scope_of_its_project(home: Path) -> N
     assert "0 turns are new" in again.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_folder", [False, True])
 def test_the_first_memory_comes_after_the_plugin(home: Path, one_folder: bool) -> None:
     """`one_folder`: for data, state and configuration, as on some platforms."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tables import each
 from vestig.surfaces.hooks.project import project_scope, remote_name
 
 
@@ -66,14 +67,12 @@ ADDRESSES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "url"), [(name, url) for name, urls in ADDRESSES.items() for url in urls]
-)
+@each(("name", "url"), [(name, url) for name, urls in ADDRESSES.items() for url in urls])
 def test_a_remote_is_named_by_its_host_and_whole_path(name: str, url: str) -> None:
     assert remote_name(url) == name
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "/srv/git/rocket.git",

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from served import Reply, Site, raw, serving
+from tables import each
 from vestig.config import load
 from vestig.errors import ConfigError, ConflictError
 from vestig.surfaces.http.access import Access, Refusal, is_loopback
@@ -74,7 +75,7 @@ def test_a_page_of_a_configured_origin_may_ask(guarded: Site) -> None:
     assert answered.headers["access-control-allow-origin"] == "https://page.example"
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "status"),
     [
         ({"Host": "localhost"}, 200),
@@ -143,7 +144,7 @@ def test_two_tokens_are_none(guarded: Site) -> None:
     assert raw(guarded.port, head.encode()).startswith(b"HTTP/1.1 400 ")
 
 
-@pytest.mark.parametrize(
+@each(
     "token",
     ["abc\n", "abc ", "\tabc", "   ", "a b", "t\u00f6k\u00e9n", "a\x7fb", "a\x00b", "\u200b"],
 )

@@ -24,6 +24,7 @@ import pytest
 
 from mcp_process import MAIN, written_config
 from served import JSON, Reply, Site, raw, serving, still_open
+from tables import each
 from vestig.surfaces.http import server
 from vestig.surfaces.http.access import Bodies, Refusal
 from vestig.surfaces.http.listener import Connections, Limits
@@ -51,8 +52,8 @@ def held(port: int, count: int, sent: bytes) -> Iterator[list[socket.socket]]:
 # --- how many ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sent", [b"", HALF_HEAD, HALF_BODY], ids=["idle", "head", "body"])
-@pytest.mark.parametrize("key", ["connections_max", "connections_per_client_max"])
+@each("sent", [b"", HALF_HEAD, HALF_BODY], ids=["idle", "head", "body"])
+@each("key", ["connections_max", "connections_per_client_max"])
 def test_those_that_wait_longest_make_room(sent: bytes, key: str) -> None:
     with serving(None, **{key: 6}) as site, held(site.port, 20, sent) as links:
         assert site.post("recall", {"query": "when do deploys run?"}).status == 200

@@ -31,6 +31,7 @@ def _forget(folder: Path, other: Process | None, id: str) -> None:
     assert made.returncode == 0, made.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["another server", "a command"])
 def test_a_server_writes_back_nothing_that_another_process_forgot(tmp_path: Path, by: str) -> None:
     folder, log = tmp_path / "store", ", audit_payloads: true"

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from served import Site, raw, serving
+from tables import each
 
 JSON_TYPE = "Content-Type: application/json\r\n"
 KEPT = ("Deploys run on Fridays at noon", "The spare key lies under the blue pot")
@@ -505,7 +506,7 @@ def test_a_sample_of_hostile_requests_is_answered(hostile: Site) -> None:
     check_rest(hostile)
 
 
-@pytest.mark.parametrize(
+@each(
     "case", [case for case in CASES if case.name.startswith("forget")], ids=lambda case: case.name
 )
 def test_nothing_is_forgotten_that_was_not_selected(hostile: Site, case: Case) -> None:

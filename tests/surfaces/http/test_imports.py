@@ -40,6 +40,7 @@ def test_an_import_is_counted_and_goes_on_where_it_stopped(tmp_path: Path) -> No
         assert site.store.count(where={"scope": "team"}) == 30
 
 
+@pytest.mark.slow
 def test_progress_is_told_as_it_goes(tmp_path: Path) -> None:
     with serving(tmp_path / "store") as site:
         reply = site.post("import", lines(2_500), EVENTS)

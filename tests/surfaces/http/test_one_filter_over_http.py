@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from served import Site, serving_store
+from tables import each
 from test_one_filter import CASES, QUERY, filled, resolved
 from vestig.calls.filter import FIELDS
 from vestig.times import to_plain
@@ -55,7 +56,7 @@ def planned(site: Site, where: dict[str, Any]) -> set[str]:
     return set(reply.document["memory_ids"])
 
 
-@pytest.mark.parametrize(("fields", "names"), CASES, ids=lambda value: str(value)[:60])
+@each(("fields", "names"), CASES, ids=lambda value: str(value)[:60])
 def test_every_route_lets_the_same_through(
     site: Site, filled: dict[str, Any], fields: dict[str, Any], names: str
 ) -> None:
@@ -76,8 +77,8 @@ def test_combinations_let_the_same_through_as_in_python(site: Site, filled: dict
         assert chosen(site, to_plain(where)) == [wanted] * 4, where
 
 
-@pytest.mark.parametrize("nothing", [None, "", {}], ids=repr)
-@pytest.mark.parametrize("field", FIELDS)
+@each("nothing", [None, "", {}], ids=repr)
+@each("field", FIELDS)
 def test_a_field_without_a_value_is_absent(site: Site, field: str, nothing: Any) -> None:
     plain = chosen(site, {})
     assert chosen(site, {field: nothing}) == plain
@@ -86,7 +87,7 @@ def test_a_field_without_a_value_is_absent(site: Site, field: str, nothing: Any)
     assert site.store.count() == len(plain[-1])
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@each("field", FIELDS)
 def test_an_empty_list_selects_nothing_or_is_refused(site: Site, field: str) -> None:
     replies = [
         site.post(route, {"query": QUERY, "limit": 100, "where": {field: []}})
@@ -103,7 +104,7 @@ def test_an_empty_list_selects_nothing_or_is_refused(site: Site, field: str) -> 
     assert (reply.status, reply.code) == (422, "validation")
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "named"),
     [
         ({"authors": [None]}, "authors"),

@@ -109,6 +109,7 @@ def findings(folder: Path, *words: str) -> str:
         return said[-6_000:] if done.returncode else ""
 
 
+@pytest.mark.slow
 def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path) -> None:
     assert findings(tmp_path, "--phases", "fuzzing", "--max-examples", "2", "--seed", "17") == ""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from served import Site, serving
+from tables import each
 
 ASKED = {"messages": [{"content": "When do deploys run?", "author": "Ada"}]}
 
@@ -24,7 +23,7 @@ def test_a_retrieval_is_answered_as_in_python(site: Site) -> None:
     assert reply.document["metadata"]["request_id"] == "req-17"
 
 
-@pytest.mark.parametrize(
+@each(
     "beside",
     [
         {"messages": []},

@@ -11,6 +11,7 @@ import pytest
 
 from recomputed_scores import score
 from served import Site, raw, serving
+from tables import each
 from vestig.errors import ProviderError, StoreFullError, StoreLockedError
 
 ROUTES = ("commit", "recall", "search", "deprecate", "supersede", "forget")
@@ -157,7 +158,7 @@ def test_a_difference_is_read_with_its_filter(site: Site) -> None:
         assert site.get(f"diff?{query}").status == 422, query
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "limit=0",
@@ -223,9 +224,9 @@ def test_withdrawing_what_a_filter_selects_has_to_be_confirmed(site: Site) -> No
     assert site.post("deprecate", {"id": other}).document["status"] == "DEPRECATED"
 
 
-@pytest.mark.parametrize("nothing", [None, "", [], {}], ids=repr)
-@pytest.mark.parametrize("call", ["deprecate", "forget"])
-@pytest.mark.parametrize("field", ["ids", "tags", "scope", "authors", "metadata", "session_ids"])
+@each("nothing", [None, "", [], {}], ids=repr)
+@each("call", ["deprecate", "forget"])
+@each("field", ["ids", "tags", "scope", "authors", "metadata", "session_ids"])
 def test_a_selector_without_a_value_takes_nothing_out(
     site: Site, field: str, call: str, nothing: Any
 ) -> None:
@@ -242,7 +243,7 @@ def test_a_selector_without_a_value_takes_nothing_out(
     assert site.store.count(where={"include_expired": True}) == before
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@each("route", ROUTES)
 def test_problems_that_every_posted_route_has(site: Site, route: str) -> None:
     assert (
         site.post(

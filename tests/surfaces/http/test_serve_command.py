@@ -52,6 +52,7 @@ def test_an_acknowledged_commit_survives_the_death_of_the_server(tmp_path: Path)
         assert store.admin.doctor().exit_code == 0
 
 
+@pytest.mark.slow
 def test_two_servers_of_one_store_see_what_either_writes(tmp_path: Path) -> None:
     with started(tmp_path) as one, started(tmp_path) as two:
         id = one.ask("POST", "commit", {"content": "Deploys run on Fridays at noon"})[1][
@@ -124,6 +125,7 @@ def test_a_request_that_runs_is_finished_before_the_end() -> None:
     assert found == [7]
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_request_that_takes_too_long(tmp_path: Path) -> None:
     """The process ends within 10 seconds of the signal, and a few for the end itself."""
     with started(tmp_path) as server:

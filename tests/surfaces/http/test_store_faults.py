@@ -11,6 +11,7 @@ import pytest
 
 import vestig
 from served import Site, serving
+from tables import each
 from vestig.store.ledger.absent_store import AbsentStore
 from vestig.testing import HashingEmbedder
 
@@ -143,9 +144,7 @@ def test_a_number_is_one_that_every_reader_holds(site: Site, digits: str) -> Non
     assert site.get(f"list?limit={digits}").status == 422
 
 
-@pytest.mark.parametrize(
-    "text", ["%D9%A3", "%EF%BC%93", "%C2%B3", "+3", "3.0", "0x3", "1_0", "%203"]
-)
+@each("text", ["%D9%A3", "%EF%BC%93", "%C2%B3", "+3", "3.0", "0x3", "1_0", "%203"])
 def test_a_number_in_a_query_has_ascii_digits(site: Site, text: str) -> None:
     reply = site.get(f"list?limit={text}")
     assert (reply.status, reply.code) == (422, "validation")
@@ -168,7 +167,7 @@ def test_a_warning_repeats_little_of_what_was_sent(site: Site) -> None:
     assert len(reply.body) < 6_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("route", "body"),
     [
         *((route, {LONG: 1}) for route in ("commit", "recall", "search", "forget", "retrieve")),

@@ -13,6 +13,7 @@ from inspected_store import HOSTILE, filled, inspecting
 
 from serve_process import started
 from served import Site, serving
+from tables import each
 from vestig.surfaces.http.routes import routes
 from vestig.surfaces.inspect import OFFERED
 
@@ -46,7 +47,7 @@ def bytes_of(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("path", [*FILES, "/api/memory/overview", "/nothing", "/health"])
+@each("path", [*FILES, "/api/memory/overview", "/nothing", "/health"])
 def test_every_answer_keeps_the_browser_to_this_page(site: Site, path: str) -> None:
     found = site.get(path)
     policy = dict(
