@@ -143,7 +143,8 @@ def test_a_question_without_date_is_asked_at_the_end_of_its_conversation(
     plain = vestig.Vestig.recall
 
     def recall(self: Any, query: str, **fields: Any) -> Any:
-        seen.append((fields["scope"], fields["query_time"]))
+        if fields.get("all"):
+            seen.append((fields["scope"], fields["query_time"]))
         return plain(self, query, **fields)
 
     monkeypatch.setattr(vestig.Vestig, "recall", recall)
@@ -237,3 +238,15 @@ def test_no_language_model_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         report = evaluated(written(tmp_path, units(), ASKED), config=config)
         assert server.requests == []
     assert report.settings["llm.provider"] == "none", "the report says what was measured"
+
+
+def test_ranks_are_of_everything_and_silence_is_measured_beside_them(tmp_path: Path) -> None:
+    asked = (*ASKED, ask("who won the race of 1987?"))
+    folder = written(tmp_path, units(), asked)
+    switches = [{"recall.silence": 0.02}, {"recall.silence": 1.0}]
+    default, silent, loud = evaluated(folder, switches=switches).rows
+    for row in (default, silent, loud):
+        assert row.metrics["hit@1"].mean == 1.0
+        assert row.questions == default.questions
+    assert (default.answered, default.unanswered) == (1.0, 1.0), "no judge reads"
+    assert (silent.unanswered, loud.answered, loud.unanswered) == (0.0, 1.0, 1.0)

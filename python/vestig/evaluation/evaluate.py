@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from vestig.answers import RecallHit
 from vestig.api.store import Vestig
 from vestig.arguments import path_argument
 from vestig.calls.opening import OpenRequest
@@ -182,12 +184,15 @@ def _ends(store: Vestig) -> dict[str | None, Any]:
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one question: of each result, best first, the labels that it
-    answers to, relevant and outdated."""
+    """The answer to one question: of each memory that ranks, best first, the labels that it
+    answers to, relevant and outdated; and how many of the results, those that recall brings
+    without being asked for all, answer to a relevant label."""
 
     question: Question
     relevant: tuple[frozenset[str], ...]
     outdated: tuple[bool, ...]
+    results: int
+    right: int
     confidence: float | None
 
     @property
@@ -231,7 +236,8 @@ class _Asked:
         degraded: set[str] = set()
         keys, profile = _without_profile(overrides)
         for question, relevant, outdated in self._questions:
-            answer = self._store.recall(
+            ask = partial(
+                self._store.recall,
                 question.text,
                 limit=LIMIT,
                 scope=question.scope,
@@ -240,7 +246,8 @@ class _Asked:
                 profile=profile,
                 config=keys,
             )
-            places = [[hit.id, *(one.id for one in hit.repeats)] for hit in answer.results]
+            answer, brought = ask(all=True), ask()
+            places = [_ids(hit) for hit in answer.results]
             degraded.update(entry.code for entry in answer.degraded)
             yield _Answer(
                 question=question,
@@ -248,10 +255,17 @@ class _Asked:
                     frozenset(label for id in ids for label in relevant.of(id)) for ids in places
                 ),
                 outdated=tuple(any(outdated.of(id) for id in ids) for ids in places),
+                results=len(brought),
+                right=sum(any(relevant.of(id) for id in _ids(hit)) for hit in brought),
                 confidence=answer.confidence,
             )
         if degraded:
             self.warnings.append(f"{', '.join(sorted(degraded))}: see docs/errors.md")
+
+
+def _ids(hit: RecallHit) -> list[str]:
+    """Return the ids of a hit and of what repeats it."""
+    return [hit.id, *(one.id for one in hit.repeats)]
 
 
 def _row(
@@ -259,7 +273,7 @@ def _row(
 ) -> Row:
     asked = [one for one in answers if one.question.relevant]
     categories = sorted({one.question.category for one in asked} - {""})
-    wrong = [bool(one.relevant) for one in answers if not one.question.relevant]
+    wrong = [one.results > 0 for one in answers if not one.question.relevant]
     newest = [one.newest_first for one in asked if one.question.outdated]
     ranks = tuple(
         QuestionRanks(
@@ -281,6 +295,7 @@ def _row(
             for category in categories
         },
         newest_first=sum(newest) / len(newest) if newest else UNSET,
+        answered=sum(one.right > 0 for one in asked) / len(asked) if asked else UNSET,
         unanswered=sum(wrong) / len(wrong) if wrong else UNSET,
         confidence=_confidence(answers),
         questions=ranks,

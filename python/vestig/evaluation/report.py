@@ -33,7 +33,9 @@ class Row(_Value, frozen=True, kw_only=True):
     `overrides`: keys that a switch sets. `metrics`, `categories`: of the questions with relevant
     memories, all and by category. `newest_first`: share of the questions with outdated memories of
     which the first relevant one stands above all outdated ones; only where there are such.
-    `unanswered`: share of the questions that nothing answers to which recall brings something.
+    `answered`: share of the questions with relevant memories to which recall brings one of them,
+    where it may be silent; `unanswered`: of those that nothing answers, to which it brings
+    something.
     `confidence`: only where there are such, and recall has a confidence.
     `differences`: what a switch has more of each metric, paired by question.
     """
@@ -43,6 +45,7 @@ class Row(_Value, frozen=True, kw_only=True):
     metrics: dict[str, Estimate]
     categories: dict[str, dict[str, Estimate]]
     newest_first: float | UnsetType = UNSET
+    answered: float | UnsetType = UNSET
     unanswered: float | UnsetType = UNSET
     confidence: Calibration | UnsetType = UNSET
     differences: dict[str, Difference] = msgspec.field(default_factory=dict)
@@ -93,19 +96,21 @@ def _results(report: EvaluationReport) -> Table:
     for row in report.rows:
         means = (percent(row.metrics[metric].mean) for metric, _ in _SHOWN)
         newest = NONE if row.newest_first is UNSET else percent(row.newest_first)
+        right = NONE if row.answered is UNSET else percent(row.answered)
         wrong = NONE if row.unanswered is UNSET else percent(row.unanswered)
         sure = (NONE, NONE)
         if row.confidence is not UNSET:
             sure = (f"{row.confidence.auroc:.3f}", f"{row.confidence.calibration_error:.3f}")
-        rows.append((row.name, *means, newest, wrong, *sure))
+        rows.append((row.name, *means, newest, right, wrong, *sure))
     return Table(
         title="Results",
-        note=f"Macro means in per cent of what the {LIMIT} results of a recall hold; questions of"
-        " which the first answer stands above all that it replaced; questions without an answer"
-        " that bring something; AUROC and calibration error of the confidence.",
+        note=f"Macro means in per cent of the {LIMIT} memories that rank first; questions of which"
+        " the first answer stands above all that it replaced; answered questions that bring an answer"
+        " where recall may be silent, and others that bring something; AUROC and calibration error"
+        " of the confidence.",
         columns=(
             *("row", *(label for _, label in _SHOWN)),
-            *("newest first", "unanswered", "AUROC", "error"),
+            *("newest first", "answered", "unanswered", "AUROC", "error"),
         ),
         rows=tuple(rows),
     )
