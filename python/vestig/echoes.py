@@ -109,7 +109,7 @@ _WHY_SIGNALS: Final = lazy_pattern(
     rf"  \w+ {_SHORT_NUMBER} × {_SHORT_NUMBER}(?:, \w+ {_SHORT_NUMBER} × {_SHORT_NUMBER})*"
 )
 _CONTENT: Final = "Content: "
-_BELOW: Final = r"nothing above \d+(?:\.\d+)? \(best \d\.\d+\)"
+_BELOW: Final = r"not sure enough \(confidence \d\.\d+, needed \d\.\d+\)"
 _FOREIGN: Final = "(?:, in another language than the question)?"
 _CERTAINTY: Final = (
     rf"(?:{_BELOW}|nothing close \(confidence \d\.\d\d\)); nearest{_FOREIGN}:"

@@ -189,9 +189,10 @@ def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first
 @pytest.mark.parametrize(
     ("least", "best", "first"),
     [
-        (0.5, 0.2871, "nothing above 0.5 (best 0.29); nearest:"),
-        (1.0, 0.999, "nothing above 1 (best 0.999); nearest:"),
-        (0.00001, 0.0, "nothing above 0.00001 (best 0.00); nearest:"),
+        (0.5, 0.2871, "not sure enough (confidence 0.29, needed 0.50); nearest:"),
+        (1.0, 0.999, "not sure enough (confidence 0.999, needed 1.00); nearest:"),
+        (0.5432, 0.5431, "not sure enough (confidence 0.54, needed 0.55); nearest:"),
+        (0.00001, 0.0, "not sure enough (confidence 0.00, needed 0.01); nearest:"),
     ],
 )
 def test_abstention_shows_the_nearest(least: float, best: float, first: str) -> None:

@@ -295,7 +295,7 @@ def test_an_estimate_is_named(tmp_path: Path) -> None:
 
 def test_where_recall_abstains_the_nearest_are_shown_as_such(at: OpenStore) -> None:
     text = recalled(at, query="who won the chess game in Lima?", silence=0.02, limit=2)
-    assert text.startswith("nothing above 0.99 (best 0.")
+    assert text.startswith("not sure enough (confidence 0.")
     assert text.splitlines()[0].endswith("; nearest:")
     assert len(ids(text)) == 2
     assert tokens(at, text) <= 700

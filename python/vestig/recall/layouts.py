@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 from typing import Final
 
 import msgspec
@@ -74,13 +74,16 @@ def _rounded(value: float, below: float | None = None) -> str:
 
 
 def _below(least: float, best: float) -> str:
-    """That the confidence is below a threshold.
+    """That the store is less sure than it has to be.
 
     Example:
-        >>> _below(0.5, 0.2871)
-        'nothing above 0.5 (best 0.29)'
+        >>> _below(0.5472, 0.2871)
+        'not sure enough (confidence 0.29, needed 0.55)'
+        >>> _below(0.5472, 0.5469)
+        'not sure enough (confidence 0.547, needed 0.55)'
     """
-    return f"nothing above {_threshold(least)} (best {_rounded(best, least)})"
+    needed = Decimal(repr(least)).quantize(Decimal("0.01"), rounding=ROUND_UP)
+    return f"not sure enough (confidence {_rounded(best, float(needed))}, needed {needed})"
 
 
 def first_line(result: RecallResult) -> str | None:
