@@ -39,7 +39,7 @@ def test_reads_see_the_scope_and_what_has_none(tmp_path: Path) -> None:
     filled(config)
     with McpProcess(config, "--scope", "project:github.com/acme/rocket") as server:
         server.initialize()
-        for tool, more in (("recall", {"cut": 0}), ("search", {}), ("retrieve", {})):
+        for tool, more in (("recall", {"all": True}), ("search", {}), ("retrieve", {})):
             found = shown(server, tool, **more)
             assert OURS in found, tool
             assert EVERYWHERE in found, tool

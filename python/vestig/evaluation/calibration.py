@@ -32,8 +32,8 @@ class Bin(_Value, frozen=True, kw_only=True):
 
 
 class Coverage(_Value, frozen=True, kw_only=True):
-    """Holds what `min_confidence` = `threshold` answers, a share of all weights, and the share of
-    that which the memories do not answer."""
+    """Holds what a least confidence, `threshold`, answers, a share of all weights, and the share
+    of that which the memories do not answer."""
 
     threshold: float
     coverage: float
