@@ -30,9 +30,10 @@ def test_every_row_is_tried_and_every_failure_told() -> None:
 def test_a_check_that_does_not_raise_and_any_error_are_failures() -> None:
     @each("error", [ValueError, None, KeyError], ids=str)
     def rows(error: type[Exception] | None) -> None:
-        with pytest.raises(ValueError):
-            if error is not None:
-                raise error("no")
+        if error is KeyError:
+            raise error("no")
+        with pytest.raises(ValueError, match="no"):
+            int("no" if error else "1")
 
     with pytest.raises(pytest.fail.Exception, match="2 of 3 rows") as caught:
         rows()

@@ -306,6 +306,7 @@ def alive(port: int, transport: str) -> int:
         link.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["serve", "mcp"])
 def test_half_open_connections_neither_hold_a_server_nor_fill_its_stderr(
     tmp_path: Path, transport: str
