@@ -141,7 +141,7 @@ def test_a_client_has_to_ask_in_time(sent: bytes, told: bytes) -> None:
         assert bool(answer) == bool(told)
         if told:
             assert b"application/problem+json" in answer
-        assert 0.3 < time.monotonic() - began < 5
+        assert 0.3 < time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("sent", [HALF_HEAD, HALF_BODY], ids=["head", "body"])
@@ -159,7 +159,7 @@ def test_what_comes_in_drops_has_no_more_time(sent: bytes) -> None:
                 link.sendall(b" " if sent == HALF_BODY else b"a")
                 answer = link.recv(4_096)
         assert answer.startswith(b"HTTP/1.1 408 ")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 10
 
 
 def test_the_next_request_on_a_connection_has_to_come_in_time_too() -> None:
