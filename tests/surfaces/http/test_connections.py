@@ -173,6 +173,7 @@ def test_the_next_request_on_a_connection_has_to_come_in_time_too() -> None:
         link.close()
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_reads_is_given_up() -> None:
     with serving(None, request_timeout_s=0.5) as site:
         for n in range(40):
@@ -183,7 +184,7 @@ def test_an_answer_that_nobody_reads_is_given_up() -> None:
             link.settimeout(10)
             link.connect(("127.0.0.1", site.port))
             link.sendall(asked * 60)
-            time.sleep(2)
+            time.sleep(8)  # a busy machine takes some seconds to write as far as it can
             found = 0
             with contextlib.suppress(OSError):
                 while part := link.recv(1_000_000):
