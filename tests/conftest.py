@@ -147,6 +147,7 @@ def isolated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     for name in [n for n in os.environ if n.startswith("VESTIG_")]:
         if not name.startswith("VESTIG_TEST_"):
             monkeypatch.delenv(name)
+    monkeypatch.chdir(Path.cwd())  # which a test may leave
     for name, value in {**isolated_environment(home), "XDG_CACHE_HOME": str(cache)}.items():
         monkeypatch.setenv(name, value)
     return home

@@ -131,6 +131,7 @@ def test_pure_modules_exist() -> None:
     assert package_sources().keys() >= house.PURE
 
 
+@pytest.mark.slow
 def test_no_class_exists_only_as_the_base_of_one_other() -> None:
     sources = package_sources()
     assert house.lone_bases(sources) == []

@@ -48,6 +48,7 @@ def test_every_key_has_an_observation() -> None:
     assert set(ACTS) == (set(KEYS) - set(MAPPINGS) | set(entry_specs())) - silent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(ACTS))
 def test_key_acts(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     act = ACTS[key]

@@ -76,10 +76,10 @@ def sites(server: PostgresServer, database: Database, tmp_path: Path) -> Iterato
     with ExitStack() as open_:
 
         def start(name: str, **keys: Any) -> Site:
-            given = {key.replace("__", "."): value for key, value in keys.items()}
             given = {
                 "store.path": address, "fleet.cache_dir": str(tmp_path / name),
-                "serve.max_concurrent": 4, **given,
+                "serve.max_concurrent": 4,
+                **{key.replace("__", "."): value for key, value in keys.items()},
             }  # fmt: skip
             config = load(environ={}, overrides=given)
             pool = open_.enter_context(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -102,8 +103,7 @@ def test_a_copy_is_no_store_of_its_own(machine: Machines, tenant: str) -> None:
     place = folder_of(machine("a"))
     with pytest.raises(vestig.ConflictError, match=f"copy of tenant {tenant}.*postgresql://"):
         vestig.open(place, embedder=HashingEmbedder(64))
-    os.chdir(place.parent)
-    with pytest.raises(vestig.ConflictError):
+    with contextlib.chdir(place.parent), pytest.raises(vestig.ConflictError):
         vestig.open(tenant, embedder=HashingEmbedder(64), read_only=True)
 
 

@@ -142,7 +142,7 @@ def test_one_fault_ends_in_the_result_without_faults_or_in_the_named_error(fault
             # on a busy machine a good answer may be late as well
             assert tries >= 2 if fault in LATE else tries == (1 if fault in RIGHT_AWAY else 2)
             assert asked.dropped == (1 if fault == "text_bad_item" else 0)
-        assert time.monotonic() - started < tries * limit + 2
+        assert time.monotonic() - started < tries * limit + 20
     assert [request.path for request in server.requests] == ["/v1/messages"] * len(server.requests)
 
 
@@ -154,7 +154,7 @@ def test_a_fault_that_stays_ends_in_the_named_error(fault: str) -> None:
         started = time.monotonic()
         with pytest.raises(ProviderError, match="tries: 3") as caught:
             ask(calls(server, timeout_s=limit))
-        assert time.monotonic() - started < 3 * limit + 3
+        assert time.monotonic() - started < 3 * limit + 20
     expected = ProviderTimeoutError if fault in LATE else ModelCallError
     assert type(caught.value) is expected
     assert len(server.requests) == 3

@@ -150,6 +150,7 @@ def test_without_a_vector_recall_never_abstains(opener: Opener) -> None:
     assert any("silence" in line for line in found.warnings)
 
 
+@pytest.mark.slow
 def test_foreign_questions_of_the_shipped_benchmark_are_less_sure(opener: Opener) -> None:
     benchmark = read_benchmark(SHIPPED)
     store = opener(":memory:", embedder=BuiltinEmbedder())

@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import vestig
 
 STORES: list[dict[str, Any]] = json.loads(
@@ -50,6 +52,7 @@ def first_places(world: dict[str, Any], folder: Path) -> Iterator[tuple[str, str
             yield one["query"], text, one["answer"] in text and text.count("\n#") <= 1
 
 
+@pytest.mark.slow
 def test_the_first_memory_answers_a_question_about_a_day_or_a_period(tmp_path: Path) -> None:
     """At least eight of ten over all stores."""
     right, missed = 0, list[str]()

@@ -51,6 +51,7 @@ def services(opener: Opener, clock: FrozenClock) -> vestig.Vestig:
     return store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: ",".join(s) or "as it is")
 def test_final_scores_recompute_from_json(

@@ -70,6 +70,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @each("case", CALLS)
 def test_each_result_is_that_of_its_own_recall(case: str, tmp_path: Path) -> None:
     with filled(tmp_path / "store") as store:
@@ -81,6 +82,7 @@ def test_each_result_is_that_of_its_own_recall(case: str, tmp_path: Path) -> Non
             assert any(one.counts.folded for one in alone)
 
 
+@pytest.mark.slow
 def test_bounds_of_many_rows_are_those_of_one_query(tmp_path: Path) -> None:
     """So many rows that 8-bit bounds come first, in several segments and the tail."""
     texts = [f"note {number} of shelf {number % 37}" for number in range(2_300)]

@@ -179,6 +179,7 @@ def test_in_a_store_of_eight_notes_a_match_is_probable(opener: Opener) -> None:
         assert store.recall(foreign, all=True)[0].score <= most
 
 
+@pytest.mark.slow
 def test_right_notes_read_as_probable_and_nonsense_does_not(opener: Opener) -> None:
     """With the built-in embedder and the notes of a team."""
     given = json.loads(Path(__file__).with_name("team_notes.json").read_text(encoding="utf-8"))

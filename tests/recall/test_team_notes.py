@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from benchmarks.evaluate import evaluate
 
 NOTES = Path(__file__).with_name("team_notes.json")
 
 
+@pytest.mark.slow
 def test_the_best_note_is_found_as_often_as_by_cosine_or_hybrid(tmp_path: Path) -> None:
     """With the built-in embedder; questions that no note answers have no place here."""
     given = json.loads(NOTES.read_text(encoding="utf-8"))

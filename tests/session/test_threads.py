@@ -14,6 +14,7 @@ from scripted import Opener
 COMMITS = 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [":memory:", "store"])
 def test_writers_readers_and_rebuilds_at_once(opener: Opener, path: str) -> None:
     """Nobody waits for ever, nothing is lost, and every read is whole."""

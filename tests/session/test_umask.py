@@ -25,6 +25,7 @@ with vestig.open(sys.argv[4]) as store:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="this system has no umask")
 @pytest.mark.parametrize("umask", ["0777", "0177", "0577", "0277", "0022"])
 def test_a_umask_takes_nothing_from_the_owner(tmp_path: Path, umask: str) -> None:

@@ -58,6 +58,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA counts maps on Linux only")
 @pytest.mark.parametrize("how", ["merge", "rebuild"])
 def test_the_image_is_never_held(tmp_path: Path, how: str) -> None:

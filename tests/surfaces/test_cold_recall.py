@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import vestig
 from vestig.testing import HashingEmbedder
 
 CALL = "import sys; from vestig.surfaces.cli import run; sys.exit(run(sys.argv[1:]))"
 
 
+@pytest.mark.slow
 def test_cold_process_recalls_from_a_thousand(tmp_path: Path) -> None:
     path = tmp_path / "store"
     texts = [f"Crate number {number} holds part {number * 7919 % 1000}" for number in range(1_000)]

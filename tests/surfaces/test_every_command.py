@@ -168,6 +168,7 @@ DOCUMENTS = {
 }
 
 
+@pytest.mark.slow
 def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig))
     assert set(lines) == {op.name for op in operations()} - SERVERS - MODELLED - IN_A_DATABASE
@@ -188,6 +189,7 @@ def test_a_command_for_a_model_says_that_there_is_none(vestig: Vestig, name: str
         assert "import, recall" in answer.err
 
 
+@pytest.mark.slow
 def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig))
     for name, words in lines.items():

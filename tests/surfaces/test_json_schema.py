@@ -42,10 +42,18 @@ def arguments_of(name: str) -> Arguments:
 
 
 @cache
+def shared_definitions() -> dict[str, Any]:
+    """The definitions of all schemas, checked once."""
+    found = definitions()
+    jsonschema.Draft202012Validator.check_schema({"$defs": found})
+    return found
+
+
+@cache
 def checker(name: str) -> jsonschema.Draft202012Validator:
-    schema = arguments_schema(arguments_of(name)) | {"$defs": definitions()}
+    schema = arguments_schema(arguments_of(name))
     jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+    return jsonschema.Draft202012Validator(schema | {"$defs": shared_definitions()})
 
 
 @each(

@@ -216,6 +216,7 @@ def test_a_taken_port_is_named(
     assert "--host, --port: expected an address to listen on" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_sigterm_ends_it_with_exit_0_and_nothing_on_standard_output(tmp_path: Path) -> None:
     with served(tmp_path) as site:
         site.call("stats")

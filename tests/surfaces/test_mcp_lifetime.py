@@ -49,6 +49,7 @@ def slow_server(folder: Path) -> McpProcess:
     return McpProcess(config, command=[sys.executable, "-c", SLOW + MAIN])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_version_with_a_handshake_is_spoken(tmp_path: Path, version: str) -> None:
     with McpProcess(written_config(tmp_path)) as server:
@@ -63,6 +64,7 @@ def test_each_version_with_a_handshake_is_spoken(tmp_path: Path, version: str) -
         assert "blue pot" in text_of(server.call("recall", query="where is the spare key?"))
 
 
+@pytest.mark.slow
 def test_the_version_without_a_handshake_is_spoken(tmp_path: Path) -> None:
     def params(**more: Any) -> dict[str, Any]:
         return {"_meta": ENVELOPE, **more}
@@ -77,6 +79,7 @@ def test_the_version_without_a_handshake_is_spoken(tmp_path: Path) -> None:
         assert "blue pot" in text_of(server.request("tools/call", params(**call))["result"])
 
 
+@pytest.mark.slow
 def test_a_version_that_nobody_knows_is_answered_with_one_that_is_spoken(tmp_path: Path) -> None:
     with McpProcess(written_config(tmp_path)) as server:
         assert server.initialize("1999-01-01")["protocolVersion"] in VERSIONS
@@ -109,6 +112,7 @@ def test_input_that_ends_at_once_is_answered_first(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM", "gone reader"])
 def test_it_ends_in_time_during_a_call(tmp_path: Path, how: str) -> None:
     with slow_server(tmp_path) as server:
@@ -134,6 +138,7 @@ def test_it_ends_in_time_during_a_call(tmp_path: Path, how: str) -> None:
         assert store.admin.doctor().exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("during", ["idle", "call"])
 def test_sigterm_ends_it_with_exit_0(tmp_path: Path, during: str) -> None:
     with McpProcess(written_config(tmp_path)) as server:
@@ -252,6 +257,7 @@ class Broken(HashingEmbedder):
         raise ConnectionError(f"no vectors of {len(texts)} texts")
 
 
+@pytest.mark.slow
 def test_jobs_that_commits_left_are_done_while_it_serves(tmp_path: Path) -> None:
     config, deferred = written_config(tmp_path), {"embedding.on_failure": "defer"}
     with vestig.open(tmp_path / "store", embedder=Broken(64), config=deferred) as store:

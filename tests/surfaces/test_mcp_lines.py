@@ -378,6 +378,7 @@ def test_there_are_enough_hostile_lines() -> None:
     assert len(LINES) + len(FORGETS) + len(CALLS) >= 130
 
 
+@pytest.mark.slow
 def test_bad_lines_before_the_first_request_are_answered(tmp_path: Path) -> None:
     with McpProcess(written_config(tmp_path)) as process:
         for _ in range(12):

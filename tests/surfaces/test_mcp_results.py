@@ -175,6 +175,7 @@ def added(term: str) -> float:
     return abs(float(value) * float(weight))
 
 
+@pytest.mark.slow
 @each("seed", range(12))
 def test_no_result_is_larger_than_its_budget(at: OpenStore, seed: int) -> None:
     rng = random.Random(seed)
@@ -188,6 +189,7 @@ def test_no_result_is_larger_than_its_budget(at: OpenStore, seed: int) -> None:
             assert len(ids(text)) >= min(limit, 5)
 
 
+@pytest.mark.slow
 @each(
     "text",
     [

@@ -177,6 +177,7 @@ LISTS: dict[str, tuple[Any, list[str]]] = {
 }
 
 
+@pytest.mark.slow
 @each("name", LISTS)
 def test_a_list_that_comes_as_text_is_a_list(tmp_path: Path, name: str) -> None:
     given, tags = LISTS[name]

@@ -53,6 +53,7 @@ def filled(folder: Path, end: str) -> list[str]:
     return [str(id) for id in ids]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", BREAKS, ids=[json.dumps(end) for end in BREAKS])
 def test_no_stored_name_begins_a_line(vestig: Vestig, tmp_path: Path, end: str) -> None:
     ids = filled(tmp_path / "store", end)

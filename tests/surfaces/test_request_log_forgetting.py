@@ -25,6 +25,7 @@ def _payloads(folder: Path) -> list[str | None]:
         return [row[0] for row in conn.execute('SELECT payload FROM requests ORDER BY "row"')]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ["recall", "context", "commit again"])
 def test_no_queue_writes_back_what_was_forgotten(tmp_path: Path, ask: str) -> None:
     folder = tmp_path / "store"

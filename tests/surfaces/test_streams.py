@@ -92,6 +92,7 @@ def command(tmp_path: Path) -> Run:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("args", [["memory", "list"], ["--json", "memory", "list"], ["--help"]])
 def test_full_standard_output_is_one_line(command: Run, args: list[str]) -> None:

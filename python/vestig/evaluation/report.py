@@ -106,8 +106,8 @@ def _results(report: EvaluationReport) -> Table:
         title="Results",
         note=f"Macro means in per cent of the {LIMIT} memories that rank first; questions of which"
         " the first answer stands above all that it replaced; answered questions that bring an"
-        " answer where recall may be silent, and others that bring something; AUROC and calibration error"
-        " of the confidence.",
+        " answer where recall may be silent, and others that bring something; AUROC and calibration"
+        " error of the confidence.",
         columns=(
             *("row", *(label for _, label in _SHOWN)),
             *("newest first", "answered", "unanswered", "AUROC", "error"),

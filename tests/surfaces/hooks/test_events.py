@@ -44,6 +44,7 @@ def test_a_session_knows_what_the_one_before_it_was_told(editor: Editor) -> None
     assert editor.shown("UserPromptSubmit", "first", prompt=QUESTION) == ""
 
 
+@pytest.mark.slow
 def test_a_memory_is_shown_once_a_session_and_again_after_a_compaction(editor: Editor) -> None:
     remember(editor, PORT)
     assert PORT in editor.shown("UserPromptSubmit", "one", prompt=QUESTION)
@@ -192,6 +193,7 @@ def test_a_store_that_cannot_be_read_holds_no_editor_up(
     assert [one for one in lines if one["event"] == event and one.get("error")]
 
 
+@pytest.mark.slow
 @each("text", ["", "no JSON", "[1]", '{"prompt": 7}', "{" * 100_000, '{"session_id": {}}'])
 @each("event", ["UserPromptSubmit", "SessionEnd", "NoSuchEvent"])
 def test_bad_input_holds_no_editor_up(editor: Editor, text: str, event: str) -> None:

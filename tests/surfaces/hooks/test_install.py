@@ -127,6 +127,7 @@ def test_hooks_that_came_meanwhile_stay(home: Path) -> None:
     assert left["hooks"]["Stop"] == json.loads(FOREIGN["codex"])["hooks"]["Stop"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -198,6 +199,7 @@ def test_a_link_stays_a_link(home: Path) -> None:
     assert target.read_text() == FOREIGN["cursor"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [

@@ -141,7 +141,7 @@ def test_a_client_has_to_ask_in_time(sent: bytes, told: bytes) -> None:
         assert bool(answer) == bool(told)
         if told:
             assert b"application/problem+json" in answer
-        assert 0.3 < time.monotonic() - began < 5
+        assert 0.3 < time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("sent", [HALF_HEAD, HALF_BODY], ids=["head", "body"])
@@ -159,7 +159,7 @@ def test_what_comes_in_drops_has_no_more_time(sent: bytes) -> None:
                 link.sendall(b" " if sent == HALF_BODY else b"a")
                 answer = link.recv(4_096)
         assert answer.startswith(b"HTTP/1.1 408 ")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 10
 
 
 def test_the_next_request_on_a_connection_has_to_come_in_time_too() -> None:
@@ -173,6 +173,7 @@ def test_the_next_request_on_a_connection_has_to_come_in_time_too() -> None:
         link.close()
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_reads_is_given_up() -> None:
     with serving(None, request_timeout_s=0.5) as site:
         for n in range(40):
@@ -183,7 +184,7 @@ def test_an_answer_that_nobody_reads_is_given_up() -> None:
             link.settimeout(10)
             link.connect(("127.0.0.1", site.port))
             link.sendall(asked * 60)
-            time.sleep(2)
+            time.sleep(8)  # a busy machine takes some seconds to write as far as it can
             found = 0
             with contextlib.suppress(OSError):
                 while part := link.recv(1_000_000):
@@ -306,6 +307,7 @@ def alive(port: int, transport: str) -> int:
         link.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["serve", "mcp"])
 def test_half_open_connections_neither_hold_a_server_nor_fill_its_stderr(
     tmp_path: Path, transport: str

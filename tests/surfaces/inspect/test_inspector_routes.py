@@ -148,6 +148,7 @@ def test_serve_has_no_page(tmp_path: Path) -> None:
         assert site.get("overview").status == 404
 
 
+@pytest.mark.slow
 def test_the_command_serves_the_page_until_it_is_stopped(tmp_path: Path) -> None:
     filled_folder = tmp_path / "store"
     with started(tmp_path) as server:
