@@ -85,8 +85,7 @@ def sites(server: PostgresServer, database: Database, tmp_path: Path) -> Iterato
             pool = open_.enter_context(
                 TenantPool(config, embedder=HashingEmbedder(64), worker=True)
             )
-            settings = config.settings.serve
-            service = Service(FleetStores(pool, config), settings)
+            service = Service(FleetStores(pool, config), config.settings.serve)
             access = fleet_access(config, pool.database)
             return Site(None, service, open_.enter_context(running(service, access)))  # type: ignore[arg-type]
 
