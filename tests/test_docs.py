@@ -28,7 +28,9 @@ from vestig.config import schema
 
 ROOT = documents.ROOT
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+PAGES = [*(ROOT / name for name in documents.OF_ROOT), *sorted((ROOT / "docs").glob("*.md"))]
+README_WORDS_MAX = 700
 
 
 def read(path: Path) -> str:
@@ -146,8 +148,8 @@ def test_every_error_is_documented() -> None:
         assert f"`{getattr(vestig.errors, name).code}`" in page, name
 
 
-def test_every_public_method_is_in_the_readme() -> None:
-    text = read(README) + read(ROOT / "docs" / "python.md")
+def test_every_public_method_is_in_the_page_of_calls() -> None:
+    text = read(ROOT / "docs" / "python.md")
     groups = {"": vestig.Vestig, "items.": Items, "graph.": Graph, "admin.": Admin}
     methods = [g + n for g, place in groups.items() for n in dir(place) if not n.startswith("_")]
     assert [name for name in methods if f"`{name}" not in text and f".{name}(" not in text] == []
@@ -207,6 +209,18 @@ def test_every_room_is_in_architecture() -> None:
     assert [room for room, place in places.items() if place < 0] == []
     floors = [(house.FLOORS[room], room) for room in sorted(places, key=places.__getitem__)]
     assert [floor for floor, _ in floors] == sorted(floor for floor, _ in floors)
+
+
+def test_readme_is_short() -> None:
+    assert len(re.findall(r"\S*\w\S*", read(README))) <= README_WORDS_MAX
+
+
+def test_paths_in_contributing_exist() -> None:
+    """Every path below a folder of the root that the page names in code type is there."""
+    named = set(re.findall(r"`((?:python|rust|tests|benches|docs)/[\w/.-]+)", read(CONTRIBUTING)))
+    assert len(named) >= 15
+    # NAME stands for the one that is added
+    assert [name for name in named if "NAME" not in name and not (ROOT / name).exists()] == []
 
 
 def test_readme_has_the_two_commands_that_ci_runs() -> None:
