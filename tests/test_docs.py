@@ -25,6 +25,7 @@ from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.config import schema
+from vestig.surfaces.operation import operations
 
 ROOT = documents.ROOT
 README = ROOT / "README.md"
@@ -139,6 +140,19 @@ def test_what_is_made_for_the_site_is_not_committed() -> None:
     assert "## `vestig recall`" not in page
     with pytest.raises(KeyError):
         docs_site.page_text("docs/cli.md", "<!-- site:nothing -->")
+
+
+def test_the_page_of_http_names_every_route_and_what_has_none() -> None:
+    page = read(ROOT / "docs" / "http.md")
+    routes = [one.path.split(" ")[1] for one in operations() if one.path]
+    # rows of one folder name it once
+    names = [(f"`/{route}", f"`…/{route.rpartition('/')[2]}`") for route in routes]
+    assert [whole for whole, short in names if whole not in page and short not in page] == []
+    # an import streams a file, by a route of its own
+    alone = {one.name.split()[0] for one in operations() if not one.path} - {"import"}
+    named = re.search(r"\nand errors\. Only ([^.]+) are the command line's alone", page)
+    assert named is not None
+    assert set(re.findall(r"`(\w+)`", named[1])) == alone
 
 
 def test_every_error_is_documented() -> None:
