@@ -27,6 +27,8 @@ _PAGES_OF_ROOT = {
     "README.md": "index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "LICENSE": "licence.txt",
     "NOTICE": "notice.txt",
 }

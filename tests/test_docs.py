@@ -25,10 +25,13 @@ from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.config import schema
+from vestig.surfaces.operation import operations
 
 ROOT = documents.ROOT
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+PAGES = [*(ROOT / name for name in documents.OF_ROOT), *sorted((ROOT / "docs").glob("*.md"))]
+README_WORDS_MAX = 700
 
 
 def read(path: Path) -> str:
@@ -139,6 +142,19 @@ def test_what_is_made_for_the_site_is_not_committed() -> None:
         docs_site.page_text("docs/cli.md", "<!-- site:nothing -->")
 
 
+def test_the_page_of_http_names_every_route_and_what_has_none() -> None:
+    page = read(ROOT / "docs" / "http.md")
+    routes = [one.path.split(" ")[1] for one in operations() if one.path]
+    # rows of one folder name it once
+    names = [(f"`/{route}", f"`…/{route.rpartition('/')[2]}`") for route in routes]
+    assert [whole for whole, short in names if whole not in page and short not in page] == []
+    # an import streams a file, by a route of its own
+    alone = {one.name.split()[0] for one in operations() if not one.path} - {"import"}
+    named = re.search(r"\nand errors\. Only ([^.]+) are the command line's alone", page)
+    assert named is not None
+    assert set(re.findall(r"`(\w+)`", named[1])) == alone
+
+
 def test_every_error_is_documented() -> None:
     page = read(ROOT / "docs" / "errors.md")
     for name in vestig.errors.__all__:
@@ -146,8 +162,8 @@ def test_every_error_is_documented() -> None:
         assert f"`{getattr(vestig.errors, name).code}`" in page, name
 
 
-def test_every_public_method_is_in_the_readme() -> None:
-    text = read(README) + read(ROOT / "docs" / "python.md")
+def test_every_public_method_is_in_the_page_of_calls() -> None:
+    text = read(ROOT / "docs" / "python.md")
     groups = {"": vestig.Vestig, "items.": Items, "graph.": Graph, "admin.": Admin}
     methods = [g + n for g, place in groups.items() for n in dir(place) if not n.startswith("_")]
     assert [name for name in methods if f"`{name}" not in text and f".{name}(" not in text] == []
@@ -207,6 +223,18 @@ def test_every_room_is_in_architecture() -> None:
     assert [room for room, place in places.items() if place < 0] == []
     floors = [(house.FLOORS[room], room) for room in sorted(places, key=places.__getitem__)]
     assert [floor for floor, _ in floors] == sorted(floor for floor, _ in floors)
+
+
+def test_readme_is_short() -> None:
+    assert len(read(README).split()) <= README_WORDS_MAX
+
+
+def test_paths_in_contributing_exist() -> None:
+    """Every path below a folder of the root that the page names in code type is there."""
+    named = set(re.findall(r"`((?:python|rust|tests|benches|docs)/[\w/.-]+)", read(CONTRIBUTING)))
+    assert len(named) >= 15
+    # NAME stands for the one that is added
+    assert [name for name in named if "NAME" not in name and not (ROOT / name).exists()] == []
 
 
 def test_readme_has_the_two_commands_that_ci_runs() -> None:

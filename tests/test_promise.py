@@ -1,4 +1,4 @@
-"""The promise of README.md by the public interface; the trials behind it are in tests/store/."""
+"""The promises of docs/promises.md by the public interface; their trials are in tests/store/."""
 
 from __future__ import annotations
 
