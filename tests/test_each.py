@@ -22,7 +22,7 @@ def test_every_row_is_tried_and_every_failure_told() -> None:
         rows()
     assert seen == [1, 2, 3, 5]
     told = str(caught.value)
-    assert told.startswith("2 of 4 rows:\n[0: 1, True] AssertionError at test_tables.py:")
+    assert told.startswith("2 of 4 rows:\n[0: 1, True] AssertionError at test_each.py:")
     assert "[3: 5, True]" in told
     assert "[1: " not in told
 

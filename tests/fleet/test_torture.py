@@ -54,6 +54,7 @@ def say(text: str) -> None:
     sys.stderr.write(f"\n{text}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [25, whole(200)])
 def test_writers_on_three_machines_lose_nothing(
     count: int, server: PostgresServer, tenant: str, tmp_path: Path, machine: Machines

@@ -125,6 +125,7 @@ def filters(play: Play) -> dict[str, Any]:
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_nodes_and_links_equal_the_oracle(opener: Opener, clock: FrozenClock, seed: int) -> None:
     store = opener(embedder=HashingEmbedder(DIMENSIONS), config=CONFIG)

@@ -98,6 +98,7 @@ def folders_made(tool: Any, root: Path) -> set[str]:
     return {f"/memories/{one.relative_to(root)}" for one in root.rglob("*") if one.is_dir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_it_answers_like_the_tool_for_local_files(
     store: vestig.Vestig, tmp_path: Path, seed: int

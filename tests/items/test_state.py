@@ -133,6 +133,7 @@ with vestig.open(sys.argv[1], embedder=HashingEmbedder(8)) as store:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_killed_writer_leaves_whole_puts(tmp_path: Path, seed: int) -> None:
     rng, place, turn = random.Random(seed), tmp_path / "store", 0

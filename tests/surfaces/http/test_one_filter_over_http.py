@@ -77,6 +77,7 @@ def test_combinations_let_the_same_through_as_in_python(site: Site, filled: dict
         assert chosen(site, to_plain(where)) == [wanted] * 4, where
 
 
+@pytest.mark.slow
 @each("nothing", [None, "", {}], ids=repr)
 @each("field", FIELDS)
 def test_a_field_without_a_value_is_absent(site: Site, field: str, nothing: Any) -> None:
