@@ -43,7 +43,7 @@ def _active_before(view: Any, memory: Memory, seq: int) -> bool:
             break
         if event.event_type in (EventType.ARCHIVE, EventType.DEPRECATE, EventType.SUPERSEDE):
             active = False
-        elif event.event_type is EventType.RESTORE:
+        elif event.event_type is EventType.UNARCHIVE:
             active = True
     return active
 

@@ -177,7 +177,7 @@ def test_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -
     assert old is not None
     assert new is not None
     store.archive(new)
-    with pytest.raises(vestig.ConflictError, match=f"{new}.*ARCHIVED; restore it first"):
+    with pytest.raises(vestig.ConflictError, match=f"{new}.*ARCHIVED; unarchive it first"):
         store.supersede(old, new)
 
 

@@ -66,6 +66,7 @@ NAMED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "stats": (lambda s: s.stats(), "store.admin.stats"),
     "doctor": (lambda s: s.doctor(), "store.admin.doctor"),
     "backup": (lambda s: s.backup("x"), "store.admin.backup"),
+    "restore": (lambda s: s.restore("x"), "store.unarchive"),
     "entities": (lambda s: s.entities(), "store.graph.entities"),
     "link": (lambda s: s.link("x", "y"), "store.graph.link"),
     "hits": (lambda s: s.recall("key").hits, "use results"),

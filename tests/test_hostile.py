@@ -209,7 +209,7 @@ IDS: list[tuple[str, type[Exception], Any]] = [
 @each("case", range(len(IDS)))
 def test_hostile_ids(sound: vestig.Vestig, case: int) -> None:
     named, error, id = IDS[case]
-    for name in ("show", "events", "pin", "unpin", "archive", "restore", "deprecate", "update"):
+    for name in ("show", "events", "pin", "unpin", "archive", "unarchive", "deprecate", "update"):
         check_refused(sound, lambda name=name: getattr(sound, name)(id), error, named)
     check_refused(sound, lambda: sound.supersede(id, UNKNOWN), error, named.replace("id", "old"))
     check_refused(sound, lambda: sound.record_access([id]), error, named)

@@ -266,7 +266,7 @@ def test_completion_knows_all_commands_and_the_options_of_one() -> None:
     assert completed("re") == [
         "recall", "rebuild", "replay", "restore", "retrieve"
     ]  # fmt: skip
-    assert completed("memory", "re") == ["recall", "restore"]
+    assert completed("memory", "un") == ["unarchive", "unpin"]
     assert completed("recall", "--lim") == ["--limit"]
 
 

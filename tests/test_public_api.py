@@ -20,7 +20,7 @@ from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import Request, rows_of
-from vestig.calls.files import ImportRequest
+from vestig.calls.files import ImportRequest, RestoreRequest
 from vestig.calls.filter import FIELDS, KEYWORDS, Filter, FilterFields, Where
 from vestig.calls.opening import OpenRequest
 from vestig.surfaces.operation import operations
@@ -63,6 +63,7 @@ PINNED = {
     "evaluate",
     "open",
     "replay_requests",
+    "restore",
 }
 METHODS = {
     "add_document",
@@ -88,12 +89,12 @@ METHODS = {
     "recall",
     "recall_many",
     "record_access",
-    "restore",
     "retrieve",
     "search",
     "show",
     "supersede",
     "supersession_chain",
+    "unarchive",
     "unpin",
     "update",
 }
@@ -185,7 +186,7 @@ def public_calls() -> list[tuple[str, Callable[..., Any]]]:
         (Items, ITEM_METHODS),
     )
     found = [(f"{o.__name__}.{name}", getattr(o, name)) for o, names in owners for name in names]
-    return [*sorted(found), ("open", vestig.open)]
+    return [*sorted(found), ("open", vestig.open), ("restore", vestig.restore)]
 
 
 def described(call: Callable[..., Any]) -> dict[str, str]:
@@ -219,7 +220,11 @@ def test_every_parameter_is_written_out_and_described(name: str, call: Callable[
 def declared() -> dict[str, type[Request]]:
     """The declaration of each public call that has one."""
     owners = {"": "Vestig.", "admin": "Admin.", "graph": "Graph.", "items": "Items."}
-    found: dict[str, type[Request]] = {"open": OpenRequest, "Vestig.import_": ImportRequest}
+    found: dict[str, type[Request]] = {
+        "open": OpenRequest,
+        "restore": RestoreRequest,
+        "Vestig.import_": ImportRequest,
+    }
     for operation in operations():
         if operation.arguments is not None:
             place, _, method = operation.arguments.method.rpartition(".")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from vestig.answers import RecallHit, RecallResult
+    from vestig.api.admin import restore
     from vestig.api.store import Vestig
     from vestig.api.store import open_store as open
     from vestig.calls.filter import Filter
@@ -87,6 +88,7 @@ __all__ = [
     "evaluate",
     "open",
     "replay_requests",
+    "restore",
 ]
 
 _HOME: Final = {
@@ -107,6 +109,7 @@ _HOME: Final = {
     "Vestig": "vestig.api.store",
     "evaluate": "vestig.evaluation.evaluate",
     "replay_requests": "vestig.evaluation.replay",
+    "restore": "vestig.api.admin",
 }
 
 

@@ -1,5 +1,6 @@
 """The work of a store's owner: counts, metrics and health of an open one, its projection made anew,
-a copy of it; and work with the paths of stores, a list of all, lost ones forgotten, one removed."""
+a copy of it; and work with the paths of stores, a backup brought to one, a list of all, lost ones
+forgotten, one removed."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from vestig.calls.files import RestoreRequest
 from vestig.calls.upkeep import RebuildRequest
 from vestig.config import Config, state_directory
 from vestig.embedders.builtin import WEIGHTS_SHA256
@@ -26,6 +28,7 @@ from vestig.store.sqlite import files
 from vestig.store.upkeep.reembed import fill_codes, reembed
 from vestig.store.upkeep.whole_store import StoreFiles, destroy, survey
 from vestig.store.upkeep.whole_store import backup as copy_store
+from vestig.store.upkeep.whole_store import restore as restore_store
 from vestig.times import DAY_US
 from vestig.types import JobState, Status
 
@@ -240,6 +243,15 @@ def backup(session: Session, dest: str) -> dict[str, Any]:
         raise ConflictError("a store in memory has no files to copy; use export")
     with session.operation("backup", without_store="refuse"):
         return dict(copy_store(session.ledger, session.directory / "projection", Path(dest)))
+
+
+def restore(config: Config, asked: RestoreRequest) -> dict[str, Any]:
+    """A backup as the store of a path that holds none."""
+    directory = store_directory(asked.path, config)
+    if directory is None:
+        raise ValidationError("path", ":memory:", "the path of a store on disk")
+    source = Path(asked.backup).expanduser()
+    return dict(restore_store(source, directory, state_folder(directory)))
 
 
 # Files of others that a report names.

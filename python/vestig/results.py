@@ -385,7 +385,7 @@ class ReplacedMemory(_Value, frozen=True, kw_only=True):
 
 
 class UpdatedMemory(_Value, frozen=True, kw_only=True):
-    """An update of the fields of a memory, or of its `status`: archived or restored."""
+    """An update of the fields of a memory, or of its `status`: archived or unarchived."""
 
     id: str
     when: datetime
@@ -716,9 +716,11 @@ class CompactReport(_Value, frozen=True, kw_only=True):
 
 
 class BackupReport(_Value, frozen=True, kw_only=True):
-    """Where `admin.backup` put the copy, and how large it is."""
+    """Where `admin.backup` put the copy, or `vestig.restore` the store, and how large it is.
+    `memories`: those of every namespace and status."""
 
     path: str
+    memories: int
     ledger_bytes: int
     projection_bytes: int
     files: int

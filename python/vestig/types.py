@@ -225,7 +225,7 @@ class EventType(RecordWord):
     DEPRECATE = "DEPRECATE"
     SUPERSEDE = "SUPERSEDE"
     ARCHIVE = "ARCHIVE"
-    RESTORE = "RESTORE"
+    UNARCHIVE = "UNARCHIVE"
     PIN = "PIN"
     UNPIN = "UNPIN"
     UPDATE = "UPDATE"

@@ -188,10 +188,10 @@ def test_archived_match_is_restored(opener: Opener) -> None:
         assert store.commit(text).outcome is kind
         assert store.show(old.memory_id).memory.status.value == "active"
         assert event_types(store, old.memory_id)[-1] in (
-            "RESTORE",
+            "UNARCHIVE",
             f"REINFORCE_{kind.value[:4]}".rstrip("_"),
         )
-    assert event_types(store, old.memory_id).count("RESTORE") == 2
+    assert event_types(store, old.memory_id).count("UNARCHIVE") == 2
 
 
 def test_duplicate_unites_tags(store: vestig.Vestig) -> None:

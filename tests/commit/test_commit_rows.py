@@ -163,7 +163,7 @@ def test_archived_match_is_restored() -> None:
     _, columns = add_reinforcement(rows, item(), known, RepeatWishes(), near_score=None)
     assert [event.event_type for event in rows.events] == [
         EventType.REINFORCE_EXACT,
-        EventType.RESTORE,
+        EventType.UNARCHIVE,
     ]
     assert columns["status"] == "active"
     assert reinforced(known, columns, item()).status is Status.ACTIVE

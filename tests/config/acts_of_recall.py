@@ -56,9 +56,9 @@ def happen(store: Any, event: EventType, id: str, world: World) -> None:
         assert store.commit(NOTED).outcome.value == "NEAR_DUPE"
     elif event is EventType.SUPERSEDE:
         store.supersede(id, store.commit("Some other text about ships").memory_id)
-    elif event is EventType.RESTORE:
+    elif event is EventType.UNARCHIVE:
         store.archive(id)
-        store.restore(id)
+        store.unarchive(id)
     elif event is EventType.UNPIN:
         store.pin(id)
         store.unpin(id)

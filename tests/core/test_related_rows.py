@@ -31,7 +31,7 @@ def _vector(number: int) -> bytes:
 
 
 EMBEDDER = {text: _vector(number) for number, text in enumerate(TEXTS)}
-_ACTS = ["commit", "batch", "deprecate", "archive", "restore", "supersede", "tick"]
+_ACTS = ["commit", "batch", "deprecate", "archive", "unarchive", "supersede", "tick"]
 ACTS = st.lists(
     st.tuples(
         st.sampled_from(_ACTS),
@@ -68,8 +68,8 @@ class Doer:
                 self.ids.append(made.memory_id)
         elif act in ("deprecate", "archive") and status == "active":
             getattr(self.store, act)(chosen)
-        elif act == "restore" and status == "archived":
-            self.store.restore(chosen)
+        elif act == "unarchive" and status == "archived":
+            self.store.unarchive(chosen)
 
     def add(self, count: int) -> None:
         texts = [text for _, text in zip(range(count), self.left, strict=False)]

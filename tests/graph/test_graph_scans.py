@@ -101,7 +101,7 @@ class Play:
         elif act < 0.6 and id in alive:
             store.archive(id)
         elif act < 0.8 and id in alive:
-            store.restore(id)
+            store.unarchive(id)
         elif act < 0.9:
             edges = store.graph.edges(limit=50).edges
             store.graph.unlink(chance.choice(edges).id)

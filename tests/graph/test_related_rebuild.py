@@ -129,7 +129,7 @@ def test_expired_and_archived_candidates_and_summaries(opener: Opener, clock: Fr
     clock.move(hours=1)
     store.commit(TARGET)
     clock.move(hours=1)
-    store.restore(ids[1])
+    store.unarchive(ids[1])
     store.deprecate(ids[2])
     summary(store, "a summary of mills and lanterns", [ids[2]])
     made = pairs(store)

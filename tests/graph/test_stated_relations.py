@@ -65,7 +65,7 @@ def test_a_relation_ends_with_the_last_active_claim(opener: Opener) -> None:
     assert relations(store) == [edge]
     store.archive(second)
     assert relations(store) == []
-    store.restore(second)
+    store.unarchive(second)
     [again] = relations(store)
     assert again.id != edge.id
     store.commit("Ada left her desk at Acme", key="desk")

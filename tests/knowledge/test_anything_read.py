@@ -34,7 +34,7 @@ acts = st.lists(
                 "read",
                 "deprecate",
                 "archive",
-                "restore",
+                "unarchive",
                 "forget",
                 "forget",
                 "keep",
@@ -135,8 +135,8 @@ class World:
             self.store.deprecate(one.id)
         elif name == "archive" and live:
             self.store.archive(one.id)
-        elif name == "restore" and live:
-            self.store.restore(one.id)
+        elif name == "unarchive" and live:
+            self.store.unarchive(one.id)
         elif name in ("forget", "keep"):
             report = self.store.forget(one.id, summaries="keep" if name == "keep" else "delete")
             assert report.residues == 0

@@ -46,7 +46,7 @@ steps = st.lists(
         st.sampled_from(
             (
                 "commit", "commit", "commit", "supersede", "replace", "deprecate", "end", "archive",
-                "restore", "update", "reword", "forget", "tick", "tick",
+                "unarchive", "update", "reword", "forget", "tick", "tick",
             )
         ),
         st.integers(0, 99),
@@ -81,7 +81,7 @@ def act(store: vestig.Vestig, clock: FrozenClock, n: int, step: tuple[str, int, 
         "deprecate": lambda: store.deprecate(id),
         "end": lambda: store.deprecate(id, t_invalid=clock()),
         "archive": lambda: store.archive(id),
-        "restore": lambda: store.restore(id),
+        "unarchive": lambda: store.unarchive(id),
         "update": lambda: store.update(id, trigger="problem-solution"),
         "reword": lambda: store.update(id, text),
         "forget": lambda: store.forget(id),
@@ -139,7 +139,7 @@ def told(opener: Opener, clock: FrozenClock) -> dict[str, Any]:
     clock.move(hours=1)
     store.deprecate(ids["over"], t_invalid="2026-03-18T13:00:00Z")
     store.update(ids["tagged"], tags=["new"], trigger="problem-solution")
-    store.restore(ids["hidden"])
+    store.unarchive(ids["hidden"])
     store.graph.merge_entities("Ximena Duarte", "X. Duarte")
     store.forget(ids["gone"], actor="ops")
     ids["passing"] = committed(store, "The passing fact of the harbour")

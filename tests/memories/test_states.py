@@ -86,8 +86,8 @@ def test_archive_and_restore(store: vestig.Vestig) -> None:
     assert a not in {hit.id for hit in store.recall("harbour crane", limit=10)}
     shown = store.recall("harbour crane", limit=10, where={"include_archived": True})
     assert a in {hit.id for hit in shown}
-    assert store.restore(a).status == "ACTIVE"
-    assert kinds(store, a) == ["ADD", "ARCHIVE", "RESTORE"]
+    assert store.unarchive(a).status == "ACTIVE"
+    assert kinds(store, a) == ["ADD", "ARCHIVE", "UNARCHIVE"]
     store.deprecate(a)
     with pytest.raises(vestig.ConflictError):
         store.archive(a)

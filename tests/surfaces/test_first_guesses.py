@@ -313,7 +313,7 @@ def test_no_spelling_is_near_what_destroys(vestig: Vestig, typed: str) -> None:
         (("add", "x", "--session", "s1"), "--session-id"),
         (("add", "x", "--meta", "a=1"), "--metadata"),
         (("forget", "x", "-y"), "--yes"),
-        (("recall", "x", "--threshold", ".5"), "--min-confidence"),
+        (("recall", "x", "--threshold", ".5"), "--silence"),
         (("list", "--db", "x"), "--store"),
     ],
 )
@@ -431,7 +431,7 @@ def test_states_have_commands_of_their_own(vestig: Vestig, ids: list[str]) -> No
     assert "pinned" in vestig("pin", ids[0]).out
     assert "unpinned" in vestig("unpin", ids[0]).out
     assert "archived" in vestig("archive", ids[0]).out
-    assert "restored" in vestig("restore", ids[0]).out
+    assert "unarchived" in vestig("unarchive", ids[0]).out
     assert "updated: metadata" in vestig("update", ids[0], "--tags", "infra").out
     assert "superseded by" in vestig("supersede", ids[0], ids[1], "--reason", "a new tower").out
     assert "deprecated" in vestig("deprecate", ids[2]).out

@@ -21,10 +21,10 @@ from vestig.surfaces.operation import Operation, operation, operations
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 VERBS = ("add", "recall", "show", "get", "list", "events", "deprecate", "supersede")
-STATES = ("pin", "unpin", "archive", "restore", "update")
+STATES = ("pin", "unpin", "archive", "unarchive", "update")
 SHORT = {
     "add", "recall", "list", "show", "get", "forget", "supersede", "deprecate", "update", "history",
-    "pin", "unpin", "archive", "restore", "prune",
+    "pin", "unpin", "archive", "unarchive", "prune",
 }  # fmt: skip
 COMMANDS = {
     "memory add-structured",
@@ -52,6 +52,7 @@ COMMANDS = {
     "export",
     "import",
     "backup",
+    "restore",
     "rebuild",
     "doctor",
     "destroy",
@@ -89,6 +90,7 @@ SURFACE_ONLY = {
     "memory forget": {"yes", "finish", "keep_summaries"},
     "item delete": {"yes"},
     "rebuild": {"accept_ledger"},
+    "restore": {"backup"},
     "doctor": {"clock", "forget_lost", "all_stores"},
     "destroy": {"path", "yes"},
     "demo": {"keep"},

@@ -140,7 +140,7 @@ class World:
         store.pin(second, reason=word("reason"))
         store.unpin(second)
         store.archive(second)
-        store.restore(second)
+        store.unarchive(second)
         store.supersede(second, third, reason=word("reason"))
         store.supersession_chain(second)
         store.deprecate(third, reason=word("reason"))

@@ -1,14 +1,20 @@
-"""`store.admin`: upkeep and checks of one store."""
+"""`store.admin`: upkeep and checks of one store; and `vestig.restore`, which brings a backup to a
+place."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.guards import (
+    apart_from_forks,
+    apart_from_forks_of_methods,
+    names_faults,
+    names_faults_of_methods,
+)
 from vestig.calls.declaration import checked, given
-from vestig.calls.files import BackupRequest
+from vestig.calls.files import BackupRequest, RestoreRequest
 from vestig.calls.filter import Filter, FilterFields
 from vestig.calls.upkeep import (
     EnrichRequest,
@@ -22,6 +28,7 @@ from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStat
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
+    from vestig.config import Config
     from vestig.ports import Progress
     from vestig.results import (
         DoctorReport,
@@ -211,3 +218,41 @@ class Admin:
         from vestig import admin
 
         return BackupReport(**admin.backup(self._session, asked.dest))
+
+
+@names_faults
+@apart_from_forks
+def restore(
+    backup: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    config: str | os.PathLike[str] | Mapping[str, Any] | Config | None = None,
+) -> BackupReport:
+    """Brings a backup to a place that holds no store: every row is checked before anything is
+    written, and the store appears whole or not at all.
+
+    Args:
+        backup: A directory that backup made; it stays as it is.
+        path: The directory of the store, missing or empty; default store.path of the configuration.
+        config: Path of a configuration file, or an object of keys that win over every file.
+
+    Raises:
+        NotFoundError: there is no store in `backup`.
+        ConflictError: the place holds a store, or something else; nothing was changed.
+        StoreDamagedError: the backup is not what was written; nothing was written.
+
+    Example:
+        >>> import pathlib, tempfile, vestig
+        >>> from vestig.testing import HashingEmbedder
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> with vestig.open(folder / "store", embedder=HashingEmbedder()) as store:
+        ...     _ = store.commit("Deploys run on Fridays at noon")
+        ...     _ = store.admin.backup(folder / "copy")
+        >>> vestig.restore(folder / "copy", folder / "again").memories
+        1
+    """
+    asked = checked(RestoreRequest, given(locals()))
+    from vestig import admin
+    from vestig.session.opening import load_config
+
+    return BackupReport(**admin.restore(load_config(asked.config, None), asked))

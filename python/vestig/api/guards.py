@@ -177,6 +177,7 @@ _STORE: Final[Mapping[str, str]] = {
     "forget": "delete remove erase purge discard delete_all",
     "deprecate": "retract withdraw invalidate expire revoke",
     "supersede": "replace",
+    "unarchive": "restore unhide",
     "update": "edit modify set change",
     "events": "history log audit timeline",
     "import_": "load ingest",

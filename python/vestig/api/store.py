@@ -691,7 +691,7 @@ class Vestig:
         """
         return self._simple("archive", given(locals()))
 
-    def restore(
+    def unarchive(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
         """Brings an archived memory back.
@@ -701,7 +701,7 @@ class Vestig:
             reason: Why; kept in the event.
             namespace: The namespace to act in instead of the store's own.
         """
-        return self._simple("restore", given(locals()))
+        return self._simple("unarchive", given(locals()))
 
     def _cleaned(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that are given, without secrets."""

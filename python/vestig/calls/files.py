@@ -180,6 +180,23 @@ class BackupRequest(Request, frozen=True, kw_only=True):
     dest: Annotated[Any, Folder("A directory that does not exist yet.")]
 
 
+class RestoreRequest(Request, frozen=True, kw_only=True):
+    """A backup, and where it goes."""
+
+    call: ClassVar = "restore"
+
+    backup: Annotated[Any, Folder("A directory that backup made; it stays as it is.")]
+    path: Annotated[
+        Any,
+        Port(
+            "The directory of the store, missing or empty; default store.path of the configuration."
+        ),
+    ] = None
+    config: Annotated[
+        Any, Port("Path of a configuration file, or an object of keys that win over every file.")
+    ] = None
+
+
 class DocumentFormat(Word):
     """How the text of a document is read."""
 

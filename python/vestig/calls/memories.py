@@ -22,9 +22,9 @@ from vestig.calls.filter import NARROWING, NO_FILTER, SELECTORS, Filter, Where
 
 
 class StateRequest(Request, frozen=True, kw_only=True):
-    """A memory that is pinned, unpinned, archived or restored."""
+    """A memory that is pinned, unpinned, archived or unarchived."""
 
-    call: ClassVar = "pin, unpin, archive and restore"
+    call: ClassVar = "pin, unpin, archive and unarchive"
 
     id: MemoryId
     reason: Reason = None

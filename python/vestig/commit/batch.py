@@ -185,7 +185,7 @@ class Batch:
         # ids of inserted memories by their key, oldest first
         self._inserted_versions: dict[Slot, list[str]] = {}
         # whether an archived memory was made active again
-        self._restored = False
+        self._unarchived = False
         self._name_resolution.start()
         # superseded id → ids that superseded it
         self._successors: dict[str, set[str]] = {}
@@ -260,7 +260,7 @@ class Batch:
         Raises:
             UniquenessCollision: the store changed so that a text needs a vector after all.
             SplitGroup: an item inserts a text that an earlier item supersedes, or one similar to
-                a memory that an earlier item restores.
+                a memory that an earlier item unarchives.
         """
         self._start()
         self._look_up(view)
@@ -315,8 +315,8 @@ class Batch:
                 self._reinforce(view, item, decision, match, verdict.score)
             elif match is not None:
                 self._insert(view, place, decision, similar, match, near=True)
-            elif self._restored and not self.dry:
-                # A restored memory is similar to others again when its return is written.
+            elif self._unarchived and not self.dry:
+                # An unarchived memory is similar to others again when its return is written.
                 raise SplitGroup(place)
             else:
                 self._insert(view, place, decision, similar)
@@ -352,7 +352,7 @@ class Batch:
                 decision.by_key = current
         if self._lacks_vector(place):
             raise UniquenessCollision("the key had this text a moment ago")
-        if self._restored and not self.dry:
+        if self._unarchived and not self.dry:
             raise SplitGroup(place)
         self._insert(view, place, decision, similar)
 
@@ -514,7 +514,7 @@ class Batch:
             decision.warnings.append(
                 f"the text is that of {memory.id}, which `supersedes` names: nothing was superseded"
             )
-        self._restored |= memory.status is Status.ARCHIVED
+        self._unarchived |= memory.status is Status.ARCHIVED
         wishes = repeat_wishes(memory, item.request, self._mentioned(view, item, memory))
         event, columns = add_reinforcement(self._rows, item, memory, wishes, near_score=score)
         decision.warnings += [f"{memory.id} holds the text already: {kept}" for kept in wishes.kept]

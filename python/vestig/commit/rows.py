@@ -410,7 +410,7 @@ def add_reinforcement(
     if known.status is Status.ARCHIVED:
         columns["status"] = Status.ACTIVE.value
         why = {"reason": "said again"}
-        rows.events.append(_event(rows, item, known.id, EventType.RESTORE, why))
+        rows.events.append(_event(rows, item, known.id, EventType.UNARCHIVE, why))
     rows.patches.append(
         MemoryPatch(
             memory_id=known.id,

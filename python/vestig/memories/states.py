@@ -1,4 +1,4 @@
-"""The states of a memory and the calls that change them: deprecate, supersede, archive, restore,
+"""The states of a memory and the calls that change them: deprecate, supersede, archive, unarchive,
 pin, unpin, and one access counted.
 
 Each call checks the memory under the write lock, decides one `ChangeSet` and writes it. A selection
@@ -125,7 +125,7 @@ def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) 
         )
     check_replaceable(old)
     if new.status is not Status.ACTIVE:
-        since = f" since {_since(new)}" if new.t_expired else "; restore it first"
+        since = f" since {_since(new)}" if new.t_expired else "; unarchive it first"
         raise ConflictError(
             f"cannot supersede by {new.id}: the newer memory must be active, it is"
             f" {new.status.word}{since}"
@@ -209,12 +209,12 @@ def archive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSe
     return _change(memory, EventType.ARCHIVE, {"status": Status.ARCHIVED.value}, reason, now_us)
 
 
-def restore_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
+def unarchive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
     """Back to active; None when it already is."""
-    check_unexpired(memory, "restore")
+    check_unexpired(memory, "unarchive")
     if memory.status is Status.ACTIVE:
         return None
-    return _change(memory, EventType.RESTORE, {"status": Status.ACTIVE.value}, reason, now_us)
+    return _change(memory, EventType.UNARCHIVE, {"status": Status.ACTIVE.value}, reason, now_us)
 
 
 def pin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
@@ -246,7 +246,7 @@ def _change(
 
 _CHANGES_BY_ACTION: Final = {
     "archive": archive_changes,
-    "restore": restore_changes,
+    "unarchive": unarchive_changes,
     "pin": pin_changes,
     "unpin": unpin_changes,
 }
@@ -342,7 +342,7 @@ def change_state(
 
 
 def simple(session: Session, action: str, asked: StateRequest) -> StateChange:
-    """Archive, restore, pin or unpin."""
+    """Archive, unarchive, pin or unpin."""
     decide = _CHANGES_BY_ACTION[action]
 
     def decision(

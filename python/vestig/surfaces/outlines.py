@@ -83,7 +83,7 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "memory pin": Outline("memory", "Protect a memory from decay and pruning.", short="pin"),
     "memory unpin": Outline("memory", "End the protection of a memory.", short="unpin"),
     "memory archive": Outline("memory", "Hide a memory from ordinary reads.", short="archive"),
-    "memory restore": Outline("memory", "Show an archived memory again.", short="restore"),
+    "memory unarchive": Outline("memory", "Show an archived memory again.", short="unarchive"),
     "memory update": Outline(
         "memory",
         "Change what is known about a memory. A new text becomes its successor.",
@@ -198,6 +198,11 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "already is skipped, so an interrupted import goes on where it stopped.",
     ),
     "backup": Outline("store", "Make a consistent copy of the store while it is in use."),
+    "restore": Outline(
+        "store",
+        "Bring a backup to the place of the store, which must hold none. Every row is checked"
+        " before anything is written.",
+    ),
     "rebuild": Outline("store", "Make the projection again from the ledger."),
     "stats": Outline(
         "store",

@@ -56,7 +56,7 @@ def test_states_of_a_memory(notes: tuple[Site, list[str]]) -> None:
     assert site.post("unpin", {"id": pump}).status == 200
     assert site.post("archive", {"id": key}).document["status"] == "ARCHIVED"
     assert site.get("count").document["count"] == 1
-    assert site.post("restore", {"id": key}).status == 200
+    assert site.post("unarchive", {"id": key}).status == 200
     updated = site.post("update", {"id": key, "tags": ["gate"], "clear": ["scope"]})
     assert updated.status == 200, updated
     assert site.get(f"show/{key}").document["metadata"]["tags"] == ["gate"]

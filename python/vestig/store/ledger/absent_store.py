@@ -102,8 +102,8 @@ def drop_record(state_dir: Path, record: PathRecord) -> None:
 WithoutStore = Literal["empty", "make", "refuse"]
 
 _WHAT_NEXT: Final = (
-    "mount or move it back, restore a backup, begin a new store there with"
-    " `vestig add --init` (open(init=True)), or drop the record of it with"
+    "mount or move it back, bring a backup there with `vestig restore`, begin a new store there"
+    " with `vestig add --init` (open(init=True)), or drop the record of it with"
     " `vestig doctor --forget-lost`"
 )
 

@@ -100,12 +100,12 @@ def supersessions(view: LedgerView, span: Span) -> list[SupersessionRow]:
 
 
 def changes(view: LedgerView, span: Span) -> list[EventRow]:
-    """Events that changed a memory: updates, archiving, restorations and withdrawals."""
+    """Events that changed a memory: updates, archiving, unarchiving and withdrawals."""
     rows = _rows(
         view,
         "SELECT m.id, e.event_type, e.recorded_us, e.payload FROM events e"
         ' JOIN memories m ON m."row" = e.memory'
-        " WHERE e.event_type IN ('UPDATE', 'ARCHIVE', 'RESTORE', 'DEPRECATE')"
+        " WHERE e.event_type IN ('UPDATE', 'ARCHIVE', 'UNARCHIVE', 'DEPRECATE')"
         " AND m.namespace = ? AND e.recorded_us > ? AND e.recorded_us <= ?"
         ' ORDER BY e.seq, e."row"',
         span,

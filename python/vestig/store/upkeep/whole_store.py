@@ -1,5 +1,5 @@
-"""A whole store: its copy while it is in use, and its removal, of its own files, of its folder if
-that is empty then, and of its records."""
+"""A whole store: its copy while it is in use, such a copy brought to a place, and its removal, of
+its own files, of its folder if that is empty then, and of its records."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from vestig.errors import ConflictError, StoreLockedError, VestigError
+from vestig.errors import ConflictError, NotFoundError, StoreLockedError, VestigError
 from vestig.private_folder import make_private_folder
-from vestig.store.integrity.chain import Witness, encode_witness
+from vestig.store.integrity.chain import Witness, encode_witness, witness_files
 from vestig.store.integrity.verify import verify
 from vestig.store.ledger.absent_store import drop_record, find_absent, find_record
 from vestig.store.ledger.ledger import Ledger
@@ -39,7 +39,8 @@ def backup(
     tenant goes on to say whose copy it is, so that an ordinary open refuses it.
 
     Returns:
-        `path`, `ledger_bytes`, `projection_bytes`, `files`, `seq` (the state that was copied).
+        `path`, `memories` (of every namespace and status), `ledger_bytes`, `projection_bytes`,
+        `files`, `seq` (the state that was copied).
 
     Raises:
         ConflictError: `dest` holds something already.
@@ -49,8 +50,9 @@ def backup(
     target = Path(os.path.realpath(dest))
     files.ledger_path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        held = "a store" if os.path.lexists(target / LEDGER_FILE) else "something"
         raise ConflictError(
-            f"{dest}: expected no file, or an empty folder, to copy to, it holds something;"
+            f"{dest}: expected no file, or an empty folder, to copy to, it holds {held};"
             " nothing was changed, choose another place"
         )
     fresh = target.with_name(f".{target.name[:80]}.new-{os.urandom(4).hex()}")
@@ -65,7 +67,7 @@ def backup(
         if ledger.upstream is not None and not keeps_upstream:
             with changing_file(fresh / LEDGER_FILE) as conn:
                 store_rows.write_upstream(conn, None)
-        _check(fresh / LEDGER_FILE, ledger)
+        memories = _check(fresh / LEDGER_FILE, ledger)
         seq = _write_witness(fresh)
         copied = sum(1 for path in fresh.rglob("*") if path.is_file())
         size = (fresh / LEDGER_FILE).stat().st_size
@@ -81,6 +83,7 @@ def backup(
         shutil.rmtree(fresh, ignore_errors=True)
     return {
         "path": str(target),
+        "memories": memories,
         "ledger_bytes": size,
         "projection_bytes": projection,
         "files": copied,
@@ -88,8 +91,47 @@ def backup(
     }
 
 
-def _check(copy: Path, ledger: Ledger) -> None:
+def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, int | str]:
+    """Brings the store that `backup` copied to `source` to `dest`, where it appears whole or not at
+    all. The backup is checked before anything is written, and stays as it is. What the state folder
+    remembers of a store at `dest` goes: this one may be older, and that is what was asked for.
+
+    Returns:
+        As `backup`.
+
+    Raises:
+        NotFoundError: `source` holds no store.
+        ConflictError: `dest` holds something already.
+        StoreDamagedError: the backup is not what was written; nothing was written.
+        VestigError: `dest` cannot be written.
+    """
+    if not os.path.lexists(source / LEDGER_FILE):
+        raise NotFoundError(
+            "Backup",
+            str(source),
+            message=f"{source}: expected a folder that `vestig backup` made, found no store there;"
+            " an archived memory comes back with `vestig unarchive ID`, an export with `vestig"
+            " import FILE`",
+        )
+    with open_ledger(source, read_only=True) as ledger:
+        found = ledger.verify_all()
+        if found:
+            raise damaged(ledger.where, f"{found[0].message}; nothing was restored")
+        report = backup(ledger, source / _PROJECTION, dest)
+        if state_dir is not None:
+            folder = Path(str(report["path"]))
+            witness_files(folder, ledger.store_uuid, state_dir)[-1].unlink(missing_ok=True)
+            record = find_record(state_dir, folder)
+            if record is not None:
+                drop_record(state_dir, record)
+    return report
+
+
+def _check(copy: Path, ledger: Ledger) -> int:
     """Whoever needs a copy has no other one: it is checked against its chain, row by row.
+
+    Returns:
+        The number of its memories.
 
     Raises:
         StoreDamagedError: the ledger is not what was written.
@@ -97,10 +139,11 @@ def _check(copy: Path, ledger: Ledger) -> None:
     conn = open_reader(copy, "immutable=1", 1.0)
     try:
         found = verify(conn, ledger.store_uuid)
+        if found:
+            raise damaged(ledger.where, f"{found[0].message}; nothing was copied")
+        return sum(store_rows.embedded_counts(conn))
     finally:
         conn.close()
-    if found:
-        raise damaged(ledger.where, f"{found[0].message}; nothing was copied")
 
 
 def _write_witness(folder: Path) -> int:

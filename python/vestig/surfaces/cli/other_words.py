@@ -25,7 +25,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "supersede": "replace",
     "deprecate": "retract revoke withdraw invalidate undo expire",
     "archive": "hide",
-    "restore": "unarchive unhide",
+    "unarchive": "unhide",
     "stats": "status info summary",
     "doctor": "health check verify fsck diagnose repair validate",
     "document list": "docs files sources",
@@ -57,8 +57,11 @@ _NOTES: Final[Mapping[str, str]] = {
     "--help": "; its last lines say how your shell completes commands",
     "destroy PATH": " for a whole store, and `vestig forget` for single memories",
 }
-# What `config` is asked for.
-_CONFIG: Final[Mapping[str, str]] = {"list": "show", "ls": "show", "get": "explain"}
+# What means something else within a group.
+_IN_GROUP: Final[Mapping[str, Mapping[str, str]]] = {
+    "config": {"list": "show", "ls": "show", "get": "explain"},
+    "memory": {"restore": "unarchive"},
+}
 _CONFIG_SET: Final = (
     "a value is set in vestig.yaml or by a variable; `vestig config explain KEY` says what it takes"
 )
@@ -113,7 +116,7 @@ def instead_of(word: str, group: str, names: Collection[str]) -> str:
     where = f"vestig {group}".rstrip()
     if group == "config" and typed in ("set", "edit", "unset"):
         return f"There is none: {_CONFIG_SET}."
-    ours = _CONFIG.get(typed, "") if group == "config" else COMMANDS.get(typed, "")
+    ours = _IN_GROUP.get(group, {}).get(typed, "") or COMMANDS.get(typed, "")
     if ours in names:
         return f"In Vestig it is `{where} {ours}`."
     if ours and group in ("", "memory"):

@@ -336,12 +336,12 @@ def events(value: Iterable[Event], _: Args) -> str:
     return "\n".join(_event(event) for event in value)
 
 
-_DONE = {"pin": "pinned", "unpin": "unpinned", "archive": "archived", "restore": "restored"}
+_DONE = {"pin": "pinned", "unpin": "unpinned", "archive": "archived", "unarchive": "unarchived"}
 _ALREADY = {
     "pin": "was pinned already",
     "unpin": "was not pinned",
     "archive": "was archived already",
-    "restore": "was not archived",
+    "unarchive": "was not archived",
 }
 
 

@@ -326,7 +326,7 @@ _OF_MEMORIES: Final = (
         text=render.supersession,
         writes=True,
     ),
-    *(_state(action) for action in ("pin", "unpin", "archive", "restore")),
+    *(_state(action) for action in ("pin", "unpin", "archive", "unarchive")),
     Operation(
         name="memory update",
         path="POST update",

@@ -37,6 +37,12 @@ def _import_exit(report: ImportReport) -> int:
     return 1 if report.failed or report.errors else 0
 
 
+def _restore(call: Call) -> Any:
+    from vestig.api.admin import restore
+
+    return restore(call.args["backup"], config=call.config)
+
+
 def _show_config(call: Call) -> Any:
     from vestig.config.explain import show
 
@@ -185,6 +191,16 @@ OPERATIONS: Final = (
         method="admin.backup",
         document="backup",
         text=render.report_fields,
+    ),
+    Operation(
+        name="restore",
+        call=files.RestoreRequest,
+        run=_restore,
+        document="restore",
+        text=render.report_fields,
+        needs_store=False,
+        writes=True,
+        offered=False,
     ),
     Operation(
         name="rebuild",

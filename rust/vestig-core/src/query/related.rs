@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 
 const EXPIRING: [u8; 2] = [event_code("DEPRECATE"), event_code("SUPERSEDE")];
 const ARCHIVE: u8 = event_code("ARCHIVE");
-const RESTORE: u8 = event_code("RESTORE");
+const UNARCHIVE: u8 = event_code("UNARCHIVE");
 /// Position of no memory.
 const NOWHERE: u32 = u32::MAX;
 
@@ -94,7 +94,7 @@ fn active(segment: &Segment, row: usize, at: Moment) -> bool {
     for event in segment.events(row).filter(|event| moment(event) < at) {
         match event.kind {
             ARCHIVE => active = false,
-            RESTORE => active = true,
+            UNARCHIVE => active = true,
             kind if EXPIRING.contains(&kind) => return false,
             _ => {}
         }

@@ -14,7 +14,7 @@ pub const EVENT_TYPES: [&str; 13] = [
     "DEPRECATE",
     "SUPERSEDE",
     "ARCHIVE",
-    "RESTORE",
+    "UNARCHIVE",
     "PIN",
     "UNPIN",
     "UPDATE",

@@ -1,0 +1,57 @@
+"""`vestig restore`, `vestig.restore` and what is said where a memory was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_answers import FACTS, Vestig
+
+from vestig import restore
+from vestig.errors import ConflictError, ValidationError
+
+
+def test_a_backup_comes_back_where_the_store_was(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    assert vestig("backup", str(tmp_path / "copy")).code == 0
+    assert vestig("destroy", str(tmp_path / "store"), "--yes").code == 0
+    answer = vestig("restore", str(tmp_path / "copy"), "--json")
+    assert (answer.code, answer.document["memories"]) == (0, len(FACTS))
+    assert answer.document["path"] == str(tmp_path / "store")
+    assert vestig("count").out == f"{len(ids)}\n"
+    assert vestig("doctor").code == 0
+
+
+def test_it_goes_to_the_store_that_is_named(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+    vestig("backup", str(tmp_path / "copy"))
+    place = ("--store", str(tmp_path / "other"))
+    assert vestig("restore", str(tmp_path / "copy"), *place).code == 0
+    assert vestig("list", *place).out.count("\n") == len(ids)
+
+
+def test_a_store_in_the_way_stays(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+    vestig("backup", str(tmp_path / "copy"))
+    vestig("add", "The ferry to Skye leaves at seven")
+    answer = vestig("restore", str(tmp_path / "copy"))
+    assert answer.code == 1
+    assert "it holds a store; nothing was changed" in answer.err
+    assert vestig("count").out == f"{len(ids) + 1}\n"
+
+
+def test_an_archived_memory_comes_back_by_another_name(vestig: Vestig, ids: list[str]) -> None:
+    vestig("archive", ids[0])
+    assert "`vestig unarchive ID`" in vestig("restore", ids[0]).err
+    assert "`vestig memory unarchive`" in vestig("memory", "restore", ids[0]).err
+    assert "unarchived" in vestig("unarchive", ids[0]).out
+
+
+def test_from_python(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+    vestig("backup", str(tmp_path / "copy"))
+    assert restore(tmp_path / "copy", tmp_path / "again").memories == len(ids)
+    configured = restore(tmp_path / "copy", config={"store.path": str(tmp_path / "third")})
+    assert configured.path == str(tmp_path / "third")
+    with pytest.raises(ConflictError, match="it holds a store"):
+        restore(tmp_path / "copy", tmp_path / "again")
+    with pytest.raises(ValidationError, match="path: expected the path of a store on disk"):
+        restore(tmp_path / "copy", ":memory:")
