@@ -39,6 +39,7 @@ WORKS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "hit.author": (lambda s: s.recall("key")[0].author, "Ada"),
     "hit.metadata": (lambda s: s.recall("key")[0].metadata["room"], 4),
     "hit.score": (lambda s: s.recall("key")[0].score > 0, True),
+    "hit.date": (lambda s: s.recall("key")[0].date == s.list()[0].t_valid.date(), True),
     "hit.created_at": (lambda s: s.recall("key")[0].created_at == s.list()[0].t_created, True),
     "result.results": (lambda s: len(s.recall("key").results), 1),
     "result.to_dict()": (lambda s: s.recall("key").to_dict()["results"][0]["content"], TEXT),
@@ -59,6 +60,8 @@ NAMED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "query": (lambda s: s.query("key"), "store.recall"),
     "ask": (lambda s: s.ask("key"), "store.recall"),
     "similarity_search": (lambda s: s.similarity_search("key"), "store.recall"),
+    "similar": (lambda s: s.similar("key"), "store.recall"),
+    "undo": (lambda s: s.undo("x"), "store.deprecate"),
     "delete": (lambda s: s.delete("x"), "store.forget"),
     "remove": (lambda s: s.remove("x"), "store.forget"),
     "history": (lambda s: s.history("x"), "store.events"),
@@ -87,6 +90,15 @@ def test_a_guess_is_answered_with_the_name(store: Vestig, guess: str) -> None:
     call, named = NAMED[guess]
     with pytest.raises(AttributeError, match=named.replace(".", r"\.")):
         call(store)
+    assert store.count() == 1
+
+
+def test_a_list_of_texts_and_a_text_for_an_id_are_told_what_takes_them(store: Vestig) -> None:
+    texts: Any = [TEXT, "The blue pot stands by the door"]
+    with pytest.raises(TypeError, match="content: expected str, got list; commit_many stores"):
+        store.commit(texts)
+    with pytest.raises(vestig.ValidationError, match=r"update\(id, text\) and commit\(text, supe"):
+        store.supersede(store.list()[0].id, "The spare key lies under the mat")
     assert store.count() == 1
 
 

@@ -247,10 +247,11 @@ def backup(session: Session, dest: str) -> dict[str, Any]:
 
 def restore(config: Config, asked: RestoreRequest) -> dict[str, Any]:
     """A backup as the store of a path that holds none."""
+    source = store_directory(asked.backup, config)
     directory = store_directory(asked.path, config)
-    if directory is None:
-        raise ValidationError("path", ":memory:", "the path of a store on disk")
-    source = Path(asked.backup).expanduser()
+    if source is None or directory is None:
+        name = "backup" if source is None else "path"
+        raise ValidationError(name, ":memory:", "the path of a store on disk")
     return dict(restore_store(source, directory, state_folder(directory)))
 
 

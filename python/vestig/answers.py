@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from datetime import date as Day
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -300,6 +301,11 @@ class RecallHit:
     def t_valid(self) -> datetime:
         """Since when its statement holds."""
         return self.memory.t_valid
+
+    @property
+    def date(self) -> Day:
+        """The day, in UTC, since which its statement holds: that of `t_valid`."""
+        return self.memory.t_valid.date()
 
     @property
     def created_at(self) -> datetime:

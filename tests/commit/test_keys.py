@@ -408,3 +408,18 @@ def test_a_later_fact_is_no_reason_for_a_warning(opener: Opener, clock: FrozenCl
     ended = version(store, other).t_invalid
     store.commit(PORTO, t_valid="2023-01-01", supersedes=other.memory_id)
     assert version(store, other).t_invalid == ended, "an end that was given stays"
+
+
+def test_the_value_that_a_key_had_at_a_time(opener: Opener) -> None:
+    store = opener()
+    for place, since in (("Porto", "2024-01-01"), ("Lisbon", "2026-01-01")):
+        store.commit(f"Maria lives in {place}", key="maria.city", t_valid=since)
+        store.commit(f"Ada lives in {place}", key="maria.city", t_valid=since, scope="lab")
+    for day, place in (("2025-06-01", "Porto"), ("2026-01-01", "Lisbon")):
+        assert store.get("maria.city", valid_at=day).content == f"Maria lives in {place}"
+        inside = store.get("maria.city", scope="lab", valid_at=day)
+        assert inside.content == f"Ada lives in {place}"
+    with pytest.raises(vestig.NotFoundError, match="the key had no value at 2020-01-01"):
+        store.get("maria.city", valid_at="2020-01-01")
+    with pytest.raises(vestig.ValidationError, match=r"valid_at: expected a key.*show\(id"):
+        store.get(store.get("maria.city").id, valid_at="2025-06-01")

@@ -172,10 +172,10 @@ def apart_from_forks_of_methods(cls: type[_C]) -> type[_C]:
 _STORE: Final[Mapping[str, str]] = {
     "commit": "add remember save store note insert write create learn add_memory memorize",
     "commit_many": "add_many add_all save_all insert_many bulk_add extend add_texts add_documents",
-    "recall": "query ask find lookup retrieve_memories similarity_search",
+    "recall": "query ask find lookup retrieve_memories similarity_search similar find_similar",
     "list": "all get_all list_all memories keys values",
     "forget": "delete remove erase purge discard delete_all",
-    "deprecate": "retract withdraw invalidate expire revoke",
+    "deprecate": "retract withdraw invalidate expire revoke undo",
     "supersede": "replace",
     "unarchive": "restore unhide",
     "update": "edit modify set change",

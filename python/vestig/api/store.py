@@ -1144,17 +1144,26 @@ class Vestig:
 
         return read.show(self._session, asked)
 
-    def get(self, key: str, *, scope: str | None = None, namespace: str | None = None) -> Memory:
+    def get(
+        self,
+        key: str,
+        *,
+        scope: str | None = None,
+        valid_at: Time = None,
+        namespace: str | None = None,
+    ) -> Memory:
         """The active memory that has a key, or the memory of an id, whatever its status.
 
         Args:
             key: The key, or the id of a memory (mem_…).
             scope: The scope in which the key stands; none when absent.
+            valid_at: The value that the key had at this time; default now.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
             NotFoundError: there is none.
-            ValidationError: it can be neither, or several memories begin with it.
+            ValidationError: it can be neither, or several memories begin with it; or `valid_at`
+                beside an id.
 
         Example:
             >>> import vestig

@@ -19,6 +19,7 @@ from vestig.calls.declaration import (
     not_both,
 )
 from vestig.calls.filter import NARROWING, NO_FILTER, SELECTORS, Filter, Where
+from vestig.errors import ValidationError
 
 
 class StateRequest(Request, frozen=True, kw_only=True):
@@ -31,13 +32,25 @@ class StateRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
 
+class Successor(Id, frozen=True):
+    """The id of a memory in the place of another one."""
+
+    def check(self, field: str, value: Any) -> Any:
+        if isinstance(value, str) and len(value.split()) > 1:
+            hint = (
+                "update(id, text) and commit(text, supersedes=[id]) store a new text in its place"
+            )
+            raise ValidationError(field, "a text", "the id of a memory that is stored", hint)
+        return super().check(field, value)
+
+
 class SupersedeRequest(Request, frozen=True, kw_only=True):
     """A memory that another one replaces."""
 
     call: ClassVar = "supersede"
 
     old: Annotated[str, Id("Id of the memory that is replaced.")]
-    new: Annotated[str, Id("Id of the memory that replaces it.")]
+    new: Annotated[str, Successor("Id of the memory that replaces it.")]
     reason: Reason = ""
     t_invalid: Annotated[
         int | None,
@@ -282,6 +295,9 @@ class GetRequest(Request, frozen=True, kw_only=True):
     scope: Annotated[
         str | None,
         Label("The scope in which the key stands; none when absent.", "--scope"),
+    ] = None
+    valid_at: Annotated[
+        int | None, Time("The value that the key had at this time; default now.", "--valid-at")
     ] = None
     namespace: InNamespace = None
 

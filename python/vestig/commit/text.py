@@ -43,7 +43,9 @@ def check_text(text: object) -> str:
         TypeError: not a string.
     """
     if not isinstance(text, str):
-        raise TypeError(f"content: expected str, got {type(text).__name__}; pass the text itself")
+        many = isinstance(text, (list, tuple))
+        hint = "commit_many stores several" if many else "pass the text itself"
+        raise TypeError(f"content: expected str, got {type(text).__name__}; {hint}")
     return text
 
 

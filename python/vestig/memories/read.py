@@ -27,7 +27,7 @@ from vestig.calls.memories import (
     ShowRequest,
 )
 from vestig.changes import AccessTouch
-from vestig.errors import NotFoundError, StoreLockedError
+from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, memory_id_text, split_ids
 from vestig.memories.versions import versions_of
@@ -40,7 +40,7 @@ from vestig.store.records.memory_queries import equal_texts
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing, RecalledMemory
 from vestig.store.sqlite.connections import damaged
-from vestig.times import DAY_US, from_us, to_us
+from vestig.times import DAY_US, format_us, from_us, to_us
 from vestig.types import (
     Edge,
     EdgeType,
@@ -137,6 +137,8 @@ def get(session: Session, asked: GetRequest) -> Memory:
         NotFoundError: there is none.
     """
     space, name = session.in_namespace(asked.namespace), asked.key
+    if asked.valid_at is not None:
+        return _value_at(session, asked)
     with session.operation("get"), session.ledger.read() as view:
         if name.startswith("mem_"):
             return session.memory(view, space, name)
@@ -151,6 +153,20 @@ def get(session: Session, asked: GetRequest) -> Memory:
             return session.memory(view, space, name)
     why = "" if found is None else f"{found.id} has the key and is archived"
     raise NotFoundError("Memory", name, why)
+
+
+def _value_at(session: Session, asked: GetRequest) -> Memory:
+    """The memory that a listing of the key has at a time."""
+    if asked.key.startswith("mem_"):
+        hint = "show(id, valid_at=…) says whether a memory held then"
+        raise ValidationError("valid_at", "an id beside it", "a key", hint)
+    scope = None if asked.scope is None else (asked.scope,)
+    where = Filter(keys=(asked.key,), scope=scope, unscoped=scope is None)
+    listing = ListRequest(where=where, valid_at=asked.valid_at, namespace=asked.namespace, limit=1)
+    for found in page(session, listing):
+        return found
+    assert asked.valid_at is not None
+    raise NotFoundError("Memory", asked.key, f"the key had no value at {format_us(asked.valid_at)}")
 
 
 def _visible(memory: Memory, at: Moments) -> bool:
