@@ -10,7 +10,7 @@ import pytest
 
 from docs_blocks import described
 from tables import each
-from vestig.calls.argument import Cut, Flag, Id, Integer, Label, Number, Seed, Texts, Time, Words
+from vestig.calls.argument import Flag, Id, Integer, Label, Number, Seed, Texts, Time, Words
 from vestig.calls.declaration import Nested, Request, checked, given, required_of, rows_of
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.errors import ValidationError
@@ -141,7 +141,6 @@ ROWS: Mapping[str, tuple[Any, list[Any], list[Any]]] = {
     "Id": (Id(""), ["mem_01234567", "01234567"], ["mem_1", "ent_01234567", 5]),
     "Texts": (Texts(""), ["a", ["a", "b"]], [[" "], [None], 5]),
     "Seed": (Seed(""), [0, 2**53 - 1, "random"], [-1, 2**53, "dice", True]),
-    "Cut": (Cut(""), [0, 1, 0.5, "auto"], [-0.1, 1.5, "some"]),
 }
 
 

@@ -16,7 +16,9 @@ from vestig.surfaces.outlines import OUTLINES
 
 # `import` is a route of its own.
 ELSEWHERE = {"import"}
-NOT_SERVED = {"destroy", "serve", "inspect", "mcp", "demo", "eval", "replay", "hook", "install"}
+NOT_SERVED = {
+    "destroy", "serve", "inspect", "mcp", "demo", "eval", "replay", "restore", "hook", "install",
+}  # fmt: skip
 NOTES = (
     "Ada Lovelace looks after the pump in the cellar",
     "Grace Hopper keeps the spare key of the gate",
