@@ -226,7 +226,7 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         ("usage: {tau_days: .nan}\n", "a finite number > 0"),
         ("recall: {min_score: .inf}\n", "finite"),
         ("recall: {min_score: 1.1}\n", "≥ 0 and ≤ 1"),
-        ("recall: {silence: 1.1}\n", "≥ 0 and ≤ 1"),
+        ("recall: {silence: 1.1}\n", "≥ 0.02 and ≤ 1"),
         ("hygiene: {min_chars: true}\n", "an integer"),
         ("hygiene: {min_chars: 1.0}\n", "an integer"),
         ("hygiene: {min_chars: 99999999999999999999}\n", "an integer"),

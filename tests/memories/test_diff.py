@@ -225,3 +225,15 @@ def test_another_namespace_has_a_difference_of_its_own(opener: Opener) -> None:
     assert store.diff("2000-01-01").learnt == store.diff("2000-01-01").forgotten == ()
     there = store.diff("2000-01-01", namespace="elsewhere")
     assert ([memory.id for memory in there.learnt], len(there.forgotten)) == ([id], 1)
+
+
+def test_what_was_replaced_twice_is_listed_as_it_was_known(opener: Opener) -> None:
+    clock = FrozenClock()
+    store = opener(clock=clock)
+    first = store.commit("The harbour office has two desks").memory_id
+    second = store.commit("The harbour office has five desks", supersedes=[first]).memory_id
+    known = clock()
+    clock.move(hours=1)
+    store.commit("The harbour office has nine desks", supersedes=[first])
+    found = store.list(known_at=known)
+    assert [one.id for one in found] == [second]

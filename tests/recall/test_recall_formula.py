@@ -200,8 +200,7 @@ def test_each_switch_alone(opener: Opener) -> None:
     cosines = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
     plain_order = [(name, pytest.approx(value, abs=1e-7)) for name, value in cosines.items()]
     assert found() != plain_order
-    assert found(m5__enabled=False) == plain_order
-    assert found(m5__traversal__enabled=False) == plain_order, "filled by start score"
+    assert found(walk__enabled=False) == plain_order
     off = {"ranking.enabled": False, "usage.enabled": False}
     baseline = graph.store.recall("what lies nearest?", profile="baseline")
     both = graph.store.recall("what lies nearest?", config=off)

@@ -88,7 +88,7 @@ def test_the_block_stays_within_its_budget(editor: Editor) -> None:
     facts = [f"Port {number} of staging: " + "database words " * 40 for number in range(9)]
     remember(editor, *facts)
     wide = editor.shown("UserPromptSubmit", "one", prompt=QUESTION)
-    editor.config.write_text(editor.config.read_text().replace("{min", "{budget: 60, min"))
+    editor.config.write_text(editor.config.read_text() + "hooks: {budget: 60}\n")
     assert 0 < len(editor.shown("UserPromptSubmit", "two", prompt=QUESTION)) < len(wide) / 2
 
 

@@ -776,7 +776,8 @@ class LedgerView:
     def _known_ends(self, namespace: str, listing: Listing) -> dict[int, int | None]:
         """Row → end of a memory as known at the listing's moment, where it was written after it."""
         known = listing.known_at_us
-        if known is None or listing.valid_at_us is None:
+        # an announced end counts as one that holds
+        if known is None or (listing.valid_at_us is None and listing.announced_at_us is None):
             return {}
         found = graph_rows.ends_before(self._conn, namespace, known)
         return {row: end for (row, _id), end in found.items()}

@@ -118,7 +118,8 @@ class _Tour:
         return self.store.show(id).memory.content
 
     def ask(self, question: str, **fields: Any) -> None:
-        result = self.store.recall(question, limit=2, **fields)
+        # with the one that comes next, to show how far behind it is
+        result = self.store.recall(question, limit=2, all=True, **fields)
         when = f" as of {fields['as_of']:%Y-%m-%d}" if "as_of" in fields else ""
         self.tell(f"? {question}{when}", "bold")
         self.tell(f"  {first_line(result)}", "green")
