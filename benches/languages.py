@@ -76,7 +76,7 @@ def answered(
     first = within = 0
     confidence = 0.0
     for one in questions:
-        result = store.recall(one.question, limit=LIMIT)
+        result = store.recall(one.question, limit=LIMIT, all=True)
         texts = [hit.content for hit in result]
         wanted = facts[one.subject]
         first += texts[:1] == [wanted]

@@ -56,7 +56,7 @@ def fill(path: Path, items: list[dict[str, Any]]) -> dict[str, str]:
 
 def place(store: Any, query: str, profile: str, wanted: str) -> int | None:
     """Rank of a memory from 1, None when not among three."""
-    hits = store.recall(query, limit=3, profile=profile).results
+    hits = store.recall(query, limit=3, all=True, profile=profile).results
     return next((rank for rank, hit in enumerate(hits, 1) if hit.id == wanted), None)
 
 

@@ -19,7 +19,7 @@ from vestig.store.tables.table import Column, Forgetting, Table
 # The version of the tables that are declared here, which every ledger carries, and their
 # fingerprint. A change of the one is a change of the other.
 VERSION: Final = 1
-FINGERPRINT: Final = "480de66e729671492c7323fa86bca0f5"
+FINGERPRINT: Final = "f7dca69794f39c3c60dc825a71611e44"
 
 _NOT_FAMILIES: Final = frozenset(("schema", "table"))
 
