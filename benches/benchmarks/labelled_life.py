@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 # Writes a benchmark folder and returns it: units, queries, name=…, packed=….
@@ -65,3 +67,13 @@ def queries() -> list[dict[str, Any]]:
         }
         for number, (conversation, text, relevant, category, date) in enumerate(_ASKED)
     ]
+
+
+def module_of(file: Path) -> ModuleType:
+    """A file that is no module of a package, run as one."""
+    spec = importlib.util.spec_from_file_location(f"{file.stem}_file", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.labelled_life import Bench, queries, units
+from benchmarks.labelled_life import Bench, module_of, queries, units
 from vestig.config.merge import PROFILES
 from vestig.config.weights import KINDS
 
@@ -23,12 +22,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     config = tmp_path / "vestig.yaml"
     config.write_text("embedding: {provider: hashing, dimension: 64}\n", encoding="utf-8")
     monkeypatch.setenv("VESTIG_CONFIG", str(config))
-    spec = importlib.util.spec_from_file_location("evaluate_command", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SCRIPT)
 
 
 def test_recall_is_measured_by_rows(

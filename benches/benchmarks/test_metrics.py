@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import random
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.labelled_life import module_of
 from benchmarks.rankings import CUTS, DEPTH, METRICS, score, score_by_cut
 from vestig.evaluation.intervals import differences, estimates
 
@@ -46,12 +46,7 @@ def _harness(labelled_data: Path) -> ModuleType:
     file = labelled_data.parent / "eval" / "harness.py"
     if not file.is_file():
         pytest.skip("no harness beside the labelled data")
-    spec = importlib.util.spec_from_file_location("harness", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(file)
 
 
 def test_metrics_intervals_and_p_agree_with_the_harness(labelled_data: Path) -> None:

@@ -71,7 +71,7 @@ from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
 # Of the best score: what scores less is no part of an answer that the best one is part of.
-SHARE_MIN: Final = 0.2
+_SHARE_MIN: Final = 0.2
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
 TopicPieces = tuple[bytes, list[list[int]]]
 
@@ -101,10 +101,16 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     # what the judge has said so far; None = it reads nothing for this query
     judgements: Judgements | None
 
-    def compares_pieces(self, by: Ranking) -> bool:
-        """Says that word pieces are compared where a ranking weighs them. Without them, a right
-        answer has a low score too."""
-        return self.states is not None or not by.counts_tokens
+    def least_score(self, by: Ranking, scores: Sequence[float]) -> float | None:
+        """The score below which a memory is no part of the answer; None = whatever it is.
+
+        Args:
+            by: the ranking that they are of.
+            scores: probabilities; [] where there are none.
+        """
+        # without word pieces, a right answer has a low score too
+        compares_pieces = self.states is not None or not by.counts_tokens
+        return _SHARE_MIN * max(scores) if scores and compares_pieces else None
 
     def without_reranker(self) -> Query:
         """The same query, for which no cross-encoder reads."""
@@ -367,13 +373,13 @@ class BoundQuery:
         least, kept = None, results
         wanted = judged or chosen.budget is not None or chosen.silence is not None
         # in silence, these are the nearest misses
-        if wanted and not (chosen.all or silent):
+        if line is not None and wanted and not (chosen.all or silent):
             # the better of place and own: a newer version that came first stays, and so does what
             # it took the place of
             scores = list(map(max, _scores(results, line), _scores(results, line, own=True)))
-            if scores and line is not None and self.query.compares_pieces(by):
-                least = SHARE_MIN * max(scores)
-                kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
+            least = self.query.least_score(by, scores)
+        if least is not None:
+            kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
         return Ranked(
             scan=scan,
             rows=rows,

@@ -18,7 +18,7 @@ from vestig.commit.text import content_hash, normalise
 from vestig.config import Config
 from vestig.filters import FilterParts
 from vestig.ids import id_text
-from vestig.recall.query import SHARE_MIN, Query, request_of
+from vestig.recall.query import Query, request_of
 from vestig.recall.recall import OneRecall, analysed_together, read_together
 from vestig.recall.request import query_argument
 from vestig.retrieve.calls import Deadline
@@ -60,10 +60,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     def above_cut(self) -> frozenset[str] | None:
         """Ids of the memories that recall would keep beside the best; None = it cuts nothing."""
-        compared = self.query.compares_pieces(self.query.ranking)
-        if self.result.formula.score is None or not compared or not self.read:
+        probable = self.result.formula.score is not None
+        scores = [hit.score for hit in self.read] if probable else []
+        least = self.query.least_score(self.query.ranking, scores)
+        if least is None:
             return None
-        least = SHARE_MIN * max(hit.score for hit in self.read)
         return frozenset(hit.id for hit in self.read if hit.score >= least)
 
 
