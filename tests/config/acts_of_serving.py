@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from msgspec.structs import replace
 from world import Act, World
 
 from served import Reply, Site, serving_config
@@ -15,6 +16,7 @@ from vestig.errors import ConfigError
 from vestig.surfaces.http import routes
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.listener import listen
+from vestig.surfaces.operation import operations
 
 __all__ = ["SERVING"]
 
@@ -62,15 +64,23 @@ def token(world: World) -> Any:
     return status("GET", "count")(world)
 
 
+def limit_count(world: World) -> None:
+    """What costs nothing is asked in the place of what a client may only ask so often."""
+    found = tuple(
+        replace(one, limited=True) if one.path == "GET count" else one for one in operations()
+    )
+    world.monkeypatch.setattr(routes, "operations", lambda: found)
+
+
 def limited(world: World) -> Any:
-    world.monkeypatch.setattr(routes, "_LIMITED", ("count",))
+    limit_count(world)
     with site(world) as served:
         replies = [served.get("count") for _ in range(2)]
         return [reply.status for reply in replies], replies[-1].headers.get("retry-after")
 
 
 def traced(world: World) -> Any:
-    world.monkeypatch.setattr(routes, "_TRACED", ("count",))
+    limit_count(world)
     with site(world) as served:
         served.store.count = lambda **given: given  # type: ignore[method-assign,assignment]
         reply = served.get("count/debug")
