@@ -52,6 +52,14 @@ def test_a_question_brings_what_comes_near_the_best(store: vestig.Vestig) -> Non
     assert len(store.recall(ASKED, context=True, all=True)) == 5
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["who is Maria's dentist", "which dentist treats Maria", "did Maria ever see a dentist"],
+)
+def test_a_question_is_one_without_its_mark(store: vestig.Vestig, question: str) -> None:
+    assert store.recall(question).abstained
+
+
 def test_a_question_that_nothing_answers_brings_nothing(store: vestig.Vestig) -> None:
     every = store.recall(UNANSWERED, all=True)
     assert (len(every), every.abstained, every.nearest) == (5, False, ())

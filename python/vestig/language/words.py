@@ -247,14 +247,28 @@ def asks(text: str) -> bool:
 _ASKS: Final = 1 << 16
 
 
-def is_question(text: str) -> bool:
-    """Return whether a text asks something, with a question mark or without.
+# A query that begins with one of these asks; in a memory, more has to show it.
+_ASKING_FIRST: Final = word_list(
+    "what which who whom whose where when why how is are was were does did has"
+)
+
+
+def is_question(query: str) -> bool:
+    """Return whether a query asks something: like a question of a conversation, or by its first
+    word, where neither a comma nor a mark at the end tells a statement.
 
     Example:
-        >>> [is_question(one) for one in ("where is my passport", "Really?", "passport, Lisbon")]
+        >>> [is_question(one) for one in ("who runs the gateway", "Really?", "gateway, Lisbon")]
         [True, True, False]
+        >>> is_question("When I deploy, the gateway fails")
+        False
     """
-    return bool(text_flags(text) & (_QUESTION | _ASKS))
+    if text_flags(query) & (_QUESTION | _ASKS):
+        return True
+    if "," in query or query.rstrip().endswith((".", "!")):
+        return False
+    first = query.lower().translate(APOSTROPHES).split(maxsplit=1)[:1]
+    return any(word.partition("'")[0] in _ASKING_FIRST for word in first)
 
 
 _SILENT: Final = 3 << 16
