@@ -5,9 +5,9 @@ keeps up.
 
 Nine recalls to one commit, with the built-in embedder. Capacity is what two clients that wait for
 each answer get; unloaded is a tenth of it. A dozen clients that wait for each answer are all
-served, and so are recalls beside large documents of another client. At four times the capacity what
-is accepted waits no longer than the queue lets it, the rest is refused with Retry-After, and every
-acknowledged commit is found afterwards.
+served, and so are recalls beside large documents of another client. At four times the capacity,
+doubled until anything is refused, what is accepted waits no longer than the queue lets it, the rest
+is refused with Retry-After, and every acknowledged commit is found afterwards.
 """
 
 from __future__ import annotations
@@ -309,7 +309,15 @@ def measured(store: Path, seconds: float) -> Measured:
         capacity = asyncio.run(closed_loop(port, mix, seconds, 2))
         unloaded = asyncio.run(open_loop(port, mix, seconds * 2, capacity.rate * 0.1, 1))
         crowd = asyncio.run(closed_loop(port, mix, seconds, CROWD))
-        overloaded = asyncio.run(open_loop(port, mix, seconds, capacity.rate * 4, 2))
+        # what else the machine does can hide most of its capacity while that is measured
+        rate = capacity.rate * 4
+        overloaded = asyncio.run(open_loop(port, mix, seconds, rate, 2))
+        for seed in range(3, 7):
+            if overloaded.refused:
+                break
+            capacity.acknowledged += overloaded.acknowledged
+            rate *= 2
+            overloaded = asyncio.run(open_loop(port, mix, seconds, rate, seed))
     runs = (capacity, unloaded, crowd, overloaded)
     ids = [id for run in runs for id in run.acknowledged]
     with vestig.open(store, read_only=True) as opened:
@@ -329,7 +337,8 @@ def described(found: Measured) -> str:
             f" {unloaded.quantile_ms(0.99):.1f} ms ({len(unloaded.accepted_ms)} requests)",
             f"{CROWD} clients: {crowd.rate:.0f}/s, p99 {crowd.quantile_ms(0.99):.1f} ms,"
             f" {crowd.refused} refused",
-            f"at 4 × capacity: {overloaded.rate:.0f}/s accepted, {found.keeps_its_rate:.0%} of it;"
+            f"beyond the capacity: {overloaded.rate:.0f}/s accepted,"
+            f" {found.keeps_its_rate:.0%} of it;"
             f" p50 {overloaded.quantile_ms(0.5):.1f} ms, p99 {overloaded.quantile_ms(0.99):.1f} ms;"
             f" {overloaded.refused} refused, {overloaded.without_retry_after} of them without"
             f" Retry-After, {overloaded.failed} failed; the client late by"

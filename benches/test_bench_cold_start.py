@@ -175,7 +175,7 @@ def test_hooks(filled: Path, tmp_path: Path) -> None:
     told["transcript_path"] = str(tmp_path / "none.jsonl")
     stdin = tmp_path / "event.json"
     stdin.write_text(json.dumps(told))
-    answered = {"VESTIG_HOOKS__MIN_CONFIDENCE": "0", "VESTIG_STORE": str(filled)}
+    answered = {"VESTIG_RECALL__SILENCE": "1", "VESTIG_STORE": str(filled)}
     variables = environment(**answered)
     cases: dict[str, Arguments] = {
         "bare": BARE,
