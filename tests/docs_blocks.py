@@ -153,11 +153,11 @@ def export_rows() -> str:
 
 def signal_rows() -> str:
     """One table row for each term that the core computes, in the order in which they are summed."""
-    from vestig._core import signal_table
+    from vestig.config.weights import SIGNALS, TABLE
 
     return _rows(
         ("Term", "What it measures"),
-        ((f"`{name}`", measures) for name, measures in signal_table()),
+        ((f"`{name}`", TABLE[name].definition) for name in SIGNALS),
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
+from vestig.config.weights import TABLE
 from vestig.language.text_forms import escaped_breaks, one_line, single_spaced
 from vestig.language.time.printed_dates import dated, day_of, meanings
 from vestig.lazy_pattern import lazy_pattern
@@ -59,18 +60,31 @@ _RELATED: Final = lazy_pattern(
 )
 _QUOTED: Final = lazy_pattern(rf"(?:[+~] )?\[({_ID})\](.*)")
 _WORDS: Final = r"[^.:\"]{1,200}"
+# What stands for the names in the sentences of terms.
+_VALUES: Final = {
+    "near": "(?:Close|Distant)",
+    "similarity": _SCORE,
+    "words": _WORDS,
+    "days": _WORDS,
+    "names": r"[A-Za-z_]+:[^\"]{1,200}?",
+    "line": r"[^\n]{0,83}",
+    "around": "(?:The lines around it have|What was noted within the hour has)",
+}
+
+
+def _of_terms() -> Iterator[str]:
+    """Patterns of the sentences about terms."""
+    sentences = dict.fromkeys(one for term in TABLE.values() for one in term.sentences)
+    for sentence in sentences:
+        yield re.sub(r"\\\{(\w+)\\\}", lambda name: _VALUES[name[1]], re.escape(sentence))
+
+
 # Sentences of a reason.
 _SENTENCE: Final = "|".join(
     (
         rf"Reached via \d+-hop traversal \(signal {_SCORE}\) from (?:{_FULL_ID})?\.",
         rf"Filled by start score \({_SCORE}\)\.",
-        rf"(?:Close|Distant) in meaning \(similarity {_SCORE}\)\.",
-        rf"Shares the words {_WORDS}\.", rf"Of the time asked for: {_WORDS}\.",
-        r"Names [A-Za-z_]+:[^\"]{1,200}?\.", r"Shares names with what answers best\.",
-        r"Its title is a name in the question or its answer\.",
-        r"Replies to the line before it: \"[^\n]{0,83}\"",
-        r"(?:The lines around it have|What was noted within the hour has) more of the question\.",
-        r"By the author that the question names\.", r"Chosen by the reranker\.",
+        *_of_terms(),
         r"Reads as an answer: (?:likely|possibly)\.",
         rf"Replaced {_FULL_ID}, which would stand here\.",
         rf"Answers {_FULL_ID}, which asked the same\.",

@@ -67,8 +67,8 @@ __all__ = [
     "pow",
     "quotations",
     "random_id",
-    "signal_table",
     "starts_sentence",
+    "term_table",
     "terms",
     "terms_among",
     "testing",
@@ -90,8 +90,9 @@ SIGNALS: tuple[str, ...]
 METADATA: tuple[str, ...]
 """Terms of S_meta, in the order of `meta_weights`."""
 
-def signal_table() -> list[tuple[str, str]]:
-    """Of each of `SIGNALS`: name, what it measures."""
+def term_table() -> list[tuple[str, str, str, str, list[str]]]:
+    """Name, group, what a weight of it is given to, what it measures, and the sentences of a reason
+    about it: of the bias, of each of `SIGNALS`, of S_query and of each of `METADATA`."""
 
 ANALYSER_VERSION: str
 

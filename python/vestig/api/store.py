@@ -955,92 +955,9 @@ class Vestig:
         del asked["queries"]
         return recall_many(self._session, queries, checked(RecallRequest, asked))
 
-    def search(
-        self,
-        query: str | None = None,
-        *,
-        where: Filter | FilterFields | None = None,
-        scope: Words = None,
-        tags: Words = None,
-        session_ids: Words = None,
-        since: Time = None,
-        until: Time = None,
-        exclude_session_ids: Words = None,
-        limit: int | None = None,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-        query_vector: Any = None,
-        silence: float | None = None,
-        all: bool = False,
-        profile: str | None = None,
-        namespace: str | None = None,
-        as_of: Time = None,
-        known_at: Time = None,
-        valid_at: Time = None,
-        query_time: Time = None,
-        seed: int | str | None = None,
-        config: Mapping[str, Any] | None = None,
-        expect: Words = None,
-        context: bool = False,
-        budget: int | None = None,
-        touch: bool = False,
-        include_vectors: bool = False,
-        trace: bool = False,
-    ) -> RecallResult:
-        """The ranking of `recall` under the name that other tools use: on the command line and for
-        agents it is a plain list. For entities, and what is linked with what, use `graph.search`.
-
-        Args:
-            query: The question, or words; a JSON or JSONL conversation stands for its end.
-            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
-            scope: Only these scopes; all when absent.
-            tags: Memories with any of these tags.
-            session_ids: Conversations it belongs to.
-            since: Facts that began, or were stated again, at or after this time.
-            until: Facts that began, or were stated again, before this time.
-            exclude_session_ids: None of these conversations, such as the running one; notes outside
-                any stay.
-            limit: Most results; default recall.default_limit.
-            messages: A conversation in the place of a query: objects with content.
-            query_vector: Numbers that stand in for embedding the query, as many as the store's
-                vectors have.
-            silence: How often a question that nothing stored answers may bring something, 0.02 to
-                1.
-            all: Give the best whatever they are: leave none out as no answer.
-            profile: A recall profile in place of the store's.
-            namespace: The namespace to act in instead of the store's own.
-            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
-            known_at: Only what was recorded by this time.
-            valid_at: Only facts that hold at this time.
-            query_time: The moment at which the query is asked, for words such as yesterday; default
-                now.
-            seed: Seed of the walk, 0 to 9007199254740991, or "random"; default from query and
-                state.
-            config: Keys of the configuration for this call, of ranking and layout.
-            expect: Ids expected in the result: for those missing, why, and what would bring them
-                in.
-            context: Add what was found as one block of text for a prompt, by session and time.
-            budget: Most tokens of that block.
-            touch: Count this as an access of each result.
-            include_vectors: Give each result its stored vector.
-            trace: Add each stage with its time and counts.
-
-        Returns:
-            As `recall`: a sequence of hits, best first.
-
-        Raises:
-            ValidationError: a wrong argument, or a blank query.
-            ConfigError: a wrong key in `config`, or an unknown profile.
-            ProviderError: the query could not be embedded, under a profile that needs its vector.
-
-        Example:
-            >>> import vestig
-            >>> from vestig.testing import HashingEmbedder
-            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-            ...     id = store.commit("The pump failed on Monday").memory_id
-            ...     [hit.id for hit in store.search("which pump failed?")] == [id]
-            True
-        """
-        return self.recall(**given(locals()))
+    # The name that other tools use; on the command line and for agents it prints a plain list. For
+    # entities, and what is linked with what, there is `graph.search`.
+    search = recall
 
     def retrieve(
         self,

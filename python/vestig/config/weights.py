@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
+from vestig import _core
 from vestig.config.kinds import Count, Section, Stage, doc
 from vestig.errors import ConfigError
 from vestig.hints import nearest
@@ -18,27 +19,34 @@ from vestig.hints import nearest
 if TYPE_CHECKING:
     from vestig.config.schema import Settings
 
-# What a weight can be given to, in the order in which the linear score sums it.
-TERMS: Final[Mapping[str, str]] = {
-    "bias": "a constant",
-    "words": "words that it and, less, the turns around it share with the query (BM25)",
-    "date": "nearness to the dates that the query names",
-    "question": "being itself a short question",
-    "reply": "words of the question that it answers",
-    "long": "length beyond 300 characters",
-    "person": "the author being named by the query (another one: minus)",
-    "topic": "meaning",
-    "entity_walk": "the walk over shared entities",
-    "pair": "words that it and one of the best that shares a name hold together",
-    "title": "its title being a name in the query or in one of the best memories",
-    "late": "word pieces, each with its best partner (MaxSim), rare ones more",
-    "late_window": "word pieces of the turns around it, what they add",
-    "rerank": "what a cross-encoder says of query and text",
+
+class Term(NamedTuple):
+    """A term of a score, as the core computes it.
+
+    `group`: terms of one are one reason to a reader; `meaning`: what a weight is given to;
+    `sentences`: what a reason says where the term adds something, the first of them whose `{names}`
+    all have a value.
+    """
+
+    name: str
+    group: str
+    meaning: str
+    definition: str
+    sentences: tuple[str, ...]
+
+
+# Every term, by name: the bias and the signals in the order in which the linear score sums them,
+# the cosine of the query, and the metadata.
+TABLE: Final[Mapping[str, Term]] = {
+    name: Term(name, group, meaning, definition, tuple(sentences))
+    for name, group, meaning, definition, sentences in _core.term_table()
 }
+# Terms beside the bias.
+SIGNALS: Final = _core.SIGNALS
+# What a weight can be given to, in the order of the sum, and what it is.
+TERMS: Final[Mapping[str, str]] = {name: TABLE[name].meaning for name in ("bias", *SIGNALS)}
 # What has weights of its own: people's chats, whose lines answer each other, and all else.
 KINDS: Final = ("chat_peer", "all")
-# Terms beside the bias.
-SIGNALS: Final = tuple(TERMS)[1:]
 # Terms that are made of vectors of word pieces.
 LATE_TERMS: Final = ("late", "late_window")
 # Signals that look at neighbours in sittings of notes.

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
+from vestig._core import METADATA
 from vestig.answers import (
     Hypothetical,
     Judged,
@@ -19,6 +20,7 @@ from vestig.answers import (
     TraceRankBoost,
 )
 from vestig.config.recall_sections import ReasonSettings
+from vestig.config.weights import TABLE
 from vestig.ids import id_text
 from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import one_line
@@ -28,7 +30,7 @@ from vestig.ports import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow, is_undated
 
 # Terms of the metadata.
-META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
+META_SIGNALS: Final = METADATA
 START: Final = "START"
 _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 3: "RELATION"}
 _MENTIONS: Final = 0
@@ -37,30 +39,22 @@ RERANK: Final = "rerank"
 # Group of terms, as a reader understands them → its terms. `bias` stands for the kind of memory:
 # people's chats, or all else; `semantic` is S_query where terms are not summed.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "meaning": ("topic", "late", "rerank", "semantic"),
-    "words": ("words", "keyword"),
-    "conversation": ("reply", "late_window"),
-    "names": ("person", "entity_walk", "pair", "title", "entity"),
-    "when": ("date", "temporal", "recency"),
-    "form": ("question", "long", "bias"),
+    group: tuple([term.name for term in TABLE.values() if term.group == group])
+    for group in ("meaning", "words", "conversation", "names", "when", "form")
+}
+# Sentences of a reason → the terms that they are about.
+_TOLD: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    sentences: tuple([term.name for term in TABLE.values() if term.sentences == sentences])
+    for sentences in dict.fromkeys(term.sentences for term in TABLE.values() if term.sentences)
 }
 # What is nearer to 0 is rounding.
 _LEAD_MIN: Final = 1e-9
-# Terms that say one thing to a reader.
-_MEANING: Final = ("topic", "late")
-_LINKS: Final = ("entity_walk", "pair")
 # The similarity from which two texts are close in meaning.
 _CLOSE_MIN: Final = 0.3
 # A reason is told where it is at least this share of the greatest one, and at most so many are;
 # words that are shared are always told.
 _SHARE_MIN: Final = 0.1
 _REASONS_MAX: Final = 3
-# signal of the metadata → the words before what matched
-_LABELS: Final = {
-    "keyword": "Shares the words",
-    "temporal": "Of the time asked for:",
-    "entity": "Names",
-}
 # Words for the probability that a memory answers, from which on each holds.
 _POSSIBLE_MIN: Final = 0.2
 _WORDS: Final = ((0.5, "likely"), (_POSSIBLE_MIN, "possibly"), (0.0, "hardly"))
@@ -111,6 +105,16 @@ def in_words(probability: float) -> str:
 def contribution(trace: SignalTrace) -> float:
     """Return what a term adds to the sum of its formula."""
     return trace.raw * trace.weight
+
+
+def _first_said(sentences: Sequence[str], values: Mapping[str, str]) -> str | None:
+    """The first of these sentences whose names all have a value."""
+    for sentence in sentences:
+        try:
+            return sentence.format_map(values)
+        except KeyError:
+            continue
+    return None
 
 
 _STABILITIES = tuple(Stability)
@@ -372,74 +376,55 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             ]
         if row.filled:
             return [f"Filled by start score ({row.start_score:.4f})."]
-        told = (
-            self._linear(row, memory, matched, before)
-            if self.linear
-            else self._blended(row, matched)
-        )
+        values = self._values(row, memory, matched, before)
+        added = self._added(row)
+        told = [
+            (sum([added.get(name, 0.0) for name in names]), text)
+            for sentences, names in _TOLD.items()
+            if (text := _first_said(sentences, values)) is not None
+        ]
+        told = [one for one in told if one[0] > 0]
         if not told:
-            return [self._meaning(row)] if self.has_vector else []
+            meaning = _first_said(TABLE["topic"].sentences, values)
+            return [] if meaning is None else [meaning]
         least = _SHARE_MIN * max(added for added, _ in told)
         told.sort(key=lambda one: -one[0])
-        words = self._shared(matched)
+        words = _first_said(TABLE["words"].sentences, values)
         chosen = [text for added, text in told if added >= least and text != words][:_REASONS_MAX]
         return [text for _, text in told if text in chosen or text == words]
 
-    def _shared(self, matched: Mapping[str, tuple[str, ...]]) -> str | None:
-        words = matched["words"]
-        return f"Shares the words {', '.join(words)}." if words and self.linear else None
+    def _added(self, row: ScanRow) -> Mapping[str, float]:
+        """Return what each term adds to what orders the memories."""
+        if self.linear:
+            return {name: value for value, name, _, _ in row.terms({})}
+        share = row.alpha_used or 0.0
+        added = {name: share * value for value, name, _, _ in row.terms(self.meta_shares)}
+        return added | {"semantic": (1 - share) * row.semantic_score}
 
-    def _meaning(self, row: ScanRow) -> str:
-        near = "Close" if row.similarity >= _CLOSE_MIN else "Distant"
-        return f"{near} in meaning (similarity {row.similarity:.4f})."
-
-    def _linear(
+    def _values(
         self,
         row: ScanRow,
         memory: Memory | None,
         matched: Mapping[str, tuple[str, ...]],
         before: str | None,
-    ) -> list[tuple[float, str]]:
-        """Return what adds something to L, in words."""
-        added = {name: value for value, name, _, _ in row.terms({})}
-        told = []
-        if self.has_vector:
-            meaning = sum(added.get(name, 0.0) for name in _MEANING)
-            told.append((meaning, self._meaning(row)))
-        if words := self._shared(matched):
-            told.append((added.get("words", 0.0), words))
-        if days := matched["date"]:
-            told.append((added.get("date", 0.0), f"Of the time asked for: {', '.join(days)}."))
-        links = sum(added.get(name, 0.0) for name in _LINKS)
-        if names := matched["entity"]:
-            told.append((links, f"Names {', '.join(names)}."))
-        elif links > 0:
-            told.append((links, "Shares names with what answers best."))
-        told.append((added.get("title", 0.0), "Its title is a name in the question or its answer."))
-        if before is not None:
-            line = one_line(before, _QUESTION_CHARS)
-            told.append((added.get("reply", 0.0), f'Replies to the line before it: "{line}"'))
+    ) -> Mapping[str, str]:
+        """Values of the names in the sentences of terms; one that is missing has none."""
+        days = matched["date" if self.linear else "temporal"]
+        words = matched["words" if self.linear else "keyword"]
         session = memory is not None and memory.session_id is not None
-        beside = "The lines around it have" if session else "What was noted within the hour has"
-        told.append((added.get("late_window", 0.0), f"{beside} more of the question."))
-        if added.get("person", 0.0) > 0:
-            told.append((added["person"], "By the author that the question names."))
-        told.append((added.get(RERANK, 0.0), "Chosen by the reranker."))
-        return [one for one in told if one[0] > 0]
-
-    def _blended(
-        self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
-    ) -> list[tuple[float, str]]:
-        """Return what adds something to a blend of meaning and metadata, in words."""
-        share = row.alpha_used or 0.0
-        told = []
+        values = {
+            "words": ", ".join(words),
+            "days": ", ".join(days),
+            "names": ", ".join(matched["entity"]),
+            "line": "" if before is None else one_line(before, _QUESTION_CHARS),
+            "around": "The lines around it have"
+            if session
+            else "What was noted within the hour has",
+        }
         if self.has_vector:
-            told.append(((1 - share) * max(row.semantic_score, 0.0), self._meaning(row)))
-        added = {name: share * value for value, name, _, _ in row.terms(self.meta_shares)}
-        for name, label in _LABELS.items():
-            if matched[name]:
-                told.append((added.get(name, 0.0), f"{label} {', '.join(matched[name])}."))
-        return told
+            values["near"] = "Close" if row.similarity >= _CLOSE_MIN else "Distant"
+            values["similarity"] = f"{row.similarity:.4f}"
+        return {name: value for name, value in values.items() if value}
 
     def _foreign(self, content: str) -> list[str]:
         """A sentence, where the text is certainly in another language than the query."""

@@ -6,7 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vestig_core::recall::{
-    Base, KINDS, METADATA, Pool, Ranking as CoreRanking, Signal, Traversal, Weights,
+    BIAS, Base, KINDS, METADATA, Pool, Ranking as CoreRanking, SEMANTIC, Signal, Term, Traversal,
+    Weights,
 };
 
 use crate::numbers::TraceFields;
@@ -215,18 +216,38 @@ impl Ranking {
     }
 }
 
-/// Of every signal: name and description.
+/// Name, group, meaning, definition, sentences.
+type TermRow = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Vec<&'static str>,
+);
+
+/// The constant of L and its signals in the order of the sum, then what S is made of.
 #[pyfunction]
-fn signal_table() -> Vec<(&'static str, &'static str)> {
-    let row = |signal: Signal| (signal.name(), signal.description());
-    Signal::ALL.into_iter().map(row).collect()
+fn term_table() -> Vec<TermRow> {
+    let signals = Signal::ALL.into_iter().map(Signal::term);
+    let all = std::iter::once(BIAS)
+        .chain(signals)
+        .chain([SEMANTIC])
+        .chain(METADATA);
+    let row = |one: Term| {
+        let sentences = one.sentences.to_vec();
+        (one.name, one.group, one.meaning, one.definition, sentences)
+    };
+    all.map(row).collect()
 }
 
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let names = PyTuple::new(module.py(), signal_names(module.py()))?;
     module.add("SIGNALS", names)?;
-    module.add("METADATA", PyTuple::new(module.py(), METADATA)?)?;
-    module.add_function(wrap_pyfunction!(signal_table, module)?)?;
+    module.add(
+        "METADATA",
+        PyTuple::new(module.py(), METADATA.map(|one| one.name))?,
+    )?;
+    module.add_function(wrap_pyfunction!(term_table, module)?)?;
     module.add_class::<Ranking>()
 }

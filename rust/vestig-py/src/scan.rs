@@ -190,7 +190,8 @@ impl Row {
                 add(name, value.unwrap_or(0.0), weights.signals[signal]);
             }
         } else {
-            for (name, value) in METADATA.into_iter().zip(self.hit.metadata_values) {
+            for (term, value) in METADATA.into_iter().zip(self.hit.metadata_values) {
+                let name = term.name;
                 let share = shares.get_item(name)?;
                 let share: f64 = share.map_or(Ok(0.0), |share| share.extract())?;
                 add(&PyString::intern(py, name), value.unwrap_or(0.0), share);
@@ -205,7 +206,7 @@ impl Row {
         if let Some(signal) = Signal::named(name) {
             return Ok(self.hit.signals[signal]);
         }
-        match METADATA.iter().position(|own| *own == name) {
+        match METADATA.iter().position(|own| own.name == name) {
             Some(place) => Ok(self.hit.metadata_values[place]),
             None => Err(PyKeyError::new_err(format!(
                 "expected a signal, got {name}"
@@ -377,8 +378,8 @@ fn pool_means(py: Python<'_>, linear: bool, means: &PoolMeans) -> PyResult<Py<Py
         }
     } else {
         named.set_item(intern!(py, "semantic"), means.semantic)?;
-        for (name, mean) in METADATA.into_iter().zip(means.metadata) {
-            named.set_item(PyString::intern(py, name), mean)?;
+        for (term, mean) in METADATA.into_iter().zip(means.metadata) {
+            named.set_item(PyString::intern(py, term.name), mean)?;
         }
     }
     Ok(named.unbind())

@@ -182,8 +182,9 @@ pub(super) fn fill_sparse(
     signal: Signal,
     found: Vec<(Node, f64)>,
 ) {
-    let place = Signal::SPARSE.iter().position(|of| *of == signal);
-    let Some(place) = place else { return };
+    let Some(place) = signal.sparse_place() else {
+        unreachable!("{} is a value of every memory", signal.name());
+    };
     let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); parts.len()];
     for (node, value) in found {
         rows[node.part as usize].push((node.row, value));

@@ -69,7 +69,7 @@ use self::segment_columns::{
     CosineQuery, SegmentColumns, TermStatistics, apply_min_similarity, cosines_of_many,
     fill_cosines, fill_words, score_stored_questions, unembedded,
 };
-pub use self::signal::{BySignal, METADATA, Signal};
+pub use self::signal::{BIAS, BySignal, METADATA, SEMANTIC, Signal, Term};
 pub use self::topic::TopicPieces;
 pub use self::walks::Walks;
 use crate::kernels::bits::{count, set_bits};

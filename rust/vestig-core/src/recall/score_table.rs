@@ -2,8 +2,7 @@
 
 use super::scorer::Scorer;
 use super::segment_columns::SegmentColumns;
-use super::signal::{BySignal, Signal};
-use super::text_values::{long_value, question_value};
+use super::signal::{BySignal, Signal, Source};
 
 /// Columns by part, and what scores are made of them with.
 pub(super) struct ScoreTable<'a> {
@@ -34,22 +33,18 @@ impl<'a> ScoreTable<'a> {
     pub(super) fn signals(&self, part: usize, row: usize, semantic: f64) -> BySignal<Option<f64>> {
         let columns = &self.parts[part];
         let sparse = columns.sparse_row(row).copied().unwrap_or_default();
-        let of = |column: &Vec<f64>| column.get(row).copied().unwrap_or(0.0);
         let features = columns.segment.features(row);
         let mut found = BySignal::of(None);
         for signal in Signal::ALL {
-            let value = match signal {
-                Signal::Words => of(&columns.words_window),
-                Signal::Date => of(&columns.dates),
-                Signal::Reply => of(&columns.replies),
-                Signal::Person => of(&columns.persons),
-                Signal::Question => question_value(features),
-                Signal::Long => long_value(features),
-                Signal::Topic => semantic,
-                _ => sparse.value(signal),
+            let value = match signal.source() {
+                Source::Column => columns.values[signal].get(row).copied().unwrap_or(0.0),
+                Source::Text(value) => value(features),
+                Source::Cosine => semantic,
+                Source::Sparse | Source::Pieces => sparse.value(signal),
             };
-            let compared = sparse.pooled || !Signal::LATE.contains(&signal);
-            found[signal] = (self.known[signal] && compared).then_some(value);
+            let pieces = matches!(signal.source(), Source::Pieces);
+            let computed = self.known[signal] && (sparse.pooled || !pieces);
+            found[signal] = computed.then_some(value);
         }
         found
     }

@@ -3,7 +3,7 @@
 
 use super::ranking::Effort;
 use super::scorer::Scorer;
-use super::signal::Signal;
+use super::signal::{BySignal, Signal};
 use crate::kernels::bits::{Bits, count, set_bits};
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
@@ -87,8 +87,9 @@ pub(super) struct SparseRow {
 impl SparseRow {
     /// The raw value of one of `Signal::SPARSE`.
     pub(super) fn value(&self, signal: Signal) -> f64 {
-        let place = Signal::SPARSE.iter().position(|of| *of == signal);
-        place.map_or(0.0, |place| self.values[place])
+        signal
+            .sparse_place()
+            .map_or(0.0, |place| self.values[place])
     }
 }
 
@@ -101,12 +102,10 @@ pub(super) struct SegmentColumns<'a> {
     /// True if any row is eligible.
     pub(super) any_eligible: bool,
     pub(super) similarity: Similarity<'a>,
-    /// Raw values by row of signals that every row may have; empty = all 0.
+    /// BM25 by row, of the text alone; empty = all 0.
     pub(super) words: Vec<f64>,
-    pub(super) words_window: Vec<f64>,
-    pub(super) dates: Vec<f64>,
-    pub(super) replies: Vec<f64>,
-    pub(super) persons: Vec<f64>,
+    /// Raw values by row of signals that are columns (`Source::Column`); empty = all 0.
+    pub(super) values: BySignal<Vec<f64>>,
     /// By metadata signal and row; empty = all 0.
     pub(super) metadata: [Vec<f64>; 4],
     /// By row, what S is made of before the cosine; of every eligible row.
@@ -129,10 +128,7 @@ impl<'a> SegmentColumns<'a> {
                 errors: None,
             },
             words: Vec::new(),
-            words_window: Vec::new(),
-            dates: Vec::new(),
-            replies: Vec::new(),
-            persons: Vec::new(),
+            values: BySignal::default(),
             metadata: Default::default(),
             rest: Vec::new(),
             sparse: Vec::new(),

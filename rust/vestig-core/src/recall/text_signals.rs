@@ -8,8 +8,8 @@ use super::ranking::{Base, KINDS, Weights, kind};
 use super::score_table::ScoreTable;
 use super::segment_columns::SegmentColumns;
 use super::segment_columns::TermStatistics;
-use super::signal::Signal;
-use super::text_values::{asks, long_value, question_value};
+use super::signal::{Signal, Source};
+use super::text_values::asks;
 use super::turn_index::{NONE, TurnIndex};
 use super::window_words::score_windows;
 use crate::kernels::author_names::{MentionedNames, folded};
@@ -76,7 +76,7 @@ pub(super) fn fill_dates(table: &mut ScoreTable<'_>, query: &Query) -> bool {
             dates[row] = date_value(segment, row, &windows);
             met |= dates[row] >= MET;
         }
-        columns.dates = dates;
+        columns.values[Signal::Date] = dates;
     }
     table.known[Signal::Date] = true;
     met
@@ -109,7 +109,7 @@ pub(super) fn fill_replies(table: &mut ScoreTable<'_>) {
         }
     }
     for (columns, replies) in table.parts.iter_mut().zip(found) {
-        columns.replies = replies;
+        columns.values[Signal::Reply] = replies;
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn fill_words_window(table: &mut ScoreTable<'_>, statistics: &TermSta
             NONE => 0.0,
             turn => scores[turn as usize] / whole,
         };
-        columns.words_window = turns.map(value).collect();
+        columns.values[Signal::Words] = turns.map(value).collect();
     }
     table.known[Signal::Words] = true;
 }
@@ -176,10 +176,11 @@ pub(super) fn fill_persons(table: &mut ScoreTable<'_>, query: &Query) {
             };
             *known[number as usize].get_or_insert_with(value)
         };
-        columns.persons = vec![0.0; segment.memory_rows()];
+        let mut persons = vec![0.0; segment.memory_rows()];
         for row in set_bits(&columns.eligible).filter(|row| column[*row] != NO_STRING) {
-            columns.persons[row] = value_of(column[row]);
+            persons[row] = value_of(column[row]);
         }
+        columns.values[Signal::Person] = persons;
     }
 }
 
@@ -201,8 +202,10 @@ pub(super) fn fill_rest(table: &mut ScoreTable<'_>) {
             rest
         };
     }
-    for signal in [Signal::Question, Signal::Long] {
-        table.known[signal] = linear;
+    for signal in Signal::ALL {
+        if matches!(signal.source(), Source::Text(_)) {
+            table.known[signal] = linear;
+        }
     }
 }
 
@@ -221,21 +224,11 @@ fn before_cosine(columns: &SegmentColumns<'_>, weights: &[Weights; KINDS]) -> Ve
             continue;
         }
         let rows = rest.iter_mut().zip(codes);
-        let of_text = match signal {
-            Signal::Question => question_value,
-            Signal::Long => long_value,
-            _ => {
-                let column = match signal {
-                    Signal::Words => &columns.words_window,
-                    Signal::Date => &columns.dates,
-                    Signal::Reply => &columns.replies,
-                    _ => &columns.persons,
-                };
-                for ((sum, codes), value) in rows.zip(column) {
-                    *sum += own[kind(codes)] * value;
-                }
-                continue;
+        let Source::Text(of_text) = signal.source() else {
+            for ((sum, codes), value) in rows.zip(&columns.values[signal]) {
+                *sum += own[kind(codes)] * value;
             }
+            continue;
         };
         for ((sum, codes), features) in rows.zip(features) {
             *sum += own[kind(codes)] * of_text(*features);
