@@ -74,6 +74,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "embedders/builtin.py",
         "embedders/checked.py",
         "embedders/packed_file.py",
+        "config/weights.py",
         "rerankers/judge.py",
     ),
     # usearch is loaded behind it: the other order ends the process

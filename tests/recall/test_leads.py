@@ -9,7 +9,8 @@ import vestig
 from scan_rows import MadeRow, explainer
 from scripted import Opener
 from vestig import _core
-from vestig.recall.reason import GROUPS, META_SIGNALS
+from vestig.config.weights import METADATA
+from vestig.recall.reason import GROUPS
 
 TALK = [
     ("Ada Lovelace", "Which valve of the boiler leaks?"),
@@ -49,7 +50,7 @@ def group_of(name: str) -> str:
 
 def test_every_term_is_in_one_group() -> None:
     listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted({*_core.SIGNALS, *META_SIGNALS, "bias", "semantic"})
+    assert sorted(listed) == sorted({*_core.SIGNALS, *METADATA, "bias", "semantic"})
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -7,14 +7,14 @@ from string import Formatter
 import pytest
 
 from vestig import _core, echoes
-from vestig.config.weights import SIGNALS, TABLE, TERMS, Term
-from vestig.recall.reason import GROUPS, META_SIGNALS
+from vestig.config.weights import METADATA, SIGNALS, TABLE, TERMS, Term
+from vestig.recall.reason import GROUPS
 
 
 def test_every_term_is_in_one_group_and_has_a_meaning_of_its_own() -> None:
     grouped = [name for names in GROUPS.values() for name in names]
     assert sorted(grouped) == sorted(TABLE)
-    assert list(TABLE) == ["bias", *SIGNALS, "semantic", *META_SIGNALS]
+    assert list(TABLE) == ["bias", *SIGNALS, "semantic", *METADATA]
     assert list(TERMS) == ["bias", *_core.SIGNALS]
     assert len(set(TERMS.values())) == len(TERMS)
 

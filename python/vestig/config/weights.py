@@ -43,6 +43,8 @@ TABLE: Final[Mapping[str, Term]] = {
 }
 # Terms beside the bias.
 SIGNALS: Final = _core.SIGNALS
+# Terms of the metadata.
+METADATA: Final = _core.METADATA
 # What a weight can be given to, in the order of the sum, and what it is.
 TERMS: Final[Mapping[str, str]] = {name: TABLE[name].meaning for name in ("bias", *SIGNALS)}
 # What has weights of its own: people's chats, whose lines answer each other, and all else.

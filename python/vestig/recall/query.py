@@ -19,6 +19,7 @@ from vestig.answers import QueryEntity, QueryName, ScoreFormula
 from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
+from vestig.config.weights import METADATA
 from vestig.embedders.checked import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
@@ -56,7 +57,7 @@ from vestig.recall.ranking import (
     rerank_pool,
     score_pool,
 )
-from vestig.recall.reason import META_SIGNALS, Explainer, shares
+from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
 from vestig.recall.silence import SILENCE, least_confidence
@@ -654,7 +655,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
 
 def _available(query: Query, entities: Sequence[QueryEntity]) -> list[str]:
     has = (query.keywords, query.windows, entities, query.ranking.counts_recency)
-    return [name for name, given in zip(META_SIGNALS, has, strict=True) if given]
+    return [name for name, given in zip(METADATA, has, strict=True) if given]
 
 
 def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:

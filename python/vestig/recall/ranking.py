@@ -12,12 +12,12 @@ import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.recall_sections import ReasonSettings, UsageSettings
-from vestig.config.weights import KINDS, LATE_TERMS, weights_of
+from vestig.config.weights import KINDS, LATE_TERMS, METADATA, weights_of
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.ports import ScanFunction, ScanRanking, ScanRequest
 from vestig.recall.confidence import ROWS_READ
-from vestig.recall.reason import META_SIGNALS, RERANK
+from vestig.recall.reason import RERANK
 from vestig.recall.unread import UnreadError
 from vestig.recall.versions import ROWS_MOVED
 from vestig.rerankers.checked import scores_within
@@ -32,7 +32,7 @@ from vestig.types import Degradation, EventType
 POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
-_RECENCY: Final = META_SIGNALS.index("recency")
+_RECENCY: Final = METADATA.index("recency")
 # TraceRank puts no memory before one that scores more than e to this power times as much without
 # it: use breaks ties among what fits, and never lifts what does not.
 _TRACERANK_BOUND: Final = 0.5
@@ -85,7 +85,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def meta_weights(self) -> dict[str, float]:
         """Weights of the metadata before unavailable signals are left out."""
-        return dict(zip(META_SIGNALS, self.fields.meta_weights, strict=True))
+        return dict(zip(METADATA, self.fields.meta_weights, strict=True))
 
     @cached_property
     def counts_recency(self) -> bool:

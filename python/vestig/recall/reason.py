@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from vestig._core import METADATA
 from vestig.answers import (
     Hypothetical,
     Judged,
@@ -20,7 +19,7 @@ from vestig.answers import (
     TraceRankBoost,
 )
 from vestig.config.recall_sections import ReasonSettings
-from vestig.config.weights import TABLE
+from vestig.config.weights import METADATA, TABLE
 from vestig.ids import id_text
 from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import one_line
@@ -29,8 +28,6 @@ from vestig.memories.read import flags_of
 from vestig.ports import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow, is_undated
 
-# Terms of the metadata.
-META_SIGNALS: Final = METADATA
 START: Final = "START"
 _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 3: "RELATION"}
 _MENTIONS: Final = 0
@@ -87,7 +84,7 @@ def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, 
         >>> shares({"keyword": 0.5, "temporal": 0.3, "entity": 0.2}, ["temporal", "entity"])
         {'temporal': 0.6, 'entity': 0.4}
     """
-    chosen = {name: weights[name] for name in META_SIGNALS if name in available}
+    chosen = {name: weights[name] for name in METADATA if name in available}
     whole = sum(chosen.values())
     return {name: weight / whole for name, weight in chosen.items()} if whole > 0 else {}
 
@@ -235,7 +232,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             # the least that word pieces add, to a memory whose pieces were not compared
             own["late"] = own.get("late", 0.0) + row.constant - row.bias
             return own | {"bias": row.bias}
-        values = {name: row.signal(name) or 0.0 for name in META_SIGNALS}
+        values = {name: row.signal(name) or 0.0 for name in METADATA}
         return self._weighed(row, values | {"semantic": row.semantic_score})
 
     def _weighed(self, row: ScanRow, values: Mapping[str, float]) -> Mapping[str, float]:

@@ -7,28 +7,28 @@ use std::ops::{Index, IndexMut};
 
 use super::text_values::{long_value, question_value};
 
-/// What a reader is told of a term of a score.
+/// A term of a score, as a reader is told of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {
     /// Public name.
     pub name: &'static str,
     /// Terms of a group are one reason to a reader.
     pub group: &'static str,
-    /// What a weight of it is given to.
+    /// Completes "a weight of …".
     pub meaning: &'static str,
-    /// What it measures.
+    /// Definition of its values.
     pub definition: &'static str,
-    /// What a reason says where it adds something: the first of these whose `{names}` all have a
+    /// Said by a reason where it adds something: the first of these whose `{names}` all have a
     /// value. Terms with the same sentences are told once, together.
     pub sentences: &'static [&'static str],
 }
 
-/// What computes a signal, and of which memories.
+/// The place of a signal's values, and whose they are.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// A column of `SegmentColumns::values`, of every eligible memory.
     Column,
-    /// What a row keeps of its text (`words::flags`).
+    /// A function of the flags of a row's text (`words::flags`).
     Text(fn(u32) -> f64),
     /// S_query.
     Cosine,
@@ -38,7 +38,7 @@ pub(super) enum Source {
     Pieces,
 }
 
-/// Terms of L beside the signals.
+/// The constant of L.
 pub const BIAS: Term = Term {
     name: "bias",
     group: "form",
@@ -106,7 +106,7 @@ macro_rules! signals {
             /// Every signal in the order of the sum.
             pub const ALL: [Self; [$(Self::$signal),*].len()] = [$(Self::$signal),*];
 
-            /// What a reader is told of it.
+            /// Its name, group, meaning, definition and sentences.
             #[must_use]
             pub const fn term(self) -> Term {
                 match self { $(Self::$signal => Term {
@@ -118,7 +118,7 @@ macro_rules! signals {
                 },)* }
             }
 
-            /// What computes it.
+            /// The place of its values.
             pub(super) const fn source(self) -> Source {
                 match self { $(Self::$signal => $source,)* }
             }
