@@ -12,7 +12,8 @@ from benchmark_store import BenchmarkStore, unit_of
 from benchmarks.reader import Benchmark, Query
 from benchmarks.run import CachedEmbedder
 from learning import FOLDS, Listed
-from vestig.config.weights import KINDS, SIGNALS
+from vestig.config.signals import KINDS
+from vestig.config.weights import SIGNALS
 from vestig.ids import id_text
 
 # What weights are fitted to: every term but that of a cross-encoder.

@@ -32,7 +32,8 @@ from benchmarks.run import CachedEmbedder, cached_embedder
 from candidate_lists import OF_PEOPLE, OFFERED, is_worlds, lists, with_neighbours
 from learn_confidence import learn_confidence
 from learning import FOLDS, Listed, Mask, Values, Weights, fit, means, shares_of
-from vestig.config.weights import LATE_TERMS, LEARNED, KindWeights, WeightsFile
+from vestig.config.signals import LATE_TERMS
+from vestig.config.weights import LEARNED, KindWeights, WeightsFile
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 

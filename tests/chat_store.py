@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import vestig
-from vestig.config.weights import KINDS, SIGNALS, switch_of
+from vestig.config.signals import KINDS, switch_of
+from vestig.config.weights import SIGNALS
 from vestig.testing import FrozenClock
 
 # Only the sum of the terms ranks: every memory competes, and nothing walks or counts use.

@@ -79,7 +79,8 @@ def parameter_tables() -> str:
 
 def term_rows() -> str:
     """One table row for each term of the linear score, with its learned weights."""
-    from vestig.config.weights import KINDS, TERMS, learned
+    from vestig.config.signals import KINDS
+    from vestig.config.weights import TERMS, learned
 
     return _rows(
         ("Term", "Weighs", *KINDS),

@@ -159,6 +159,7 @@ PURE = frozenset(
         "exchange/formats/table.py",
         "exchange/formats/openai_chat.py",
         "exchange/formats/drafts.py",
+        "exchange/formats/export.py",
         "exchange/formats/machine_text.py",
         "exchange/inputs.py",
         "graph/search_result.py",

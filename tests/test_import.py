@@ -232,6 +232,42 @@ def test_a_recall_with_the_built_in_embedder_loads_no_runtime_of_models(tmp_path
     assert not loaded & {"json", "logging", "vestig.store.records.writes", "vestig.testing"}
 
 
+OF_MODELS = (
+    "vestig.commit.enrich",
+    "vestig.commit.memory_enrichment",
+    "vestig.commit.queue_run",
+    "vestig.commit.model_answer",
+    "vestig.session.model_calls",
+    "vestig.knowledge",
+    "vestig.prompts",
+    "vestig.llms",
+)
+FORGETTING = """
+hit = store.recall("which label does the kettle carry?", all=True)[0]
+store.forget(hit.id)
+"""
+IMPORTING = "assert store.import_({note!r}).memories == 1"
+
+
+def loaded_with(store: Path, code: str) -> set[str]:
+    """Modules that a fresh interpreter holds after these calls of a store."""
+    opened = "import vestig\nfrom vestig.testing import HashingEmbedder\n"
+    opened += f"store = vestig.open({str(store)!r}, embedder=HashingEmbedder())\n"
+    return loaded_by(opened + code + "\nstore.close()")[0]
+
+
+def test_what_forgets_or_imports_loads_no_work_of_models(filled: Path, tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("The copper kettle was mended in March.\n", encoding="utf-8")
+    imported = loaded_with(filled, IMPORTING.format(note=str(note)))
+    for loaded in (imported, loaded_with(filled, FORGETTING)):
+        assert not [name for name in loaded if name.startswith(OF_MODELS)]
+    assert "vestig.exchange.documents" in imported
+    assert not [name for name in imported if name.startswith("vestig.store.portable")]
+    formats = {name.rpartition(".")[2] for name in imported if ".exchange.formats." in name}
+    assert formats <= {"drafts", "messages", "table"}, "those of other files are loaded with them"
+
+
 def operations_of(loaded: set[str]) -> set[str]:
     """The modules of commands among these, by the last part of their names."""
     above = "vestig.surfaces.operations."

@@ -11,7 +11,8 @@ import msgspec
 from benchmarks.rankings import PEERS
 from benchmarks.report import Comparison, Row
 from vestig.config import Config
-from vestig.config.weights import KINDS, SWITCHES, weighing
+from vestig.config.signals import KINDS, SWITCHES
+from vestig.config.weights import weighing
 from vestig.errors import ValidationError
 from vestig.evaluation.intervals import differences
 

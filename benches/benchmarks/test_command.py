@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.labelled_life import Bench, module_of, queries, units
 from vestig.config.merge import PROFILES
-from vestig.config.weights import KINDS
+from vestig.config.signals import KINDS
 
 SCRIPT = Path(__file__).resolve().parent.parent / "evaluate.py"
 

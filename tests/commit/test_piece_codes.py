@@ -16,7 +16,7 @@ from calls import committing
 from forget_checks import clean
 from scripted import Opener
 from traces import holding
-from vestig.config.weights import KINDS, LATE_TERMS
+from vestig.config.signals import KINDS, LATE_TERMS
 from vestig.embedders.checked import piece_codes, query_codes
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes

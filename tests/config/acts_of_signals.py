@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig.config.weights import KINDS, SIGNALS, SWITCHES, switch_of
+from vestig.config.signals import KINDS, SWITCHES, switch_of
+from vestig.config.weights import SIGNALS
 from vestig.embedders.checked import float32_bytes
 from vestig.recall import judged
 from vestig.rerankers.judge import MemoryText

@@ -12,9 +12,8 @@ import pytest
 import vestig
 from tables import each
 from vestig.config import Config, Settings
+from vestig.config.signals import KINDS, LATE_TERMS
 from vestig.config.weights import (
-    KINDS,
-    LATE_TERMS,
     LEARNED,
     TERMS,
     KindWeights,

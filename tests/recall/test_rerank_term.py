@@ -13,7 +13,7 @@ import pytest
 import vestig
 from chat_store import CHAT, PLAIN, QUESTION, commit_texts, weighed
 from scripted import Opener
-from vestig.config.weights import KINDS
+from vestig.config.signals import KINDS
 from vestig.embedders.checked import float32_bytes
 from vestig.errors import ConfigError, ValidationError
 from vestig.testing import FrozenClock, WordReranker

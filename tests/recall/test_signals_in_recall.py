@@ -13,7 +13,8 @@ from calls import selecting
 from chat_store import AGENT, CHAT, DOCUMENTS, PLAIN, QUESTION, commit_texts, weighed
 from recomputed_scores import final, linear
 from scripted import Opener
-from vestig.config.weights import KINDS, LATE_TERMS, SIGNALS, SWITCHES, switch_of
+from vestig.config.signals import KINDS, LATE_TERMS, SWITCHES, switch_of
+from vestig.config.weights import SIGNALS
 from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
 EVERY = len(CHAT) + len(AGENT) + len(DOCUMENTS) + 1

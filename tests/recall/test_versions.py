@@ -10,7 +10,8 @@ import pytest
 import vestig
 from scripted import Opener
 from tables import each
-from vestig.config.weights import KINDS, SIGNALS
+from vestig.config.signals import KINDS
+from vestig.config.weights import SIGNALS
 from vestig.recall.versions import ROWS_MOVED, asks_about_now
 from vestig.testing import vector_at
 

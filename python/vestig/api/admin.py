@@ -71,10 +71,10 @@ class Admin:
             dry_run: Say what would go and keep everything.
         """
         asked = checked(GcRequest, given(locals()))
-        from vestig.commit.enrich import enrich_inline
+        from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget
 
-        return forget.gc(self._session, dry_run=asked.dry_run, run_jobs=enrich_inline)
+        return forget.gc(self._session, dry_run=asked.dry_run, run_jobs=run_jobs)
 
     def prune(
         self,
@@ -111,10 +111,10 @@ class Admin:
             (2, 1, True)
         """
         asked = checked(PruneRequest, given(locals()))
-        from vestig.commit.enrich import enrich_inline
+        from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget as pruning
 
-        return pruning.prune(self._session, asked, run_jobs=enrich_inline)
+        return pruning.prune(self._session, asked, run_jobs=run_jobs)
 
     def secrets(
         self, fix: bool = False, dry_run: bool = False, *, namespace: str | None = None
@@ -145,9 +145,9 @@ class Admin:
         """
         asked = checked(SecretsRequest, given(locals()))
         from vestig.commit import stored_secrets
-        from vestig.commit.enrich import enrich_inline
+        from vestig.commit.run_jobs import run_jobs
 
-        return stored_secrets.secrets(self._session, asked, run_jobs=enrich_inline)
+        return stored_secrets.secrets(self._session, asked, run_jobs=run_jobs)
 
     def stats(self, *, namespace: str | None = None) -> StoreStats:
         """Counts, seq and bytes of the store.

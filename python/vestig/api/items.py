@@ -171,10 +171,10 @@ class Items:
             (1, None, 0)
         """
         asked = checked(DeleteRequest, given(locals()))
-        from vestig.commit.enrich import enrich_inline
+        from vestig.commit.run_jobs import run_jobs
         from vestig.memories.forget import delete_items
 
-        return delete_items(self._session, asked, run_jobs=enrich_inline)
+        return delete_items(self._session, asked, run_jobs=run_jobs)
 
     def list(
         self,

@@ -761,10 +761,10 @@ class Vestig:
             (1, 0, 0)
         """
         asked = checked(ForgetRequest, given(locals()))
-        from vestig.commit.enrich import enrich_inline
+        from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget as forgetting
 
-        return forgetting.forget(self._session, asked, run_jobs=enrich_inline)
+        return forgetting.forget(self._session, asked, run_jobs=run_jobs)
 
     def record_access(self, ids: str | Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories; how many.
@@ -1469,10 +1469,10 @@ class Vestig:
             ForgetIncompleteError: as `forget`.
         """
         asked = checked(ForgetDocumentRequest, given(locals()))
-        from vestig.commit.enrich import enrich_inline
+        from vestig.commit.run_jobs import run_jobs
         from vestig.exchange import documents
 
-        return documents.forget_document(self._session, asked, run_jobs=enrich_inline)
+        return documents.forget_document(self._session, asked, run_jobs=run_jobs)
 
 
 @cache

@@ -144,8 +144,6 @@ def work_queue(run: QueueRun, *, ask: bool = True) -> None:
 def enrich_inline(session: Session, namespace: str, ids: Sequence[str]) -> list[Degradation]:
     """Tries these jobs of one call at once, for at most `enrichment.inline_timeout_s` seconds in
     all; those that are not done then stay in the queue. What degraded."""
-    if not ids:
-        return []
     timeout_s = session.config.settings.enrichment.inline_timeout_s
     run = QueueRun(session, namespace, ids=ids, ends_at=time.monotonic() + timeout_s)
     with session.operation("enrich"):

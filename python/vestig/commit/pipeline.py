@@ -34,6 +34,7 @@ from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Item, extract, unstored
 from vestig.commit.keys import key_of_claim
 from vestig.commit.names import NameVectors, named_claim, with_known_types
+from vestig.commit.run_jobs import run_jobs
 from vestig.commit.text import (
     check_text,
     content_hash,
@@ -627,9 +628,7 @@ def follow(
         session.jobs_queued.set()
     own = [] if batch is None else batch.inline_jobs()
     if own:
-        from vestig.commit.enrich import enrich_inline
-
-        degraded.extend(enrich_inline(session, changes.namespace, own))
+        degraded.extend(run_jobs(session, changes.namespace, own))
 
 
 def _only_outcome(batch: Batch, seq: int, degraded: list[Degradation]) -> CommitOutcome | None:

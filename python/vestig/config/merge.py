@@ -19,7 +19,7 @@ from vestig.config.schema import (
     sections,
     spec_of,
 )
-from vestig.config.weights import KINDS, SWITCHES, TERMS, SignalSettings, unknown_term_text
+from vestig.config.signals import KINDS, SWITCHES, SignalSettings
 from vestig.hints import nearest
 from vestig.types import EventType
 
@@ -205,6 +205,8 @@ def _unknown_entry_text(mapping: str, key: str) -> str:
     if mapping in ("prompts", "lifecycle.retention"):
         names = [entry[len(mapping) + 1 :] for entry in _below(mapping, entry_specs())]
         return f"unknown entry {name!r}; the nearest is {nearest(name, names)}"
+    from vestig.config.weights import TERMS, unknown_term_text
+
     kind, _, term = name.partition(".")
     if kind not in KINDS:
         return f"unknown kind {kind!r}; the nearest is {nearest(kind, KINDS)}"

@@ -63,7 +63,7 @@ from vestig.config.service_sections import (
     ServeSettings,
     TelemetrySettings,
 )
-from vestig.config.weights import KINDS, TERMS, SignalSettings
+from vestig.config.signals import KINDS, SignalSettings
 from vestig.types import EventType
 
 
@@ -586,7 +586,7 @@ def stage_of(key: str) -> str | None:
 @cache
 def entry_specs() -> Mapping[str, KeySpec]:
     """Every entry of the keys that are mappings."""
-    from vestig.config.weights import learned
+    from vestig.config.weights import TERMS, learned
 
     events = {
         f"usage.event_weights.{event}": _spec(

@@ -1,4 +1,4 @@
-"""The terms of the linear score: their switches, and their learned weights, for people's chats and
+"""The terms of scores, as the core computes them, and their learned weights, for people's chats and
 for all else.
 """
 
@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
 from vestig import _core
-from vestig.config.kinds import Count, Section, Stage, doc
+from vestig.config.signals import KINDS, SITTING_TERMS, SWITCHES, switch_of
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 
@@ -47,70 +47,6 @@ SIGNALS: Final = _core.SIGNALS
 METADATA: Final = _core.METADATA
 # What a weight can be given to, in the order of the sum, and what it is.
 TERMS: Final[Mapping[str, str]] = {name: TABLE[name].meaning for name in ("bias", *SIGNALS)}
-# What has weights of its own: people's chats, whose lines answer each other, and all else.
-KINDS: Final = ("chat_peer", "all")
-# Terms that are made of vectors of word pieces.
-LATE_TERMS: Final = ("late", "late_window")
-# Signals that look at neighbours in sittings of notes.
-SITTING_TERMS: Final = frozenset(("words", "reply", "late_window"))
-
-
-class SignalSwitch(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-
-
-class LateSwitch(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    pool: Annotated[
-        Count,
-        doc("How many of the best memories by all other terms are compared by their word pieces."),
-    ] = 128
-
-
-class RerankSwitch(Section, frozen=True, kw_only=True):
-    enabled: bool = False
-    pool: Annotated[
-        Count, doc("How many of the best memories by all other terms a cross-encoder reads.")
-    ] = 20
-
-
-class SignalSettings(Stage, frozen=True, kw_only=True):
-    """Switches; any other term is switched off by a weight of 0 (`ranking.weights`)."""
-
-    topic: Annotated[
-        SignalSwitch, doc("Part of the linear score: meaning; false: words and names alone rank.")
-    ] = SignalSwitch()
-    sittings: Annotated[
-        SignalSwitch,
-        doc("Notes that were written within an hour of each other count as a session."),
-    ] = SignalSwitch()
-    late: Annotated[
-        LateSwitch,
-        doc(
-            "Part of the linear score: word pieces of query and memory, each with its best partner"
-            " (late interaction); false: nothing is stored for it.",
-            shown=True,
-        ),
-    ] = LateSwitch()
-    rerank: Annotated[
-        RerankSwitch,
-        doc(f"Part of the linear score: {TERMS['rerank']}.", shown=True),
-    ] = RerankSwitch()
-
-
-# What can be switched off.
-SWITCHES: Final = SignalSettings.__struct_fields__
-
-
-def switch_of(term: str) -> str | None:
-    """The signal that switches a term; None: its weight alone does.
-
-    Example:
-        >>> switch_of("late_window"), switch_of("words")
-        ('late', None)
-    """
-    name = "late" if term in LATE_TERMS else term
-    return name if name in SWITCHES else None
 
 
 LEARNED: Final = Path(__file__).resolve().parent.parent / "data" / "weights.json"
@@ -192,7 +128,7 @@ def weights_of(settings: Settings, kind: str) -> dict[str, float]:
 
     Example:
         >>> from vestig.config.schema import Settings
-        >>> from vestig.config.weights import SignalSettings, SignalSwitch
+        >>> from vestig.config.signals import SignalSettings, SignalSwitch
         >>> quiet = Settings(signals=SignalSettings(topic=SignalSwitch(enabled=False)))
         >>> ["topic" in weights_of(one, "all") for one in (Settings(), quiet)]
         [True, False]

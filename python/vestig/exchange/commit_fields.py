@@ -137,7 +137,7 @@ class ImportFile:
         Raises:
             ValidationError: the file is an export, or damaged.
         """
-        for found in self._row.read(self._file, self._reading):
+        for found in self._row.load().read(self._file, self._reading):
             if isinstance(found, Unreadable):
                 yield _error(found.line, found.fact + self._hint)
             elif isinstance(found, Link):

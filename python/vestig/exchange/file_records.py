@@ -364,7 +364,7 @@ class RecordFile:
         if self._zipped:
             with self._stream() as stream:
                 start = _read(stream, _PROBE_BYTES)
-        self.start = start
+        self._start = start
         if not is_text:
             return
         if start.startswith(_UTF16_BOMS):
@@ -378,13 +378,16 @@ class RecordFile:
         """The name of the file without folders and endings of packing."""
         return self._source.name.rsplit("/", 1)[-1].removesuffix(".gz")
 
+    def begins_with(self, *marks: bytes) -> bool:
+        """Return whether one of these stands first, after a byte order mark and white space."""
+        return self._start.removeprefix(_BOM).lstrip().startswith(marks)
+
     def records(self) -> Iterator[Record | Unreadable]:
         """All objects in order; blank lines are skipped, unreadable ones reported."""
         self.halves = 0
-        start = self.start.removeprefix(_BOM).lstrip()
-        if start.startswith(b"["):
+        if self.begins_with(b"["):
             return self._elements()
-        if start.startswith(b"{") and not self._first_line_is_whole():
+        if self.begins_with(b"{") and not self._first_line_is_whole():
             found = self._one_object()
             if found is not None:
                 return iter((found,))

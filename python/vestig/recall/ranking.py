@@ -12,7 +12,8 @@ import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.recall_sections import ReasonSettings, UsageSettings
-from vestig.config.weights import KINDS, LATE_TERMS, METADATA, weights_of
+from vestig.config.signals import KINDS, LATE_TERMS
+from vestig.config.weights import METADATA, weights_of
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.ports import ScanFunction, ScanRanking, ScanRequest

@@ -25,7 +25,7 @@ from vestig.arguments import listed
 from vestig.calls.queries import RecallRequest
 from vestig.changes import AccessTouch
 from vestig.config import Config
-from vestig.config.weights import KINDS
+from vestig.config.signals import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.language.languages import ENGLISH, language_of
 from vestig.ports import Scan, TokenStates, is_approximate

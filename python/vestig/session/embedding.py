@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.config.weights import LATE_TERMS
+from vestig.config.signals import LATE_TERMS
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity, Pieces, TokenStates, gives_codes, gives_tokens
 from vestig.session.session import Session

@@ -35,6 +35,9 @@ _FIELD: Final = "\ue202"
 _CITATIONS: Final = ("cite", "filecite")
 _NAME: Final = "entity"
 
+# Names that its records have.
+KEYS: Final = frozenset(("mapping", "current_node", "conversation_id", "create_time", "title"))
+
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is a conversation of ChatGPT."""

@@ -28,6 +28,9 @@ _BLANK_LINES: Final = lazy_pattern(r"\n[ \t\r]*\n")
 _HEADING: Final = lazy_pattern(r"#{1,6} +(.+?)|\*\*([^*\n]+)\*\*:?")
 _HASH_DIGITS: Final = 32
 
+# Names that its records have.
+KEYS: Final = frozenset(("uuid", "name", "chat_messages", "conversations_memory"))
+
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is a conversation, a set of memories or a project of Claude."""

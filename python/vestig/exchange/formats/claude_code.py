@@ -65,6 +65,9 @@ _ROWS: Final = msgspec.json.Decoder(_Row)
 _MESSAGES: Final = msgspec.json.Decoder(_Message)
 _TITLES: Final = msgspec.json.Decoder(_Title)
 
+# Names that its records have.
+KEYS: Final = frozenset(("sessionId", "type", "message", "uuid", "parentUuid", "cwd"))
+
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is a line of a session log of Claude Code."""

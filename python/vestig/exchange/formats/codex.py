@@ -53,6 +53,9 @@ _ROWS: Final = msgspec.json.Decoder(_Row)
 _ITEMS: Final = msgspec.json.Decoder(_Item)
 _HEAD_LINES: Final = 20
 
+# Names that its records have.
+KEYS: Final = frozenset(("type", "payload", "timestamp"))
+
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is a line of a session log of Codex."""

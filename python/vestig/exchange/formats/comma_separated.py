@@ -16,12 +16,14 @@ from vestig.exchange.formats.drafts import Draft, Found, Reading, present, refus
 from vestig.exchange.formats.messages import (
     AUTHOR_KEYS,
     CONTENT_KEYS,
-    KNOWN_KEYS,
     SEQUENCE_KEYS,
     SESSION_KEYS,
     TIME_KEYS,
     message,
     metadata_names,
+)
+from vestig.exchange.formats.messages import (
+    KEYS as MESSAGE_KEYS,
 )
 from vestig.exchange.formats.table_dates import DateColumn
 from vestig.exchange.formats.table_rows import Row, Rows, header_cells
@@ -63,7 +65,7 @@ class Header(NamedTuple):
             return True
         if any(name in _SPEAKER_KEYS for name in self.names):
             return False
-        return any(name not in KNOWN_KEYS for name in self.names)
+        return any(name not in MESSAGE_KEYS for name in self.names)
 
 
 def header_of(file: RecordFile) -> Header | None:
@@ -99,6 +101,10 @@ def first_line(file: RecordFile) -> str:
         if not isinstance(line, Unreadable) and line.data.strip():
             return line.data.decode("utf-8", "replace")
     return ""
+
+
+# Names that its records have: it has none.
+KEYS: Final = frozenset[str]()
 
 
 def recognises(_record: dict[str, Any]) -> bool:
@@ -141,7 +147,7 @@ def _named(cells: list[str], separator: str) -> Header:
     doubled: list[str] = []
     for place, cell in enumerate(cells, start=1):
         name = " ".join(cell.split()) or f"column {place}"
-        name = name.lower() if name.lower() in KNOWN_KEYS else name
+        name = name.lower() if name.lower() in MESSAGE_KEYS else name
         made, count = name, 1
         while made in names:
             count += 1

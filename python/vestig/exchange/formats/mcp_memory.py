@@ -21,6 +21,9 @@ from vestig.exchange.formats.drafts import (
 _HASH_DIGITS: Final = 32
 _UNTYPED: Final = "CONCEPT"
 
+# Names that its records have.
+KEYS: Final = frozenset(("entityType", "observations", "relationType", "from", "to", "name"))
+
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is an entity or a relation of the server, or its whole graph."""

@@ -29,6 +29,9 @@ _LISTS: Final = ("results", "memories")
 # A commit sets these itself; a memory's own stay under another name.
 _RESERVED: Final = {"source": "original_source", "tags": "original_tags"}
 
+# Names that its records have.
+KEYS: Final = frozenset(("memory", "user_id", "agent_id", "run_id", "hash", "categories"))
+
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is a memory of mem0, or an object with a list of them."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile, Unreadable
 from vestig.exchange.formats.drafts import Draft, Found, Reading, missing, refused
+
+# Names that its records have.
+KEYS: Final = frozenset(("content", "tags", "t_valid", "metadata", "scope"))
 
 
 def recognises(record: dict[str, Any]) -> bool:
@@ -17,7 +20,9 @@ def recognises(record: dict[str, Any]) -> bool:
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The memories of a file, with their arguments as they stand there."""
+    is_empty = file.begins_with(b"[")
     for record in file.records():
+        is_empty = False
         if isinstance(record, Unreadable):
             yield record
             continue
@@ -39,3 +44,5 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             is_whole=False,
             is_cut=False,
         )
+    if is_empty:
+        reading.leave_out("empty list")

@@ -31,7 +31,7 @@ _MEANINGS: Final = (
     REFERENCE_KEYS,
     SCOPE_KEYS,
 )
-KNOWN_KEYS: Final = frozenset((*(key for keys in _MEANINGS for key in keys), *_PLAIN_KEYS))
+KEYS: Final = frozenset((*(key for keys in _MEANINGS for key in keys), *_PLAIN_KEYS))
 # One of them is enough to be a message.
 _SIGNS: Final = ("timestamp", "message_id", "turn", "speaker")
 _SHARED: Final = SCOPE_KEYS
@@ -166,7 +166,7 @@ def _metadata(
     record: dict[str, Any], arguments: dict[str, Any], reading: Reading
 ) -> dict[str, Any]:
     tags = record.get("tags")
-    others = {key: value for key, value in record.items() if key not in KNOWN_KEYS}
+    others = {key: value for key, value in record.items() if key not in KEYS}
     others |= _unused(record)
     reading.other_keys.update(dict.fromkeys(others))
     own = record.get("metadata")

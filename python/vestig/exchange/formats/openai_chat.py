@@ -22,7 +22,9 @@ from vestig.exchange.formats.drafts import (
     text_of,
 )
 from vestig.exchange.formats.messages import (
-    KNOWN_KEYS,
+    KEYS as MESSAGE_KEYS,
+)
+from vestig.exchange.formats.messages import (
     SCOPE_KEYS,
     SESSION_KEYS,
     first_present,
@@ -43,7 +45,10 @@ _ROLES: Final = {
 }
 _TIMES: Final = ("timestamp", "created_at")
 # Arguments of a commit that no message has.
-_OF_MEMORIES: Final = frozenset(rows_of(CommitRequest)) - KNOWN_KEYS
+_OF_MEMORIES: Final = frozenset(rows_of(CommitRequest)) - MESSAGE_KEYS
+
+# Names that its records have.
+KEYS: Final = frozenset(("role", "content", "messages"))
 
 
 def recognises(record: dict[str, Any]) -> bool:

@@ -8,104 +8,59 @@ from __future__ import annotations
 import csv
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import islice
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 from vestig.arguments import parse_time
 from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, MAIL_ENDINGS, ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable, unknown
-from vestig.exchange.formats import (
-    chatgpt,
-    claude,
-    claude_code,
-    codex,
-    comma_separated,
-    mcp_memory,
-    mem0,
-    memories,
-    messages,
-    openai_chat,
-)
 from vestig.exchange.formats.drafts import Found, Reading
 from vestig.exchange.inputs import Input
 
-_EXPORT_SCHEMA: Final = "vestig/export/"
 # So many records are looked at for a sign.
 _LOOKED_AT: Final = 50
 
 
+class _Format(Protocol):
+    """A module of a format. `KEYS`: names that its records have."""
+
+    KEYS: frozenset[str]
+
+    def recognises(self, record: dict[str, Any], /) -> bool: ...
+
+    def read(self, file: RecordFile, reading: Reading, /) -> Iterator[Found]: ...
+
+
 class FormatRow(NamedTuple):
-    """`keys`: names that its records have. `has_own_signs`: no other program's records look like
-    it, so the first may be one of which nothing is known."""
+    """`module`: its name in `exchange/formats`. `has_own_signs`: no other program's records look
+    like it, so the first may be one of which nothing is known."""
 
     format: ImportFormat
-    recognises: Callable[[dict[str, Any]], bool]
-    read: Callable[[RecordFile, Reading], Iterator[Found]]
-    keys: frozenset[str]
+    module: str
     has_own_signs: bool = False
 
-
-def _is_export(record: dict[str, Any]) -> bool:
-    return str(record.get("schema", "")).startswith(_EXPORT_SCHEMA)
-
-
-def _restored(_file: RecordFile, _reading: Reading) -> Iterator[Found]:
-    raise ValidationError("format", "export", "messages or memories; an export is restored")
-
-
-def _nothing(_file: RecordFile, reading: Reading) -> Iterator[Found]:
-    reading.leave_out("empty list")
-    return iter(())
+    def load(self) -> _Format:
+        """The module, loaded at the first call."""
+        return cast("_Format", import_module(f"vestig.exchange.formats.{self.module}"))
 
 
 FORMATS: Final = (
-    FormatRow(ImportFormat.EXPORT, _is_export, _restored, frozenset({"schema"})),
-    FormatRow(
-        ImportFormat.CHATGPT, chatgpt.recognises, chatgpt.read,
-        frozenset({"mapping", "current_node", "conversation_id", "create_time", "title"}),
-        has_own_signs=True,
-    ),
-    FormatRow(
-        ImportFormat.CLAUDE, claude.recognises, claude.read,
-        frozenset({"uuid", "name", "chat_messages", "conversations_memory"}),
-    ),
-    FormatRow(
-        ImportFormat.MEM0, mem0.recognises, mem0.read,
-        frozenset({"memory", "user_id", "agent_id", "run_id", "hash", "categories"}),
-    ),
-    FormatRow(
-        ImportFormat.CLAUDE_CODE, claude_code.recognises, claude_code.read,
-        frozenset({"sessionId", "type", "message", "uuid", "parentUuid", "cwd"}),
-        has_own_signs=True,
-    ),
-    FormatRow(
-        ImportFormat.CODEX, codex.recognises, codex.read,
-        frozenset({"type", "payload", "timestamp"}), has_own_signs=True,
-    ),
-    FormatRow(
-        ImportFormat.MCP_MEMORY, mcp_memory.recognises, mcp_memory.read,
-        frozenset({"entityType", "observations", "relationType", "from", "to", "name"}),
-    ),
-    FormatRow(
-        ImportFormat.MESSAGES, messages.recognises, messages.read, messages.KNOWN_KEYS
-    ),
-    FormatRow(
-        ImportFormat.OPENAI_CHAT, openai_chat.recognises, openai_chat.read,
-        frozenset({"role", "content", "messages"}),
-    ),
-    FormatRow(
-        ImportFormat.MEMORIES, memories.recognises, memories.read,
-        frozenset({"content", "tags", "t_valid", "metadata", "scope"}),
-    ),
-    FormatRow(
-        ImportFormat.CSV, comma_separated.recognises, comma_separated.read, frozenset()
-    ),
-)  # fmt: skip
+    FormatRow(ImportFormat.EXPORT, "export"),
+    FormatRow(ImportFormat.CHATGPT, "chatgpt", has_own_signs=True),
+    FormatRow(ImportFormat.CLAUDE, "claude"),
+    FormatRow(ImportFormat.MEM0, "mem0"),
+    FormatRow(ImportFormat.CLAUDE_CODE, "claude_code", has_own_signs=True),
+    FormatRow(ImportFormat.CODEX, "codex", has_own_signs=True),
+    FormatRow(ImportFormat.MCP_MEMORY, "mcp_memory"),
+    FormatRow(ImportFormat.MESSAGES, "messages"),
+    FormatRow(ImportFormat.OPENAI_CHAT, "openai_chat"),
+    FormatRow(ImportFormat.MEMORIES, "memories"),
+    FormatRow(ImportFormat.CSV, "comma_separated"),
+)
 ROWS: Final = {row.format: row for row in FORMATS}
-# A list without a record is of every format, and says nothing.
-_EMPTY_LIST: Final = ROWS[ImportFormat.MEMORIES]._replace(read=_nothing)
 
 
 def format_of(record: dict[str, Any]) -> FormatRow | None:
@@ -115,7 +70,7 @@ def format_of(record: dict[str, Any]) -> FormatRow | None:
         >>> format_of({"speaker": "Ada", "text": "Hello"}).format.value
         'messages'
     """
-    return next((row for row in FORMATS if row.recognises(record)), None)
+    return next((row for row in FORMATS if row.load().recognises(record)), None)
 
 
 def detected(file: RecordFile) -> FormatRow:
@@ -134,11 +89,13 @@ def detected(file: RecordFile) -> FormatRow:
         if row is not None and (first is None or row.has_own_signs):
             return row
         first = first or record
-    is_array = file.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    is_array = file.begins_with(b"[")
     if first is None and unreadable is None and is_array:
-        return _EMPTY_LIST
+        return ROWS[ImportFormat.MEMORIES]  # it is of every format, and says nothing
     if first is not None:
         raise unknown_record(file.name, first, FORMATS[1:], is_array=is_array)
+    from vestig.exchange.formats import comma_separated
+
     if comma_separated.is_table(file):
         return ROWS[ImportFormat.CSV]
     raise unknown_text(file.name, comma_separated.first_line(file), unreadable)
@@ -156,7 +113,7 @@ def is_document(source: Input, asked: ImportFormat) -> bool:
         return True
     try:
         file = RecordFile(source)
-        if not file.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        if not file.begins_with(b"{", b"["):
             return True
         first = next(iter(file.records()), None)
     except (ValidationError, OSError):
@@ -187,16 +144,8 @@ _AUTHORS: Final = ("author", "user", "username", "sender", "from", "name")
 _TIMES: Final = ("timestamp", "time", "datetime", "date", "created", "created_at", "ts")
 
 
-class _Row(Protocol):
-    @property
-    def format(self) -> ImportFormat: ...
-
-    @property
-    def keys(self) -> frozenset[str]: ...
-
-
 def unknown_record(
-    name: str, record: Record, rows: Sequence[_Row], *, is_array: bool
+    name: str, record: Record, rows: Sequence[FormatRow], *, is_array: bool
 ) -> ValidationError:
     """The refusal of a file of JSON objects. Names keys, never a text.
 
@@ -211,8 +160,8 @@ def unknown_record(
     inner = _list_in(value)
     if inner is not None and _text_key(value) is None:
         way, value = f"{way.rstrip('.') or ''}.{inner[0]}[]", inner[1]
-    row = max(rows, key=lambda one: len({key.lower() for key in value} & one.keys))
-    shared = sorted({key.lower() for key in value} & row.keys)
+    row = max(rows, key=lambda one: len({key.lower() for key in value} & one.load().KEYS))
+    shared = sorted({key.lower() for key in value} & row.load().KEYS)
     near = f"The nearest is {row.format}, by {', '.join(shared)}. " if shared else ""
     return unknown(
         name, f"line {record.line} has the keys {keys}", near + _command(name, value, way)

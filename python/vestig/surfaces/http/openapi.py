@@ -12,7 +12,8 @@ from vestig.calls.declaration import schema_of
 from vestig.calls.filter import Where
 from vestig.config.merge import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import Settings, default_values, spec_of
-from vestig.config.weights import KINDS, TERMS
+from vestig.config.signals import KINDS
+from vestig.config.weights import TERMS
 from vestig.language.ontology import UNTYPED
 from vestig.session.references import types_of
 from vestig.surfaces import wire

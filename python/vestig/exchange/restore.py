@@ -1,0 +1,119 @@
+"""An export that is imported: it is restored as it is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vestig.calls.files import ImportFormat, ImportRequest
+from vestig.calls.upkeep import SecretsRequest
+from vestig.commit.run_jobs import run_jobs
+from vestig.commit.stored_secrets import secrets
+from vestig.commit.text import normalise
+from vestig.config.schema import HygieneSettings
+from vestig.errors import ValidationError
+from vestig.exchange.commit_fields import ImportFile
+from vestig.firewall import masked_text
+from vestig.results import ImportReport
+from vestig.session.embedding import probed_identity
+from vestig.session.session import Session
+from vestig.store.portable.restore import restore
+from vestig.types import ItemError
+
+
+def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> ImportReport:
+    """Restores an export as it is; secrets in it are masked, as a commit would.
+
+    Raises:
+        ValidationError: an argument that would change what is restored, or a damaged export.
+    """
+    for name in ("tags", "author", "entities", "dry_run"):
+        if getattr(asked, name):
+            raise ValidationError(
+                name, "an export", "chats or memories", "an export is restored as it is"
+            )
+    masks = _may_hold_secrets(session, file)
+    report = restore(
+        session.ledger,
+        file.export_lines(),
+        merge=asked.merge,
+        partial=asked.partial,
+        namespace=_one_namespace(session, file),
+        identity=session.ledger.embedding_identity() or probed_identity(session),
+        normal_forms=_normal_forms,
+        progress=asked.progress,
+    )
+    degraded = session.keeper.after_commit()
+    warnings = [*report.warnings, *(_mask_restored(session) if masks else ())]
+    if report.different:
+        warnings.append(
+            f"{report.different} memories differ from the file and were kept as they are"
+        )
+    if report.forgotten:
+        warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
+    for space, ids in report.forgotten_elsewhere.items():
+        warnings.append(
+            f"{len(ids)} memories of namespace {space} were forgotten elsewhere and are kept here;"
+            " `vestig memory forget` forgets them here too"
+        )
+    return ImportReport(
+        format=ImportFormat.EXPORT.value,
+        lines=report.lines,
+        imported=report.restored,
+        skipped=report.present + report.forgotten + report.frame_lines,
+        duplicates=report.duplicates,
+        rejected=0,
+        failed=report.left_lines,
+        memories=report.memories,
+        errors=tuple(
+            ItemError(index=line - 1, code=ValidationError.code, message=why)
+            for line, why in report.left_out
+        ),
+        forgotten_elsewhere=tuple(id for ids in report.forgotten_elsewhere.values() for id in ids),
+        warnings=tuple(warnings),
+        degraded=tuple(degraded),
+    )
+
+
+def _one_namespace(session: Session, file: ImportFile) -> str | None:
+    """The namespace that takes in an export of one namespace; None = each goes where it was."""
+    first = next(iter(file.export_lines()), b"")
+    try:
+        header = msgspec.json.decode(first)
+    except (msgspec.DecodeError, RecursionError):
+        return None  # `restore` names the bad line
+    single = isinstance(header, dict) and header.get("namespace") is not None
+    return session.namespace if single else None
+
+
+def _normal_forms(text: str) -> tuple[str, ...]:
+    """The normal forms of a text: with single spaces, and with its own."""
+    both = (HygieneSettings(normalize_whitespace=one) for one in (True, False))
+    return tuple(normalise(text, settings) for settings in both)
+
+
+def _may_hold_secrets(session: Session, file: ImportFile) -> bool:
+    """Return whether any line of the file has a secret that is not to be stored."""
+    if session.config.settings.firewall.secrets == "off":
+        return False
+    return any(masked_text(line.decode("utf-8", "replace"))[1] for line in file.export_lines())
+
+
+def _mask_restored(session: Session) -> list[str]:
+    """Masks the secrets of what was restored, and forgets the memories that held them; returns a
+    warning where there were some."""
+    with session.ledger.read() as view:
+        spaces = view.namespaces()
+    fixed, items, warnings = 0, 0, list[str]()
+    for space in spaces:
+        report = secrets(session, SecretsRequest(fix=True, namespace=space), run_jobs=run_jobs)
+        fixed += report.fixed
+        items += report.items_fixed
+        warnings += [f"a secret could not be masked: {error.message}" for error in report.errors]
+    if fixed:
+        warnings.append(
+            f"{fixed} memories held secrets: masked texts stand in their place, and they are"
+            " forgotten"
+        )
+    if items:
+        warnings.append(f"the values of {items} items held secrets, which are masked")
+    return warnings
