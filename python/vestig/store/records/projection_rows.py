@@ -13,7 +13,6 @@ import apsw
 import msgspec
 
 from vestig._core import PieceAxes
-from vestig.changes import StoredWindow
 from vestig.ids import id_bytes
 from vestig.language.names import title_key
 from vestig.language.words import text_flags
@@ -21,7 +20,7 @@ from vestig.ports import CODE_BYTES, PIECES_MAX, SPECIAL_PIECE, Pieces, Projecti
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import DigestCheck
 from vestig.store.records.graph_rows import aliases_of
-from vestig.store.records.rows import STORING_EVENTS, from_json, origin_of
+from vestig.store.records.rows import STORING_EVENTS, StoredWindow, from_json, origin_of
 from vestig.store.sqlite.connections import damaged, each, fetch, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, ENTITY_NODE
 from vestig.store.tables.memories import NO_QUESTION

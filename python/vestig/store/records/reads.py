@@ -38,6 +38,8 @@ from vestig.store.records.rows import (
     memory_of,
     recalled_of,
     source_of,
+    stored_id,
+    stored_row,
     to_json,
 )
 from vestig.store.sqlite.connections import (
@@ -125,7 +127,7 @@ class LedgerView:
         text and raises `StoreDamagedError` when it differs."""
         keys = known_ids(ids, "mem")
         sql = f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
-        found = {row[1]: row for row in self._rows_in(sql, keys, namespace)}
+        found = {stored_id(row): row for row in self._rows_in(sql, keys, namespace)}
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
@@ -336,7 +338,7 @@ class LedgerView:
                 namespace, listing, self._known_ends(namespace, listing)
             )
             rows = fetch(self._conn, sql, values)
-            self.checked.check(self._conn, self._where, [row[0] for row in rows])
+            self.checked.check(self._conn, self._where, list(map(stored_row, rows)))
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing: Listing) -> int:
