@@ -53,7 +53,8 @@ def languages(store):
 
 
 def check(store):
-    assert languages(store) == {"Guten Tag, Ada": "de", "Good day, Ada": "en", "Ada writes letters": None}, languages(store)
+    found = {"Guten Tag, Ada": "de", "Good day, Ada": "en", "Ada writes letters": None}
+    assert languages(store) == found, languages(store)
     for wanted, count in (("de", 1), (["de", "en"], 2), ("fr", 0), ([], 0)):
         where = {"languages": wanted}
         assert len(store.list(where=where)) == store.count(where=where) == count, wanted
