@@ -251,6 +251,11 @@ _RECALLED: Final = (*_SELECTED, "replaces", "repeated")
 _AT: Final = {name: at for at, name in enumerate(_RECALLED)}
 
 
+def _getter(*names: str) -> itemgetter[Any]:
+    """Takes these values from a row."""
+    return itemgetter(*(_AT[name] for name in names))
+
+
 def _value_sql(name: str) -> str:
     """The SQL of a value of the memory `m`."""
     if name in _BESIDE:
@@ -348,7 +353,7 @@ def _form(column: Column) -> _Form:
 _FORMS: Final = {name: _form(column) for name, column in _COLUMNS.items()}
 
 
-def _decoders(wanted: Callable[[Column], bool] = bool) -> list[tuple[int, Callable[[Any], Any]]]:
+def _decoders(wanted: Callable[[Column], bool]) -> list[tuple[int, Callable[[Any], Any]]]:
     """Where a row has the values of such columns that a memory has in another form, and what makes
     them."""
     return [
@@ -358,15 +363,15 @@ def _decoders(wanted: Callable[[Column], bool] = bool) -> list[tuple[int, Callab
     ]
 
 
-_DECODED: Final = _decoders()
+_DECODED: Final = _decoders(lambda _: True)
 _WIDTH: Final = len(_FIELDS)
 _DERIVED: Final = _AT["origin_derived"]
 _ORIGIN: Final = _AT["origin_type"]
-_speaker_of: Final = itemgetter(*(_AT[n] for n in ("role", "author", "session_id", "title")))
-_text_of: Final = itemgetter(*(_AT[n] for n in ("content", "sha256", "id")))
+_speaker_of: Final = _getter("role", "author", "session_id", "title")
+_text_of: Final = _getter("content", "sha256", "id")
 # Of a row of a select above: the id, and the number of the row.
-stored_id: Final = itemgetter(_AT["id"])
-stored_row: Final = itemgetter(_AT["row"])
+stored_id: Final = _getter("id")
+stored_row: Final = _getter("row")
 
 
 def memory_of(row: Sequence[Any], where: str) -> Memory:
@@ -398,16 +403,11 @@ def _memory(row: Sequence[Any], where: str) -> Memory:
     return Memory(*values)
 
 
-_recalled_of: Final = itemgetter(
-    *(
-        _AT[name]
-        for name in (
-            "row", "id", "content", "processing", "replaces", "repeated", "content_hash", "t_valid",
-        )
-    )
-)  # fmt: skip
+_recalled_of: Final = _getter(
+    "row", "id", "content", "processing", "replaces", "repeated", "content_hash", "t_valid"
+)
 # Of an active memory that is not pinned and that nothing ends.
-_state_of: Final = itemgetter(*(_AT[n] for n in ("t_invalid", "t_expired", "status", "pinned")))
+_state_of: Final = _getter("t_invalid", "t_expired", "status", "pinned")
 _UNENDED: Final = (None, None, Status.ACTIVE.value, 0)
 
 
@@ -442,7 +442,7 @@ _TIMES: Final = _decoders(lambda one: one.shape is Shape.TIME)
 _words_of: Final = itemgetter(*(at for at, _decode in _WORDS))
 _times_of: Final = itemgetter(*(at for at, _decode in _TIMES))
 _KEYWORDS: Final = _AT["keywords"]
-_content_of: Final = itemgetter(_AT["content"], _AT["sha256"])
+_content_of: Final = _getter("content", "sha256")
 _known_words: Final = set[tuple[Any, ...]]()
 
 
@@ -461,7 +461,9 @@ def _keywords_of_sound(rows: Sequence[tuple[Any, ...]]) -> list[tuple[str, ...]]
                         decode(word)
                 # no more than there are combinations of known words
                 _known_words.add(used)
-        decoded = {at: list(map(decode, columns[at])) for at, decode in _JSON}
+        decoded = {
+            at: [decode(text) for text in columns[at] if text is not None] for at, decode in _JSON
+        }
         for moment in (min(moments), max(moments)):
             from_us(moment)
         return decoded[_KEYWORDS]
