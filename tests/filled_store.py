@@ -20,6 +20,7 @@ from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import export
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.rows import RequestRecord, StoredAnswer
+from vestig.times import from_us
 from vestig.types import EdgeType
 
 IDENTITY = EmbeddingIdentity(
@@ -42,7 +43,7 @@ def fill(
             scope=None if number % 3 else "",
             author=[None, "", "Ada"][number % 3],
             metadata={"source": "manual", "tags": ["a", f"t{number}"], "n": 0.1 + number},
-            t_valid_us=made.NOW - 12_345_678_901_234_567 + number,
+            t_valid=from_us(made.NOW - 12_345_678_901_234_567 + number),
         )
         tokens = (made.tokens(new.id, seed=number),) if number % 2 else ()
         queued = (made.job(new.id),) if jobs and number % 5 == 0 else ()
@@ -56,7 +57,7 @@ def fill(
             (loose,) = view.outgoing(namespace, "MENTIONS", [ids[3]])
         merged = EntityPatch(entity_id=typed.id, columns={"merged_into": ada.id}, expired=True)
         with ledger.write(made.NOW + 100) as txn:
-            changes = made.superseded(ids[1], ids[5], t_invalid_us=made.NOW)
+            changes = made.superseded(ids[1], ids[5], t_invalid=from_us(made.NOW))
             txn.apply(structs.replace(changes, entity_patches=(merged,)))
         with ledger.write(made.NOW + 101) as txn:
             changes = made.reinforced(ids[2])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 import vestig
-from vestig.changes import ChangeSet, NewEdge, NewEntity, NewMemory
+from ledger_rows import memory
+from vestig.changes import ChangeSet, NewEdge, NewEntity
 from vestig.commit.text import content_hash
 from vestig.ids import new_id
-from vestig.types import EdgeType, Kind, OriginType, RetentionPolicy, Stability
+from vestig.times import from_us
+from vestig.types import EdgeType, Kind
 
 __all__ = ["entity", "mention", "summary", "write"]
 
@@ -68,31 +68,18 @@ def mention(
 def summary(store: vestig.Vestig, text: str, covered: Sequence[str]) -> str:
     """A summary with its SUMMARIZES edges; its id."""
     id = new_id("mem")
-    now = store._session.now_us()
-    values: dict[str, Any] = dict.fromkeys(NewMemory.__struct_fields__)
-    values.update(
+    new = memory(
+        text,
         id=id,
-        namespace="default",
         kind=Kind.SUMMARY,
-        content=text,
         content_hash=content_hash(text),
-        origin_type=OriginType.NOTE,
-        origin_derived=True,
         keywords=(),
-        times=(),
-        t_valid_us=now,
-        temporal_stability=Stability.UNKNOWN,
-        retention_policy=RetentionPolicy.STANDARD,
+        t_valid=from_us(store._session.now_us()),
         metadata={"source": "summary_generation"},
     )
-    defaults = {
-        field.name: field.default
-        for field in msgspec.structs.fields(NewMemory)
-        if field.default is not msgspec.NODEFAULT
-    }
     edges = tuple(
         NewEdge(id=new_id("edge"), from_id=id, to_id=one, edge_type=EdgeType.SUMMARIZES)
         for one in covered
     )
-    write(store, memories=(NewMemory(**{**values, **defaults}),), edges=edges)
+    write(store, memories=(new,), edges=edges)
     return id

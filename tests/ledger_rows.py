@@ -17,7 +17,6 @@ from vestig.changes import (
     NewEvidence,
     NewItem,
     NewJob,
-    NewMemory,
     NewOriginalText,
     NewQuestion,
     NewSource,
@@ -26,39 +25,47 @@ from vestig.changes import (
     NewVector,
 )
 from vestig.ids import new_id
-from vestig.types import EdgeType, EventType, Kind, OriginType, RetentionPolicy, Stability
+from vestig.times import from_us
+from vestig.types import (
+    EdgeType,
+    EventType,
+    Kind,
+    Memory,
+    OriginType,
+    RetentionPolicy,
+    Stability,
+    Status,
+)
 
 NOW = 1_774_000_000_000_000
 
 
-def memory(content: str, **fields: Any) -> NewMemory:
+def memory(content: str, **fields: Any) -> Memory:
     """A memory with this text; other fields as given."""
-    values: dict[str, Any] = {
+    values: dict[str, Any] = dict.fromkeys(Memory.__struct_fields__)
+    values |= {
         "id": new_id("mem"),
         "namespace": "default",
-        "scope": None,
+        "seq": 0,
         "kind": Kind.MEMORY,
         "content": content,
         "content_hash": sha256(content.encode()).hexdigest(),
-        "author": None,
-        "role": None,
-        "session_id": None,
-        "sequence": None,
-        "title": None,
         "origin_type": OriginType.NOTE,
         "origin_derived": True,
         "keywords": ("word",),
         "times": (),
-        "trigger": None,
-        "t_valid_us": NOW,
-        "t_invalid_us": None,
+        "t_valid": from_us(NOW),
         "temporal_stability": Stability.UNKNOWN,
+        "reinforce_count": 0,
+        "status": Status.ACTIVE,
+        "processing": "ready",
+        "pinned": False,
         "retention_policy": RetentionPolicy.STANDARD,
-        "retention_until_us": None,
-        "revives": None,
+        "access_count": 0,
+        "version": 1,
         "metadata": {"source": "manual"},
     }
-    return NewMemory(**(values | fields))
+    return Memory(**(values | fields))
 
 
 def event(memory_id: str, kind: EventType = EventType.ADD, **fields: Any) -> NewEvent:
@@ -175,7 +182,7 @@ def item(key: str, **fields: Any) -> NewItem:
     return NewItem(key=key, **(values | fields))
 
 
-def added(new: NewMemory, *related: str, **fields: Any) -> ChangeSet:
+def added(new: Memory, *related: str, **fields: Any) -> ChangeSet:
     """What a commit of a new memory writes."""
     agent = source(namespace=new.namespace)
     edges = [edge(agent.id, new.id, EdgeType.PRODUCED)]
@@ -206,11 +213,11 @@ def job(memory_id: str, kind: str = "embed") -> NewJob:
     return NewJob(id=new_id("job"), memory_id=memory_id, kind=kind)
 
 
-def superseded(old: str, new: str, **columns: Any) -> ChangeSet:
+def superseded(old: str, new: str, **fields: Any) -> ChangeSet:
     """What a supersession writes."""
     patch = MemoryPatch(
         memory_id=old,
-        columns={"status": "superseded", "superseded_by": new, **columns},
+        fields={"status": Status.SUPERSEDED, "superseded_by": new, **fields},
         expired=True,
     )
     return ChangeSet(

@@ -1,6 +1,7 @@
 """Changes of the ledger as values: a decision ends in a `ChangeSet`, which one transaction writes.
 
-All times are integers, microseconds since the epoch (UTC). Ids are full text ids.
+Times are integers, microseconds since the epoch (UTC), but for those of a `Memory`. Ids are full
+text ids.
 The store fills in what only the write transaction knows: `seq` and `recorded_at`
 (transaction time, which never decreases along the ledger).
 """
@@ -11,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from vestig.types import EdgeType, EventType, Kind, OriginType, RetentionPolicy, Stability, Status
+from vestig.types import EdgeType, EventType, Memory
 
 __all__ = [
     "AccessTouch",
@@ -27,63 +28,16 @@ __all__ = [
     "NewEvidence",
     "NewItem",
     "NewJob",
-    "NewMemory",
     "NewQuestion",
     "NewSource",
     "NewSupersession",
     "NewTokenCodes",
     "NewVector",
-    "StoredWindow",
     "TurnPosition",
 ]
 
 # Where a turn stands: session and sequence. No sequence is a position of its own.
 TurnPosition = tuple[str, int | None]
-
-
-class StoredWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """A temporal window as stored; None = open on that side, `either`: one of two that an
-    expression may mean."""
-
-    text: str
-    start_us: int | None
-    end_us: int | None
-    grain: str
-    either: bool = False
-
-
-class NewMemory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A memory row to insert. `t_created` is the transaction's time unless restored."""
-
-    id: str
-    namespace: str
-    scope: str | None
-    kind: Kind
-    content: str
-    content_hash: str
-    author: str | None
-    role: str | None
-    session_id: str | None
-    sequence: int | None
-    title: str | None
-    origin_type: OriginType
-    origin_derived: bool
-    keywords: tuple[str, ...]
-    times: tuple[StoredWindow, ...]
-    trigger: str | None
-    t_valid_us: int
-    t_invalid_us: int | None
-    temporal_stability: Stability
-    retention_policy: RetentionPolicy
-    retention_until_us: int | None
-    revives: str | None
-    metadata: dict[str, Any]
-    status: Status = Status.ACTIVE
-    processing: str = "ready"
-    pinned: bool = False
-    pinned_at_us: int | None = None
-    pinned_reason: str | None = None
-    key: str | None = None
 
 
 class NewVector(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -112,16 +66,14 @@ class NewOriginalText(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """New values of some columns of an existing memory; the rest stays.
+    """New values of some fields of an existing memory, as a `Memory` has them; the rest stays.
 
-    `columns` maps names of the `memories` table (times with suffix `_us`, lists and
-    metadata as Python values) to values; None clears.
-    `expired=True` sets `t_expired_us` to the transaction time where it is null.
+    `expired=True` sets `t_expired` to the transaction time where it is null.
     `reinforce` adds to `reinforce_count` and lifts `last_seen_at` to `seen_us`.
     """
 
     memory_id: str
-    columns: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     expired: bool = False
     reinforce: int = 0
     seen_us: int | None = None
@@ -300,7 +252,8 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
 
     namespace: str
     sources: tuple[NewSource, ...] = ()
-    memories: tuple[NewMemory, ...] = ()
+    # their contents are normal forms; `seq` and `t_created` are those of the transaction
+    memories: tuple[Memory, ...] = ()
     vectors: tuple[NewVector, ...] = ()
     patches: tuple[MemoryPatch, ...] = ()
     events: tuple[NewEvent, ...] = ()

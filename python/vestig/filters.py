@@ -7,12 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import parse_time
-from vestig.calls.argument import words_of
-from vestig.calls.filter import ENTITY, NO_FILTER, WINDOWS, Filter
+from vestig.calls.filter import ENTITY, NO_FILTER, PLACES, Effect, Filter
 from vestig.errors import ValidationError
 from vestig.times import format_us
-from vestig.types import Kind, OriginType, RetentionPolicy, Status
 
 # The last moment that can be written.
 FAR_FUTURE_US: Final = 253_402_300_799_999_999
@@ -84,45 +81,39 @@ def moments(
 
 
 class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked filter, taken apart by who can decide. `columns` are keyword arguments of the
-    core's filter (codes, µs); of the rest only the ledger knows the ids of the memories. A filter
-    that selects nothing has no `ids`, and no other field of a list."""
+    """A checked filter at the times of a read.
+
+    Attributes:
+        core: keyword arguments of the core's filter, as far as the filter itself says them.
+        fields: those that are given; of a filter that selects nothing `ids` alone, which are none.
+    """
 
     namespace: str
     moments: Moments
-    columns: dict[str, Any]
-    metadata: dict[str, Any] | None = None
-    ids: tuple[str, ...] | None = None
-    exclude_ids: tuple[str, ...] = ()
-    entities: tuple[str, ...] | None = None
-    source_ids: tuple[str, ...] | None = None
-    message_ids: tuple[str, ...] | None = None
-    keys: tuple[str, ...] | None = None
-    key_prefix: str | None = None
-    scope_prefix: str | None = None
-    statuses: tuple[Status, ...] | None = None
-    pinned: bool | None = None
-    retention_policies: tuple[RetentionPolicy, ...] | None = None
+    core: dict[str, Any]
+    fields: Mapping[str, Any] = {}
 
     @property
     def needs_ledger(self) -> bool:
         """Return whether a field needs columns that only the ledger's table of memories has."""
-        chosen = (self.statuses, self.pinned, self.retention_policies)
-        return any(field is not None for field in chosen)
+        return any(PLACES[name].by_ledger for name in self.fields)
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Return whether the ledger's table of memories decides every field by itself, so that a
+        page of a large store reads no more than it shows."""
+        return all(
+            PLACES[name].column or PLACES[name].effect is Effect.WIDENS for name in self.fields
+        )
 
-_MEMBERSHIP: Final = (
-    "sources",
-    "actors",
-    "authors",
-    "roles",
-    "session_ids",
-    "tags",
-    "exclude_authors",
-    "exclude_session_ids",
-    "exclude_tags",
-    "exclude_sources",
-)
+    def only(self, ids: Sequence[str]) -> FilterParts:
+        """The same filter for these memories alone."""
+        return msgspec.structs.replace(self, fields={**self.fields, "ids": tuple(ids)})
+
+    def without(self, ids: Sequence[str]) -> FilterParts:
+        """The same filter without these memories."""
+        excluded = (*self.fields.get("exclude_ids", ()), *ids)
+        return msgspec.structs.replace(self, fields={**self.fields, "exclude_ids": excluded})
 
 
 def filter_parts(
@@ -139,76 +130,47 @@ def filter_parts(
         chosen: as `checked_filter` gave it.
         include_expired, include_archived: what counts where the filter does not say.
     """
-    columns = {"namespace": namespace, **_times(at)}
+    core = {
+        "namespace": namespace,
+        "include_expired": include_expired,
+        "include_archived": include_archived,
+        **_times(at),
+    }
     if chosen is NO_FILTER:
-        columns["tags_all"] = False
-        columns["include_expired"] = include_expired
-        columns["include_archived"] = include_archived
-        return FilterParts(namespace=namespace, moments=at, columns=columns)
-    given = chosen.given()
-    if _selects_nothing(given):
-        given = {"ids": ()}
+        return FilterParts(namespace=namespace, moments=at, core=core)
+    given = _selecting(chosen.given())
     scopes = [*given.get("scope", ()), *([None] if given.get("unscoped") else [])]
     if scopes:
-        columns["scopes"] = scopes
-    kinds = [word for word in given.get("kinds", ()) if word != ENTITY]
-    if kinds:
-        columns["kinds"] = _codes(kinds, words_of(Kind))
-    if "origin_types" in given:
-        columns["origin_types"] = _codes(given["origin_types"], words_of(OriginType))
-    columns |= {name: list(given[name]) for name in _MEMBERSHIP if name in given}
-    columns["tags_all"] = given.get("tags_mode") == "all"
-    for name in (name for window in WINDOWS for name in window):
-        if name in given:
-            columns[f"{name}_us"] = parse_time(given[name], name)
-    statuses = given.get("statuses")
-    # the ledger says which statuses; the core must not hold any of them back
-    named = statuses is not None
-    columns["include_expired"] = named or given.get("include_expired", include_expired)
-    columns["include_archived"] = named or given.get("include_archived", include_archived)
-    if "min_similarity" in given:
-        columns["min_similarity"] = given["min_similarity"]
-    return FilterParts(
-        namespace=namespace,
-        moments=at,
-        columns=columns,
-        metadata=given.get("metadata"),
-        ids=given.get("ids"),
-        exclude_ids=given.get("exclude_ids", ()),
-        entities=given.get("entities"),
-        source_ids=given.get("source_ids"),
-        message_ids=given.get("message_ids"),
-        keys=given.get("keys"),
-        key_prefix=given.get("key_prefix"),
-        scope_prefix=given.get("scope_prefix"),
-        statuses=None if statuses is None else tuple(Status(word) for word in statuses),
-        pinned=given.get("pinned"),
-        retention_policies=_policies(given.get("retention_policies")),
-    )
+        core["scopes"] = scopes
+    for name, value in given.items():
+        place = PLACES[name]
+        if place.core:
+            core[place.core] = place.as_core(value)
+    if "statuses" in given:
+        # the ledger says which; the core must not hold any of them back
+        core |= {"include_expired": True, "include_archived": True}
+    return FilterParts(namespace=namespace, moments=at, core=core, fields=given)
 
 
 def _times(at: Moments) -> dict[str, Any]:
-    columns: dict[str, Any] = {"known_at_us": at.known_at_us, "asked_at_us": at.query_time_us}
+    core: dict[str, Any] = {"known_at_us": at.known_at_us, "asked_at_us": at.query_time_us}
     if at.past:
-        columns["past"] = True
+        core["past"] = True
     if at.valid_at_us is not None:
-        columns["valid_at_us"] = at.valid_at_us
-    return columns
+        core["valid_at_us"] = at.valid_at_us
+    return core
 
 
-def _policies(words: Sequence[str] | None) -> tuple[RetentionPolicy, ...] | None:
-    return None if words is None else tuple(RetentionPolicy(word) for word in words)
-
-
-def _selects_nothing(given: Mapping[str, Any]) -> bool:
-    """Says that a list names no value: no memory has one of none."""
-    return any(
+def _selecting(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a filter; no memory has one of no values, and none is an entity."""
+    if any(
         value == ()
         and not name.startswith("exclude_")
         and not (name == "scope" and given.get("unscoped"))
         for name, value in given.items()
-    )
-
-
-def _codes(chosen: Sequence[str], every: Sequence[str]) -> list[int]:
-    return [every.index(word) for word in chosen]
+    ):
+        return {"ids": ()}
+    kinds = tuple(word for word in given.get("kinds", ()) if word != ENTITY)
+    if kinds:
+        return {**given, "kinds": kinds}
+    return {name: value for name, value in given.items() if name != "kinds"}

@@ -367,7 +367,7 @@ class StructuredText(_Value, frozen=True, kw_only=True):
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "\u3002", "\uff01", "\uff1f")
 
 
-class Memory(_Value, frozen=True, kw_only=True):
+class Memory(_Value, frozen=True):
     """One memory.
 
     `content`: its text as it was given, trimmed at its ends. `content_hash`: SHA-256 of its normal

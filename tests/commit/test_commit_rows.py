@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from vestig.calls.commit import commit_request
-from vestig.changes import NewMemory, StoredWindow
 from vestig.commit.item import Item
 from vestig.commit.rows import (
     RepeatWishes,
@@ -15,21 +14,22 @@ from vestig.commit.rows import (
     add_memory,
     add_nearest,
     add_reinforcement,
-    memory_of,
     reinforced,
 )
 from vestig.commit.text import content_hash
+from vestig.times import from_us
 from vestig.types import (
     EdgeType,
     EventType,
     Memory,
     RetentionPolicy,
     Status,
+    TemporalWindow,
 )
 
 TEXT = "the release is today"
-DAY = StoredWindow(text="today", start_us=0, end_us=10, grain="day")
-NEXT = StoredWindow(text="today", start_us=20, end_us=30, grain="day")
+DAY = TemporalWindow(text="today", start=from_us(0), end=from_us(10), grain="day")
+NEXT = TemporalWindow(text="today", start=from_us(20), end=from_us(30), grain="day")
 
 
 def rows_at(now: int = 100) -> Rows:
@@ -55,7 +55,7 @@ def item(text: str = TEXT, *, now: int = 100, **fields: Any) -> Item:
 
 
 def stored(one: Item, *, now: int = 100, **changes: Any) -> Memory:
-    memory = memory_of(add_memory(rows_at(now), one), one.given, now)
+    memory = add_memory(rows_at(now), one)
     return memory if not changes else _replaced(memory, changes)
 
 
@@ -64,7 +64,7 @@ def _replaced(memory: Memory, changes: dict[str, Any]) -> Memory:
     return Memory(**(fields | changes))
 
 
-def inserted(one: Item, **links: Any) -> tuple[Rows, NewMemory]:
+def inserted(one: Item, **links: Any) -> tuple[Rows, Memory]:
     rows = rows_at()
     return rows, add_memory(rows, one, **links)
 
@@ -104,7 +104,7 @@ def test_inserted_rows_belong_together() -> None:
 )
 def test_t_valid_is_argument_else_reference_else_now(fields: dict[str, Any], expected: int) -> None:
     _, memory = inserted(item(**fields))
-    assert memory.t_valid_us == expected
+    assert memory.t_valid == from_us(expected)
 
 
 def test_tags_only_when_given() -> None:
@@ -135,8 +135,8 @@ def test_exact_repeat_unites_tags_and_keeps_metadata() -> None:
     event, _ = add_reinforcement(rows, one, known, RepeatWishes(), near_score=None)
     (patch,) = rows.patches
     assert event.event_type is EventType.REINFORCE_EXACT
-    assert patch.columns["metadata"]["tags"] == ["a", "b", "c"]
-    assert patch.columns["metadata"]["k"] == 1
+    assert patch.fields["metadata"]["tags"] == ["a", "b", "c"]
+    assert patch.fields["metadata"]["k"] == 1
     assert (patch.reinforce, patch.seen_us) == (1, 50)
     assert event.payload["added_tags"] == ["c"]
     assert event.payload["metadata"] == {"k": 9}
@@ -160,28 +160,28 @@ def test_near_repeat_keeps_the_variant() -> None:
 def test_archived_match_is_restored() -> None:
     known = stored(item(), status=Status.ARCHIVED)
     rows = rows_at()
-    _, columns = add_reinforcement(rows, item(), known, RepeatWishes(), near_score=None)
+    _, fields = add_reinforcement(rows, item(), known, RepeatWishes(), near_score=None)
     assert [event.event_type for event in rows.events] == [
         EventType.REINFORCE_EXACT,
         EventType.UNARCHIVE,
     ]
-    assert columns["status"] == "active"
-    assert reinforced(known, columns, item()).status is Status.ACTIVE
+    assert fields["status"] is Status.ACTIVE
+    assert reinforced(known, fields, item()).status is Status.ACTIVE
 
 
 def test_both_days_are_kept() -> None:
     known = stored(item(windows=(DAY,)))
     rows = rows_at()
-    event, columns = add_reinforcement(
+    event, fields = add_reinforcement(
         rows, item(windows=(NEXT,)), known, RepeatWishes(), near_score=None
     )
-    assert [(window.start_us, window.end_us) for window in columns["times"]] == [(0, 10), (20, 30)]
+    assert fields["times"] == (DAY, NEXT)
     assert len(event.payload["times"]) == 1
-    again = reinforced(known, columns, item())
-    _, columns = add_reinforcement(
+    again = reinforced(known, fields, item())
+    _, fields = add_reinforcement(
         rows, item(windows=(DAY, NEXT)), again, RepeatWishes(), near_score=None
     )
-    assert "times" not in columns
+    assert "times" not in fields
 
 
 def test_last_seen_never_goes_back() -> None:

@@ -15,7 +15,7 @@ from vestig.ids import id_bytes, new_id
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records.rows import EntityListing
 from vestig.times import from_us
-from vestig.types import Edge, EdgeType
+from vestig.types import Edge, EdgeType, TemporalWindow
 
 NOW = made.NOW
 ALL = EntityListing(limit=None)
@@ -268,11 +268,9 @@ def test_rows_of_entities_come_after_those_of_memories(ledger: Ledger) -> None:
 
 
 def test_the_row_of_a_memory_has_its_time_windows(ledger: Ledger) -> None:
-    from vestig.changes import StoredWindow
-
     times = (
-        StoredWindow(text="in May", start_us=5, end_us=9, grain="month"),
-        StoredWindow(text="since then", start_us=7, end_us=None, grain="open"),
+        TemporalWindow(text="in May", start=from_us(5), end=from_us(9), grain="month"),
+        TemporalWindow(text="since then", start=from_us(7), end=None, grain="open"),
     )
     add(ledger, "a", times=times)
     with ledger.read() as view:

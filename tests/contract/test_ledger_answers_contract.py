@@ -116,7 +116,7 @@ def test_listing(ledger: Ledger) -> None:
             NOW + i,
             session_id=(None, "b", "a")[i % 3],
             sequence=None if i < 3 else 9 - i,
-            t_valid_us=NOW - i,
+            t_valid=from_us(NOW - i),
         )
         for i in range(6)
     ]
@@ -145,18 +145,18 @@ def test_listing(ledger: Ledger) -> None:
     assert listed(ids=tuple(id_bytes(ids[i]) for i in (4, 1))) == [4, 1]
     assert listed(ids=(*map(id_bytes, ids[:2]), *(bytes(16) for _ in range(2_000)))) == [1, 0]
     assert listed(ids=()) == []
-    assert listed(kinds=(Kind.SUMMARY,)) == []
-    assert listed(pinned=False, limit=1) == [5]
+    assert listed(columns={"kind": (Kind.SUMMARY.value,)}) == []
+    assert listed(columns={"pinned": (False,)}, limit=1) == [5]
     with ledger.read() as view, pytest.raises(ValidationError, match="created_at"):
         view.list_memories("default", Listing(order_by="content"))
 
 
 def test_listing_in_the_past(ledger: Ledger) -> None:
     """Known at one moment, valid at another: an end that was recorded later is not known."""
-    kept = add(ledger, "kept", NOW, t_valid_us=NOW - 2 * DAY)
-    ended = add(ledger, "ended", NOW + 1, t_valid_us=NOW - 2 * DAY)
-    withdrawn = add(ledger, "withdrawn", NOW + 2, t_valid_us=NOW - 2 * DAY)
-    late = add(ledger, "late", NOW + 10, t_valid_us=NOW + 10)
+    kept = add(ledger, "kept", NOW, t_valid=from_us(NOW - 2 * DAY))
+    ended = add(ledger, "ended", NOW + 1, t_valid=from_us(NOW - 2 * DAY))
+    withdrawn = add(ledger, "withdrawn", NOW + 2, t_valid=from_us(NOW - 2 * DAY))
+    late = add(ledger, "late", NOW + 10, t_valid=from_us(NOW + 10))
     end = NOW - DAY
     payload = {"t_invalid": format_us(end), "previous_t_invalid": None}
     write(
@@ -166,7 +166,7 @@ def test_listing_in_the_past(ledger: Ledger) -> None:
             patches=(
                 MemoryPatch(
                     memory_id=ended,
-                    columns={"status": Status.DEPRECATED, "t_invalid_us": end},
+                    fields={"status": Status.DEPRECATED, "t_invalid": from_us(end)},
                     expired=True,
                 ),
             ),
@@ -180,7 +180,7 @@ def test_listing_in_the_past(ledger: Ledger) -> None:
             namespace="default",
             patches=(
                 MemoryPatch(
-                    memory_id=withdrawn, columns={"status": Status.DEPRECATED}, expired=True
+                    memory_id=withdrawn, fields={"status": Status.DEPRECATED}, expired=True
                 ),
             ),
             events=(made.event(withdrawn, EventType.DEPRECATE),),
@@ -208,13 +208,13 @@ def test_listing_in_the_past(ledger: Ledger) -> None:
 
 
 def test_the_earliest_later_event_has_the_end_as_known_before(ledger: Ledger) -> None:
-    id = add(ledger, "one", t_invalid_us=NOW + DAY)
+    id = add(ledger, "one", t_invalid=from_us(NOW + DAY))
     ends = [NOW + DAY, NOW + 2 * DAY, NOW + 3 * DAY]
     for at, (before, after) in enumerate(itertools.pairwise(ends), start=1):
         payload = {"t_invalid": format_us(after), "previous_t_invalid": format_us(before)}
         change = ChangeSet(
             namespace="default",
-            patches=(MemoryPatch(memory_id=id, columns={"t_invalid_us": after}),),
+            patches=(MemoryPatch(memory_id=id, fields={"t_invalid": from_us(after)}),),
             events=(made.event(id, EventType.UPDATE, payload=payload),),
         )
         write(ledger, change, NOW + 10 * at)

@@ -12,7 +12,7 @@ from vestig.ids import id_bytes, new_id
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records.rows import Listing, UniquenessCollision
 from vestig.times import from_us
-from vestig.types import EdgeType, Kind, Status
+from vestig.types import EdgeType, Kind, Role, Status, Trigger
 
 NOW = made.NOW
 DAY = 86_400_000_000
@@ -35,16 +35,16 @@ def test_a_memory_comes_back_as_it_was_written(ledger: Ledger) -> None:
         scope="",
         kind=Kind.SUMMARY,
         author="Ann",
-        role="user",
+        role=Role.USER,
         session_id="s1",
         sequence=0,
         title="",
-        trigger="problem-solution",
-        t_valid_us=-1,
-        t_invalid_us=NOW + 5,
+        trigger=Trigger.PROBLEM_SOLUTION,
+        t_valid=from_us(-1),
+        t_invalid=from_us(NOW + 5),
         metadata={"source": "manual", "tags": ["a", "b"], "n": 0, "none": None, "f": False},
         pinned=True,
-        pinned_at_us=NOW,
+        pinned_at=from_us(NOW),
         pinned_reason="",
         processing="pending",
     )
@@ -138,7 +138,7 @@ def test_an_expired_turn_gives_its_position_free(ledger: Ledger) -> None:
     with pytest.raises(UniquenessCollision):
         add(ledger, "yes", **place)
     other = add(ledger, "yes", session_id="s", sequence=4)
-    patch = MemoryPatch(memory_id=other, columns=place)
+    patch = MemoryPatch(memory_id=other, fields=place)
     with pytest.raises(UniquenessCollision):
         write(ledger, ChangeSet(namespace="default", patches=(patch,)))
     assert again != old
@@ -243,16 +243,16 @@ def test_reinforcing(ledger: Ledger) -> None:
         assert view.reinforcements_at("default", [id], NOW) == {id: (0, None)}
 
 
-def test_patching_columns(ledger: Ledger) -> None:
+def test_patching_fields(ledger: Ledger) -> None:
     id = add(ledger, "one", metadata={"source": "manual", "tags": ["a", "b"]})
     patch = MemoryPatch(
         memory_id=id,
-        columns={
+        fields={
             "metadata": {"source": "manual", "tags": ["b", "c"]},
             "status": Status.ARCHIVED,
             "pinned": True,
             "scope": "s",
-            "retention_until_us": 0,
+            "retention_until": from_us(0),
             "keywords": ("x", "y"),
         },
         bump_version=True,
@@ -271,7 +271,7 @@ def test_patching_columns(ledger: Ledger) -> None:
             ledger,
             ChangeSet(
                 namespace="default",
-                patches=(MemoryPatch(memory_id=id, columns={"content": "other"}),),
+                patches=(MemoryPatch(memory_id=id, fields={"content": "other"}),),
             ),
         )
 

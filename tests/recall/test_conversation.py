@@ -179,7 +179,7 @@ def test_a_request_can_be_checked_again_from_its_arguments() -> None:
         since=datetime.date(2026, 1, 5),
         metadata=MappingProxyType({"level": 1}),
     )
-    assert first.filter.ids == ("mem_00000000", "mem_00000001")
+    assert first.filter.fields["ids"] == ("mem_00000000", "mem_00000001")
     arguments = first.arguments
     again = checked(**{name: getattr(arguments, name) for name in arguments.__struct_fields__})
     # what was said is in the query that it stands for

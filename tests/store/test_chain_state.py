@@ -113,9 +113,9 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(data=st.data(), tags=TAGS, titles=st.lists(st.sampled_from([None, "", "t"]), max_size=3))
     def patch(self, data: st.DataObject, tags: list[str], titles: list[str | None]) -> None:
         id = self.pick(data)
-        patches = [MemoryPatch(memory_id=id, columns={"title": title}) for title in titles]
+        patches = [MemoryPatch(memory_id=id, fields={"title": title}) for title in titles]
         patches.append(
-            MemoryPatch(memory_id=id, columns={"metadata": {"source": "m", "tags": tags}})
+            MemoryPatch(memory_id=id, fields={"metadata": {"source": "m", "tags": tags}})
         )
         self.write(ChangeSet(namespace="default", patches=tuple(patches)))
         entry = self.model[id]
@@ -130,7 +130,7 @@ class LedgerMachine(RuleBasedStateMachine):
             ChangeSet(
                 namespace="default",
                 patches=(
-                    MemoryPatch(memory_id=id, columns={"status": Status.DEPRECATED}, expired=True),
+                    MemoryPatch(memory_id=id, fields={"status": Status.DEPRECATED}, expired=True),
                 ),
                 events=(made.event(id, EventType.DEPRECATE),),
             )

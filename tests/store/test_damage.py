@@ -380,7 +380,7 @@ def test_errors_hold_no_text(store: Path) -> None:
 
 def test_a_patch_of_many_rows_keeps_the_chain(store: Path) -> None:
     ids = fill(store)
-    patches = tuple(MemoryPatch(memory_id=id, columns={"title": "t"}) for id in ids)
+    patches = tuple(MemoryPatch(memory_id=id, fields={"title": "t"}) for id in ids)
     with open_ledger(store) as ledger:
         with ledger.write(NOW) as txn:
             txn.apply(ChangeSet(namespace="default", patches=patches + patches))

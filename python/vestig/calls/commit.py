@@ -31,7 +31,6 @@ from vestig.calls.argument import (
     Texts,
     Time,
     Words,
-    words_of,
 )
 from vestig.calls.declaration import (
     NAMESPACE,
@@ -297,7 +296,7 @@ _TemporalStability = Annotated[
     Choice("How long such a fact holds; derived when absent.", "--stability", words=Stability),
 ]
 _Trigger = Annotated[
-    str | None, Choice("Why it is worth remembering.", "--trigger", words=words_of(Trigger))
+    Trigger | None, Choice("Why it is worth remembering.", "--trigger", words=Trigger)
 ]
 
 

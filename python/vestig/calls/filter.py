@@ -1,8 +1,11 @@
-"""The filter of memories: one for every call that selects some. Its declaration is `Filter`, whose
-fields are annotated; `FilterFields` writes them out for type checkers."""
+"""The filter of memories: one for every call that selects some. Its declaration is `Filter`: each
+field is annotated with its argument, and with where it is decided. `FilterFields` writes the fields
+out for type checkers."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from enum import Enum
+from functools import partial
 from typing import Annotated, Any, Final, TypeAlias, TypedDict
 from unicodedata import normalize
 
@@ -16,8 +19,8 @@ from vestig.hints import check_names, nearest_name
 from vestig.ids import check_id_prefix
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import normal_form
-from vestig.times import from_us
-from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status
+from vestig.times import from_us, to_us
+from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status, Word
 
 Time: TypeAlias = str | datetime | date | None
 Words: TypeAlias = str | Sequence[str] | None
@@ -25,11 +28,56 @@ Words: TypeAlias = str | Sequence[str] | None
 ENTITY: Final = "ENTITY"
 WINDOWS: Final = (("since", "until"), ("created_since", "created_until"))
 
-# What a field is, beside its argument: it says which memories, or only narrows what others say; and
-# it stands as a keyword beside `where` on recall, search, list and count.
-_SELECTS: Final = "selects"
-_NARROWS: Final = "narrows"
-_BESIDE: Final = "beside"
+
+# --- what a field does -------------------------------------------------------------------------
+
+
+class Effect(Enum):
+    """Effects of a field on the memories that a call considers."""
+
+    SELECTS = "it says which"
+    NARROWS = "it leaves out some of those that others say"
+    WIDENS = "it lets in what is left out without it"
+    READS = "it says how another field is read"
+    COMPARES = "it leaves out what is unlike the query, where there is one"
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a field of the filter is decided; by the ids that the ledger gives, if neither of the
+    two places has it.
+
+    Attributes:
+        beside: it stands as a keyword beside `where` on recall, search, list and count.
+        core: the keyword of the core's filter.
+        as_core: makes of a checked value what the core takes.
+        column: the column of the table of memories that has one of its values.
+    """
+
+    effect: Effect
+    beside: bool = False
+    core: str = ""
+    as_core: Callable[[Any], Any] = list
+    column: str = ""
+
+    @property
+    def by_ledger(self) -> bool:
+        """Return whether only the ledger's table of memories has what the field asks for."""
+        return bool(self.column) and not self.core
+
+
+def _codes(kind: type[Word]) -> Callable[[Collection[str]], list[int]]:
+    """Makes of words of an enum their codes."""
+    every = a.words_of(kind)
+    return lambda words: [every.index(word) for word in words]
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+_selects: Final = partial(Field, effect=Effect.SELECTS)
+_narrows: Final = partial(Field, effect=Effect.NARROWS)
+_widens: Final = partial(Field, effect=Effect.WIDENS)
 
 
 # --- types of fields ---------------------------------------------------------------------------
@@ -246,8 +294,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
     scope: Annotated[
         Words | UnsetType,
         Names("Only these scopes; all when absent.", "--scope"),
-        _SELECTS,
-        _BESIDE,
+        _selects(beside=True),
     ] = UNSET
     scope_prefix: Annotated[
         str | UnsetType | None,
@@ -256,17 +303,17 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
             "--scope-prefix",
             blank=False,
         ),
-        _SELECTS,
+        _selects(),
     ] = UNSET
     unscoped: Annotated[
         bool | UnsetType | None,
         a.Flag("Memories without a scope; beside scope or scope_prefix: these too.", "--unscoped"),
-        _SELECTS,
+        _selects(),
     ] = UNSET
     kinds: Annotated[
         Words | UnsetType,
         Chosen("Kinds of memory; in graph search ENTITY too.", "--kinds", choices=a.words_of(Kind)),
-        _NARROWS,
+        _narrows(core="kinds", as_core=_codes(Kind), column="kind"),
     ] = UNSET
     statuses: Annotated[
         Words | UnsetType,
@@ -276,20 +323,22 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
             choices=tuple(word.upper() for word in a.words_of(Status)),
             stored=a.words_of(Status),
         ),
-        _NARROWS,
+        _narrows(column="status"),
     ] = UNSET
     include_expired: Annotated[
         bool | UnsetType | None,
         a.Switch("Superseded and deprecated memories too.", "--include-expired"),
+        _widens(core="include_expired", as_core=bool),
     ] = UNSET
     include_archived: Annotated[
-        bool | UnsetType | None, a.Switch("Archived memories too.", "--include-archived")
+        bool | UnsetType | None,
+        a.Switch("Archived memories too.", "--include-archived"),
+        _widens(core="include_archived", as_core=bool),
     ] = UNSET
     tags: Annotated[
         Words | UnsetType,
         NameWords("Memories with any of these tags.", "--tags"),
-        _SELECTS,
-        _BESIDE,
+        _selects(beside=True, core="tags"),
     ] = UNSET
     tags_mode: Annotated[
         str | UnsetType | None,
@@ -299,49 +348,52 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
             words=("any", "all"),
             default_text="any",
         ),
+        Field(effect=Effect.READS, core="tags_all", as_core=lambda mode: mode == "all"),
     ] = UNSET
     sources: Annotated[
         Words | UnsetType,
         Names("The source word of an event that stated the text.", "--sources"),
-        _SELECTS,
+        _selects(core="sources"),
     ] = UNSET
     actors: Annotated[
         Words | UnsetType,
         Names("The actor of an event that stated the text.", "--actors"),
-        _SELECTS,
+        _selects(core="actors"),
     ] = UNSET
-    authors: Annotated[Words | UnsetType, Names("Who said or wrote it.", "--authors"), _SELECTS] = (
-        UNSET
-    )
+    authors: Annotated[
+        Words | UnsetType, Names("Who said or wrote it.", "--authors"), _selects(core="authors")
+    ] = UNSET
     roles: Annotated[
         Words | UnsetType,
         Chosen("Part in a dialogue.", "--roles", choices=a.words_of(Role)),
-        _SELECTS,
+        _selects(core="roles"),
     ] = UNSET
     session_ids: Annotated[
-        Words | UnsetType, Names("Conversations it belongs to.", "--session-ids"), _SELECTS, _BESIDE
+        Words | UnsetType,
+        Names("Conversations it belongs to.", "--session-ids"),
+        _selects(beside=True, core="session_ids"),
     ] = UNSET
     origin_types: Annotated[
         Words | UnsetType,
         Chosen("Kinds of text.", "--origin-types", choices=a.words_of(OriginType)),
-        _SELECTS,
+        _selects(core="origin_types", as_core=_codes(OriginType)),
     ] = UNSET
     keys: Annotated[
         Words | UnsetType,
         KeyNames("Memories that are the value of one of these keys.", "--keys"),
-        _SELECTS,
+        _selects(),
     ] = UNSET
     key_prefix: Annotated[
         str | UnsetType | None,
         KeyPrefix(
             "Memories whose key begins so.", "--key-prefix", chars_max=a.KEY_CHARS_MAX, blank=False
         ),
-        _SELECTS,
+        _selects(),
     ] = UNSET
     exclude_authors: Annotated[
         Words | UnsetType,
         Names("None of these authors; a memory without one stays.", "--exclude-authors"),
-        _NARROWS,
+        _narrows(core="exclude_authors"),
     ] = UNSET
     exclude_session_ids: Annotated[
         Words | UnsetType,
@@ -349,63 +401,64 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
             "None of these conversations, such as the running one; notes outside any stay.",
             "--exclude-session-ids",
         ),
-        _NARROWS,
-        _BESIDE,
+        _narrows(beside=True, core="exclude_session_ids"),
     ] = UNSET
     exclude_tags: Annotated[
         Words | UnsetType,
         NameWords("No memory with one of these tags.", "--exclude-tags"),
-        _NARROWS,
+        _narrows(core="exclude_tags"),
     ] = UNSET
     exclude_sources: Annotated[
         Words | UnsetType,
         Names("No memory that an event of one of these source words stated.", "--exclude-sources"),
-        _NARROWS,
+        _narrows(core="exclude_sources"),
     ] = UNSET
     entities: Annotated[
         Words | UnsetType,
         Names("Memories that mention one of these entities, by id, name or alias.", "--entities"),
-        _SELECTS,
+        _selects(),
     ] = UNSET
     metadata: Annotated[
         Mapping[str, Any] | UnsetType | None,
         Values("Equality for each name; null means that the value is null.", "--metadata"),
-        _SELECTS,
+        _selects(),
     ] = UNSET
     since: Annotated[
         Time | UnsetType,
         Moment("Facts that began, or were stated again, at or after this time.", "--since"),
-        _NARROWS,
-        _BESIDE,
+        _narrows(beside=True, core="since_us", as_core=to_us),
     ] = UNSET
     until: Annotated[
         Time | UnsetType,
         Moment("Facts that began, or were stated again, before this time.", "--until"),
-        _NARROWS,
-        _BESIDE,
+        _narrows(beside=True, core="until_us", as_core=to_us),
     ] = UNSET
     created_since: Annotated[
-        Time | UnsetType, Moment("Stored at or after this time.", "--created-since"), _NARROWS
+        Time | UnsetType,
+        Moment("Stored at or after this time.", "--created-since"),
+        _narrows(core="created_since_us", as_core=to_us),
     ] = UNSET
     created_until: Annotated[
-        Time | UnsetType, Moment("Stored before this time.", "--created-until"), _NARROWS
+        Time | UnsetType,
+        Moment("Stored before this time.", "--created-until"),
+        _narrows(core="created_until_us", as_core=to_us),
     ] = UNSET
-    ids: Annotated[Words | UnsetType, NodeIds("Only these ids.", "--ids"), _SELECTS] = UNSET
+    ids: Annotated[Words | UnsetType, NodeIds("Only these ids.", "--ids"), _selects()] = UNSET
     exclude_ids: Annotated[
-        Words | UnsetType, NodeIds("All but these ids.", "--exclude-ids"), _NARROWS
+        Words | UnsetType, NodeIds("All but these ids.", "--exclude-ids"), _narrows()
     ] = UNSET
     source_ids: Annotated[
-        Words | UnsetType, NameWords("What these sources produced.", "--source-ids"), _SELECTS
+        Words | UnsetType, NameWords("What these sources produced.", "--source-ids"), _selects()
     ] = UNSET
     message_ids: Annotated[
         Words | UnsetType,
         Names("What carries one of these artifact references.", "--message-ids"),
-        _SELECTS,
+        _selects(),
     ] = UNSET
     pinned: Annotated[
         bool | UnsetType | None,
         a.Switch("Only pinned memories, or only others.", "--pinned"),
-        _NARROWS,
+        _narrows(column="pinned"),
     ] = UNSET
     retention_policies: Annotated[
         Words | UnsetType,
@@ -414,7 +467,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
             "--retention-policies",
             choices=a.words_of(RetentionPolicy),
         ),
-        _NARROWS,
+        _narrows(column="retention_policy"),
     ] = UNSET
     min_similarity: Annotated[
         float | UnsetType | None,
@@ -424,6 +477,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
             least=-1,
             most=1,
         ),
+        Field(effect=Effect.COMPARES, core="min_similarity", as_core=_as_is),
     ] = UNSET
 
     def given(self) -> dict[str, Any]:
@@ -442,23 +496,33 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         return {name: value for name, value in fields.items() if value is not UNSET}
 
 
-def _marked(mark: str) -> tuple[str, ...]:
-    """The names of the fields with this mark."""
-    return tuple(n for n, one in Filter.__annotations__.items() if mark in one.__metadata__)
-
-
 FIELDS: Final[Mapping[str, a.Argument]] = {
     name: msgspec.structs.replace(annotation.__metadata__[0], name=name)
     for name, annotation in Filter.__annotations__.items()
 }
+PLACES: Final[Mapping[str, Field]] = {
+    name: annotation.__metadata__[1] for name, annotation in Filter.__annotations__.items()
+}
+
+
+def with_effect(effect: Effect) -> frozenset[str]:
+    """The fields that do such a thing.
+
+    Example:
+        >>> sorted(with_effect(Effect.WIDENS))
+        ['include_archived', 'include_expired']
+    """
+    return frozenset(name for name, one in PLACES.items() if one.effect is effect)
+
+
 # Where entities take part.
 _NODE_FIELDS: Final[Mapping[str, a.Argument]] = {
     **FIELDS,
     **{n: msgspec.structs.replace(FIELDS[n], nodes=True) for n in ("kinds", "ids", "exclude_ids")},
 }
-KEYWORDS: Final = _marked(_BESIDE)
-SELECTORS: Final = frozenset(_marked(_SELECTS))
-NARROWING: Final = frozenset(_marked(_NARROWS))
+KEYWORDS: Final = tuple(name for name, one in PLACES.items() if one.beside)
+SELECTORS: Final = with_effect(Effect.SELECTS)
+NARROWING: Final = with_effect(Effect.NARROWS)
 
 # What lets through what every call does that names no filter.
 NO_FILTER: Final = Filter()

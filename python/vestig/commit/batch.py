@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.changes import ChangeSet, NewMemory, TurnPosition
+from vestig.changes import ChangeSet, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey, unstored
@@ -36,7 +36,6 @@ from vestig.commit.rows import (
     add_nearest,
     add_reinforcement,
     add_repetition,
-    memory_of,
     reinforced,
     repeat_wishes,
 )
@@ -174,8 +173,6 @@ class Batch:
         """Nothing is decided yet."""
         self._rows = Rows(now_us=self.now_us, model=self.session.embedder.model)
         self._known: dict[str, Memory] = {}
-        # rows of inserted memories that are not in `_known` yet
-        self._new: dict[str, NewMemory] = {}
         # ids of inserted memories by their text's key, oldest first, then by that and their
         # position, and by their item's place
         self._inserted_texts: dict[TextKey, list[str]] = {}
@@ -358,7 +355,7 @@ class Batch:
 
     def _current(self, slot: Slot) -> Memory | None:
         """The active or archived memory with a key, as the group leaves it."""
-        inserted = map(self._inserted_memory, self._inserted_versions.get(slot, ()))
+        inserted = map(self._known.__getitem__, self._inserted_versions.get(slot, ()))
         stored = self._of_keys[slot]
         known = [] if stored is None else [self._known.get(stored.id, stored)]
         return next((one for one in (*inserted, *known) if one.status in _LIVE), None)
@@ -368,7 +365,7 @@ class Batch:
         position; of a note another note, else the oldest turn."""
         earlier = self._inserted_turns.get((item.text_key, item.position))
         if earlier is not None:
-            inserted = self._inserted_memory(earlier)
+            inserted = self._known[earlier]
             if inserted.status in _LIVE:
                 return inserted
         for memory in self._same_texts[place]:
@@ -383,7 +380,7 @@ class Batch:
         if first is not None:
             current = self._known.get(first.id, first)
             return current if current.status in _LIVE else None
-        inserted = map(self._inserted_memory, self._inserted_texts.get(item.text_key, ()))
+        inserted = map(self._known.__getitem__, self._inserted_texts.get(item.text_key, ()))
         return next((memory for memory in inserted if memory.status in _LIVE), None)
 
     def _first_text(self, place: int, item: Item, decision: Decision) -> Memory | None:
@@ -418,13 +415,6 @@ class Batch:
                 }
             found.append(current)
         return found
-
-    def _inserted_memory(self, id: str) -> Memory:
-        """A memory that an earlier item inserted, as the group leaves it."""
-        new = self._new.pop(id, None)
-        if new is not None:
-            self._known[id] = memory_of(new, self._inserted_items[id].given, self.now_us)
-        return self._known[id]
 
     def _near_duplicate(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -468,7 +458,7 @@ class Batch:
             id = self._inserted.get(place) if score >= threshold else None
             other = self.items[place]
             if id is not None and other.key is None and other.owner == item.owner:
-                memories[id] = self._inserted_memory(id)
+                memories[id] = self._known[id]
                 scored.append((id, score))
         missing = [id for id, _ in similar.candidates if id not in self._known]
         if missing:
@@ -516,9 +506,9 @@ class Batch:
             )
         self._unarchived |= memory.status is Status.ARCHIVED
         wishes = repeat_wishes(memory, item.request, self._mentioned(view, item, memory))
-        event, columns = add_reinforcement(self._rows, item, memory, wishes, near_score=score)
+        event, fields = add_reinforcement(self._rows, item, memory, wishes, near_score=score)
         decision.warnings += [f"{memory.id} holds the text already: {kept}" for kept in wishes.kept]
-        self._known[memory.id] = reinforced(memory, columns, item)
+        self._known[memory.id] = reinforced(memory, fields, item)
         exact = score is None
         if exact and item.given != memory.content:
             decision.warnings.append(
@@ -577,7 +567,7 @@ class Batch:
             evidence_chars_max=chosen.entities.max_evidence_length,
         )
         self._name_resolution.inserted(place, mentions)
-        self._new[memory.id] = memory
+        self._known[memory.id] = msgspec.structs.replace(memory, content=item.given)
         if item.key is None:
             self._inserted_texts.setdefault(item.text_key, []).append(memory.id)
             self._inserted_turns[item.text_key, item.position] = memory.id
@@ -589,7 +579,7 @@ class Batch:
         # a dry run has no ids for what it does not store
         stored = [one for one in mentions if one.new is None or not self.dry]
         decision.entities = tuple([one.entity_id for one in stored])
-        self._supersede(item, decision, memory.id, memory.t_valid_us)
+        self._supersede(item, decision, memory.id, item.begins_us)
         if item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)
 
@@ -598,7 +588,9 @@ class Batch:
         item = self.items[place]
         if item.slot is None:
             return next((memory.id for memory in self._same_texts[place]), None)
-        inserted = map(self._inserted_memory, reversed(self._inserted_versions.get(item.slot, [])))
+        inserted = map(
+            self._known.__getitem__, reversed(self._inserted_versions.get(item.slot, []))
+        )
         stored = self._of_keys[item.slot]
         # one that the group expired is not expired in the store
         known = [] if stored is None else [self._known.get(stored.id, stored)]
@@ -674,7 +666,7 @@ class Batch:
             if id is None:
                 continue
             # of the namespace of the group, like every memory of it
-            memory = self._new.get(id) or self._known[id]
+            memory = self._known[id]
             if memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY:
                 scored.append((id, score))
         scored.sort(key=lambda pair: (-pair[1], pair[0]))
@@ -712,17 +704,16 @@ class Batch:
         self._rows.patches.append(parts.patch)
         self._rows.events.append(parts.event)
         self._rows.supersessions.append(parts.record)
-        end = parts.patch.columns.get("t_invalid_us")
         self._known[old.id] = msgspec.structs.replace(
             self._known.get(old.id, old),
             status=Status.SUPERSEDED,
             superseded_by=successor.id,
-            t_invalid=old.t_invalid if end is None else from_us(end),
+            t_invalid=parts.patch.fields.get("t_invalid", old.t_invalid),
             t_expired=old.t_expired or from_us(self.now_us),
         )
 
     def _order_version(
-        self, view: LedgerView, item: Item, slot: Slot, decision: Decision, memory: NewMemory
+        self, view: LedgerView, item: Item, slot: Slot, decision: Decision, memory: Memory
     ) -> None:
         """Places an inserted memory among the versions of its key: the one before it ends where it
         begins; older news is superseded at once by the one after it."""
@@ -734,22 +725,22 @@ class Batch:
             beside = neighbours(
                 view,
                 slot,
-                memory.t_valid_us,
-                [self._inserted_memory(id) for id in versions if id not in replaced],
+                item.begins_us,
+                [self._known[id] for id in versions if id not in replaced],
                 lambda one: self._known.get(one.id, one),
                 replaced,
             )
             current = self._current(slot)
             if beside.before is not None:
-                self._end_version(item, beside.before, memory.t_valid_us)
+                self._end_version(item, beside.before, item.begins_us)
             if current is None and beside.after is not None:
                 # what had the key since then was withdrawn, and does not return
                 begins_us = to_us(beside.after.t_valid)
-                self._end_version(item, self._inserted_memory(memory.id), begins_us)
+                self._end_version(item, self._known[memory.id], begins_us)
             elif current is not None:
                 after = current if beside.after is None else beside.after
                 successor = _successor(item, after.id, to_us(after.t_valid))
-                self._replace(self._inserted_memory(memory.id), successor, by_key=True)
+                self._replace(self._known[memory.id], successor, by_key=True)
                 decision.warnings.append(
                     f"{current.id} stays current under the key, for it holds from"
                     f" {format_us(to_us(current.t_valid))} on: this text is older and was stored"

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from vestig.calls.commit import CommitRequest, GivenEntity
-from vestig.changes import StoredWindow, TurnPosition
+from vestig.changes import TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
@@ -37,6 +37,7 @@ from vestig.types import (
     RetentionPolicy,
     SimilarMemory,
     Stability,
+    TemporalWindow,
     is_undated,
 )
 
@@ -111,7 +112,7 @@ class Item(msgspec.Struct, kw_only=True):
     document: str | None = None
     # extract: what rules find in the text; `questions` None = not tried
     extracted: bool = False
-    windows: tuple[StoredWindow, ...] = ()
+    windows: tuple[TemporalWindow, ...] = ()
     keywords: tuple[str, ...] = ()
     stability: Stability = Stability.UNKNOWN
     questions: tuple[str, ...] | None = None
@@ -200,10 +201,10 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
     item.warnings.extend(times.warnings)
     item.windows = tuple(
         [
-            StoredWindow(
+            TemporalWindow(
                 text=one.text,
-                start_us=one.window_start_us,
-                end_us=one.window_end_us,
+                start=None if one.window_start_us is None else from_us(one.window_start_us),
+                end=None if one.window_end_us is None else from_us(one.window_end_us),
                 grain=one.grain,
                 either=one.either,
             )

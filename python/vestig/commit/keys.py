@@ -18,7 +18,7 @@ from vestig.errors import ConflictError
 from vestig.memories.states import ended, event
 from vestig.store.records import keyed_memories
 from vestig.store.records.reads import LedgerView
-from vestig.times import format_us, to_us
+from vestig.times import format_us, from_us, to_us
 from vestig.types import Claim, EventType, Memory, Status
 
 # Facts of which a subject has one at a time.
@@ -113,7 +113,9 @@ def version_end(version: Memory, end_us: int, now_us: int) -> tuple[MemoryPatch,
         "old": {"t_invalid": None if known is None else format_us(to_us(known))},
         "new": {"t_invalid": format_us(end_us)},
     }
-    patch = MemoryPatch(memory_id=version.id, columns={"t_invalid_us": end_us}, bump_version=True)
+    patch = MemoryPatch(
+        memory_id=version.id, fields={"t_invalid": from_us(end_us)}, bump_version=True
+    )
     return patch, event(version, EventType.UPDATE, now_us, payload | ended(version, end_us))
 
 

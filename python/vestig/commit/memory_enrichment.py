@@ -190,12 +190,12 @@ class Writing:
         found = stability_of(self._answered.answer)
         if found is Stability.UNKNOWN:
             return None
-        columns = {"temporal_stability": found.value}
-        before = {"temporal_stability": memory.temporal_stability.value}
-        payload: dict[str, Any] = {"old": before, "new": columns, **self._origin("stability")}
+        fields = {"temporal_stability": found}
+        before = {"temporal_stability": memory.temporal_stability}
+        payload: dict[str, Any] = {"old": before, "new": fields, **self._origin("stability")}
         return ChangeSet(
             namespace=memory.namespace,
-            patches=(MemoryPatch(memory_id=memory.id, columns=columns, bump_version=True),),
+            patches=(MemoryPatch(memory_id=memory.id, fields=fields, bump_version=True),),
             events=(self._event(EventType.UPDATE, payload),),
         )
 

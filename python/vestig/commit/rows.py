@@ -6,7 +6,7 @@ and names what would replace something that the memory holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,14 +22,12 @@ from vestig.changes import (
     NewEvent,
     NewEvidence,
     NewJob,
-    NewMemory,
     NewOriginalText,
     NewQuestion,
     NewSource,
     NewSupersession,
     NewTokenCodes,
     NewVector,
-    StoredWindow,
 )
 from vestig.commit.item import Item
 from vestig.ids import NewIds, new_id
@@ -45,11 +43,9 @@ from vestig.types import (
     Kind,
     Memory,
     RetentionPolicy,
-    Role,
     Stability,
     Status,
     TemporalWindow,
-    Trigger,
 )
 
 
@@ -69,7 +65,7 @@ class Rows(msgspec.Struct, kw_only=True):
     now_us: int
     model: str
     sources: list[NewSource] = msgspec.field(default_factory=list)
-    memories: list[NewMemory] = msgspec.field(default_factory=list)
+    memories: list[Memory] = msgspec.field(default_factory=list)
     vectors: list[NewVector] = msgspec.field(default_factory=list)
     token_codes: list[NewTokenCodes] = msgspec.field(default_factory=list)
     original_texts: list[NewOriginalText] = msgspec.field(default_factory=list)
@@ -197,42 +193,14 @@ def add_memory(
     revives: str | None = None,
     repeats: str | None = None,
     claim: Claim | None = None,
-) -> NewMemory:
+) -> Memory:
     """The rows of a new memory. `related`: (id, cosine) of the memories it is linked with;
     `revives`: the expired memory that had the same text; `repeats`: the memory of another position
     that says the same; `claim`: with full ids; `similar`: (id, cosine) of what was known of the
     same, nearest first."""
     request = item.request
     jobs = item.job_kinds(has_similar=bool(similar))
-    memory = NewMemory(
-        id=rows.ids.take("mem"),
-        namespace=request.namespace,
-        scope=request.scope,
-        kind=Kind.MEMORY,
-        content=item.text,
-        content_hash=item.content_hash,
-        author=request.author,
-        role=None if request.role is None else request.role.value,
-        session_id=request.session_id,
-        sequence=request.sequence,
-        title=request.title,
-        origin_type=request.origin,
-        origin_derived=request.origin_type is None,
-        keywords=item.keywords,
-        times=item.windows,
-        trigger=request.trigger,
-        t_valid_us=item.begins_us,
-        t_invalid_us=request.t_invalid,
-        temporal_stability=item.stability,
-        retention_policy=item.policy,
-        retention_until_us=request.retention_until,
-        revives=revives,
-        metadata=_metadata(request),
-        processing="pending" if jobs else "ready",
-        pinned=request.pinned,
-        pinned_at_us=rows.now_us if request.pinned else None,
-        key=item.key,
-    )
+    memory = _memory(rows, item, revives, has_jobs=bool(jobs))
     rows.memories.append(memory)
     _add_forms(rows, memory.id, item)
     rows.jobs += [NewJob(id=rows.ids.take("job"), memory_id=memory.id, kind=kind) for kind in jobs]
@@ -249,6 +217,57 @@ def add_memory(
     _add_source(rows, item, memory.id)
     _add_related(rows, memory.id, related)
     return memory
+
+
+def _memory(rows: Rows, item: Item, revives: str | None, *, has_jobs: bool) -> Memory:
+    """A new memory, whose content is the normal form of its text."""
+    request = item.request
+    return Memory(
+        id=rows.ids.take("mem"),
+        namespace=request.namespace,
+        scope=request.scope,
+        # of the transaction
+        seq=0,
+        kind=Kind.MEMORY,
+        content=item.text,
+        content_hash=item.content_hash,
+        author=request.author,
+        role=request.role,
+        session_id=request.session_id,
+        sequence=request.sequence,
+        title=request.title,
+        origin_type=request.origin,
+        origin_derived=request.origin_type is None,
+        embedding_model=None,
+        keywords=item.keywords,
+        times=item.windows,
+        trigger=request.trigger,
+        t_valid=from_us(item.begins_us),
+        t_invalid=_moment(request.t_invalid),
+        t_created=from_us(rows.now_us),
+        t_expired=None,
+        temporal_stability=item.stability,
+        last_seen_at=None,
+        reinforce_count=0,
+        status=Status.ACTIVE,
+        processing="pending" if has_jobs else "ready",
+        pinned=request.pinned,
+        pinned_at=from_us(rows.now_us) if request.pinned else None,
+        pinned_reason=None,
+        retention_policy=item.policy,
+        retention_until=_moment(request.retention_until),
+        access_count=0,
+        last_accessed_at=None,
+        superseded_by=None,
+        revives=revives,
+        version=1,
+        metadata=_metadata(request),
+        key=item.key,
+    )
+
+
+def _moment(us: int | None) -> datetime | None:
+    return None if us is None else from_us(us)
 
 
 def _metadata(request: CommitRequest) -> dict[str, Any]:
@@ -340,29 +359,12 @@ def mention_edge(
 
 
 def united_windows(
-    known: Sequence[TemporalWindow], new: Sequence[StoredWindow]
-) -> tuple[StoredWindow, ...] | None:
+    known: Sequence[TemporalWindow], new: Sequence[TemporalWindow]
+) -> tuple[TemporalWindow, ...] | None:
     """Windows of this occurrence joined to those known; None when nothing is added."""
     have = {(window.start, window.end) for window in known}
-    fresh = [window for window in new if _ends(window) not in have]
-    return tuple(_stored(window) for window in known) + tuple(fresh) if fresh else None
-
-
-def _ends(window: StoredWindow) -> tuple[datetime | None, datetime | None]:
-    return (
-        None if window.start_us is None else from_us(window.start_us),
-        None if window.end_us is None else from_us(window.end_us),
-    )
-
-
-def _stored(window: TemporalWindow) -> StoredWindow:
-    return StoredWindow(
-        text=window.text,
-        start_us=None if window.start is None else to_us(window.start),
-        end_us=None if window.end is None else to_us(window.end),
-        grain=window.grain,
-        either=window.either,
-    )
+    fresh = [window for window in new if (window.start, window.end) not in have]
+    return (*known, *fresh) if fresh else None
 
 
 def add_reinforcement(
@@ -371,27 +373,27 @@ def add_reinforcement(
     """EXACT_DUPE, or NEAR_DUPE with its score: event, counters, tags, provenance, and what else
     the caller asked that is done.
 
-    Returns the event and the columns that change, for later items of the same batch.
+    Returns the event and the fields that change, for later items of the same batch.
     """
-    request, columns = item.request, dict(wishes.columns)
+    request, fields = item.request, dict(wishes.fields)
     payload: dict[str, Any] = {"matched_memory_id": known.id}
     added = [tag for tag in request.tags or () if tag not in known.tags]
     if added:
-        metadata = columns.get("metadata", known.metadata)
-        columns["metadata"] = metadata | {"tags": [*known.tags, *added]}
+        metadata = fields.get("metadata", known.metadata)
+        fields["metadata"] = metadata | {"tags": [*known.tags, *added]}
     payload["added_tags"] = added
     other = {k: v for k, v in (request.metadata or {}).items() if k not in known.metadata
              or known.metadata[k] != v}  # fmt: skip
     payload["metadata"] = other
     windows = united_windows(known.times, item.windows)
     if windows is not None:
-        columns["times"] = windows
+        fields["times"] = windows
     if item.windows:
         payload["times"] = [
             {
                 "text": window.text,
-                "start": None if window.start_us is None else format_us(window.start_us),
-                "end": None if window.end_us is None else format_us(window.end_us),
+                "start": None if window.start is None else format_us(to_us(window.start)),
+                "end": None if window.end is None else format_us(to_us(window.end)),
             }
             for window in item.windows
         ]
@@ -403,27 +405,27 @@ def add_reinforcement(
     event = _event(rows, item, known.id, kind, payload)
     updated = _update_events(rows, item, known, wishes)
     # an end that the caller gives is later than this statement, another end is not
-    rows.events += [event, *updated] if "t_invalid_us" in columns else [*updated, event]
-    if columns.get("pinned"):
-        columns["pinned_at_us"] = rows.now_us
+    rows.events += [event, *updated] if "t_invalid" in fields else [*updated, event]
+    if fields.get("pinned"):
+        fields["pinned_at"] = from_us(rows.now_us)
         rows.events.append(_event(rows, item, known.id, EventType.PIN, {"reason": None}))
     if known.status is Status.ARCHIVED:
-        columns["status"] = Status.ACTIVE.value
+        fields["status"] = Status.ACTIVE
         why = {"reason": "said again"}
         rows.events.append(_event(rows, item, known.id, EventType.UNARCHIVE, why))
     rows.patches.append(
         MemoryPatch(
             memory_id=known.id,
-            columns=columns,
+            fields=fields,
             reinforce=1,
             seen_us=item.reference_us,
             bump_version=bool(updated),
         )
     )
     _add_source(rows, item, known.id)
-    if "trigger" in columns and "hypothetical" in item.model_jobs:
+    if "trigger" in fields and "hypothetical" in item.model_jobs:
         rows.jobs.append(NewJob(id=rows.ids.take("job"), memory_id=known.id, kind="hypothetical"))
-    return event, columns
+    return event, fields
 
 
 def _update_events(
@@ -460,87 +462,14 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
     rows.patches.append(MemoryPatch(memory_id=known.id, reinforce=1, seen_us=item.reference_us))
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-# Of the columns that a repeat may change, those that a memory holds in another type.
-_MEMORY_TYPES: Final[dict[str, Callable[[Any], Any]]] = {
-    "status": Status,
-    "trigger": Trigger,
-    "temporal_stability": Stability,
-    "retention_policy": RetentionPolicy,
-    "keywords": tuple,
-}
-
-
-def reinforced(known: Memory, columns: Mapping[str, Any], item: Item) -> Memory:
+def reinforced(known: Memory, fields: Mapping[str, Any], item: Item) -> Memory:
     """The memory as later items of the batch see it."""
     seen = from_us(item.reference_us)
-    changed: dict[str, Any] = {
-        "reinforce_count": known.reinforce_count + 1,
-        "last_seen_at": seen if known.last_seen_at is None else max(seen, known.last_seen_at),
-    }
-    for name, value in columns.items():
-        if name == "times":
-            changed[name] = tuple(_window(window) for window in value)
-        elif name.endswith("_us"):
-            changed[name.removesuffix("_us")] = from_us(value)
-        else:
-            changed[name] = _MEMORY_TYPES.get(name, _as_it_is)(value)
-    return msgspec.structs.replace(known, **changed)
-
-
-def _window(window: StoredWindow) -> TemporalWindow:
-    start, end = _ends(window)
-    return TemporalWindow(
-        text=window.text, start=start, end=end, grain=window.grain, either=window.either
-    )
-
-
-def memory_of(new: NewMemory, given: str, now_us: int) -> Memory:
-    """A memory that is about to be written, as later items of the batch see it; `given`: its text
-    as it was given."""
-    return Memory(
-        id=new.id,
-        namespace=new.namespace,
-        scope=new.scope,
-        seq=0,
-        kind=new.kind,
-        content=given,
-        content_hash=new.content_hash,
-        author=new.author,
-        role=None if new.role is None else Role(new.role),
-        session_id=new.session_id,
-        sequence=new.sequence,
-        title=new.title,
-        origin_type=new.origin_type,
-        origin_derived=new.origin_derived,
-        embedding_model=None,
-        keywords=new.keywords,
-        times=tuple(_window(window) for window in new.times),
-        trigger=None if new.trigger is None else Trigger(new.trigger),
-        t_valid=from_us(new.t_valid_us),
-        t_invalid=None if new.t_invalid_us is None else from_us(new.t_invalid_us),
-        t_created=from_us(now_us),
-        t_expired=None,
-        temporal_stability=new.temporal_stability,
-        last_seen_at=None,
-        reinforce_count=0,
-        status=new.status,
-        processing=new.processing,
-        pinned=new.pinned,
-        pinned_at=None,
-        pinned_reason=new.pinned_reason,
-        retention_policy=new.retention_policy,
-        retention_until=None,
-        access_count=0,
-        last_accessed_at=None,
-        superseded_by=None,
-        revives=new.revives,
-        version=1,
-        metadata=new.metadata,
-        key=new.key,
+    return msgspec.structs.replace(
+        known,
+        reinforce_count=known.reinforce_count + 1,
+        last_seen_at=seen if known.last_seen_at is None else max(seen, known.last_seen_at),
+        **fields,
     )
 
 
@@ -577,22 +506,22 @@ _LASTING: Final = (
 
 
 class RepeatWishes(msgspec.Struct, kw_only=True):
-    """`columns`: new values of the memory's row. `old`, `new`: of the fields among them, as an
+    """`fields`: new values of the memory. `old`, `new`: of the fields among them, as an
     UPDATE event has them. `kept`: fields of the memory that are not what the caller asked, with
     the reason."""
 
-    columns: dict[str, Any] = msgspec.field(default_factory=dict)
+    fields: dict[str, Any] = msgspec.field(default_factory=dict)
     old: dict[str, Any] = msgspec.field(default_factory=dict)
     new: dict[str, Any] = msgspec.field(default_factory=dict)
     kept: list[str] = msgspec.field(default_factory=list)
 
     def change(self, name: str, old: Any, new: Any) -> None:
         """A field gets a value."""
-        self.columns[name], self.old[name], self.new[name] = new, old, new
+        self.fields[name], self.old[name], self.new[name] = new, old, new
 
     def change_time(self, name: str, new_us: int) -> None:
         """A time that was absent, or a later one, gets a value."""
-        self.columns[f"{name}_us"] = new_us
+        self.fields[name] = from_us(new_us)
         self.old[name], self.new[name] = None, format_us(new_us)
 
     def keep(self, name: str, value: object) -> None:
@@ -616,13 +545,13 @@ def repeat_wishes(
     """
     wishes = RepeatWishes()
     if request.pinned and not known.pinned:
-        wishes.columns["pinned"] = True
+        wishes.fields["pinned"] = True
     _retention(wishes, known, request)
     _times(wishes, known, request)
     _words(wishes, known, request)
     keywords = [word for word in request.keywords if word not in known.keywords]
     if keywords:
-        wishes.change("keywords", list(known.keywords), [*known.keywords, *keywords])
+        wishes.change("keywords", known.keywords, (*known.keywords, *keywords))
     _added_metadata(wishes, known, request)
     names = {norm_name(name) for name in mentioned}
     missing = [one.name for one in request.entities if norm_name(one.name) not in names]
@@ -637,7 +566,7 @@ def _retention(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> N
     policy, held = request.retention_policy, known.retention_policy
     if policy is not None and policy is not held:
         if _LASTING.index(policy) > _LASTING.index(held):
-            wishes.change("retention_policy", held.value, policy.value)
+            wishes.change("retention_policy", held, policy)
         else:
             wishes.keep("retention_policy", held.value)
     until = request.retention_until
@@ -671,7 +600,7 @@ def _words(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
     stability = request.temporal_stability
     if stability is not None and stability is not known.temporal_stability:
         if known.temporal_stability is Stability.UNKNOWN:
-            wishes.change("temporal_stability", known.temporal_stability.value, stability.value)
+            wishes.change("temporal_stability", known.temporal_stability, stability)
         else:
             wishes.keep("temporal_stability", known.temporal_stability.value)
     held = {

@@ -210,7 +210,7 @@ class SummaryWriting:
                 "memory_count": len(kept.cited),
             },
         )
-        replaced = self._replaced(older, memory.id, memory.t_valid_us, asked)
+        replaced = self._replaced(older, memory.id, to_us(memory.t_valid), asked)
         changes = rows.change_set(space)
         return msgspec.structs.replace(
             changes,

@@ -24,13 +24,22 @@ from vestig.session.session import Session
 from vestig.store.records import keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
-from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
+from vestig.types import (
+    CommitOutcome,
+    EventType,
+    Memory,
+    RetentionPolicy,
+    Stability,
+    Status,
+    Trigger,
+    _Value,
+)
 
 _TIME_FIELDS: Final = ("retention_until", "t_valid", "t_invalid")
 _PLAIN_FIELDS: Final = ("scope", "retention_policy", "temporal_stability", "trigger")
 _OTHER_FIELDS: Final = ("metadata", "tags", *_TIME_FIELDS)
 # What a cleared column falls back to, where it cannot be empty.
-_CLEARED: Final[dict[str, Any]] = {"temporal_stability": "unknown"}
+_CLEARED: Final[dict[str, Any]] = {"temporal_stability": Stability.UNKNOWN}
 # What a new text takes over from the memory that it replaces.
 _INHERITED: Final = (
     "author", "role", "session_id", "sequence", "title", "trigger", "scope", "key",
@@ -45,12 +54,12 @@ class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | UnsetType | None = UNSET
     tags: tuple[str, ...] | UnsetType | None = UNSET
     scope: str | UnsetType | None = UNSET
-    retention_policy: str | UnsetType | None = UNSET
+    retention_policy: RetentionPolicy | UnsetType | None = UNSET
     retention_until_us: int | UnsetType | None = UNSET
     t_valid_us: int | UnsetType | None = UNSET
     t_invalid_us: int | UnsetType | None = UNSET
-    temporal_stability: str | UnsetType | None = UNSET
-    trigger: str | UnsetType | None = UNSET
+    temporal_stability: Stability | UnsetType | None = UNSET
+    trigger: Trigger | UnsetType | None = UNSET
 
 
 class UpdateResult(_Value, frozen=True, kw_only=True):
@@ -109,7 +118,9 @@ def _change_fields(
         view: LedgerView, memory: Memory, now: int
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
         _check_scope(view, memory, changes)
-        found, fields = update_changes(memory, changes, default_policy=policy, now_us=now)
+        found, fields = update_changes(
+            memory, changes, default_policy=RetentionPolicy(policy), now_us=now
+        )
         if found is not None and "trigger" in fields:
             jobs = _question_jobs(session, view, memory, changes.trigger)
             found = msgspec.structs.replace(found, jobs=jobs)
@@ -281,12 +292,12 @@ def successor_fields(memory: Memory) -> dict[str, Any]:
 
 
 def update_changes(
-    memory: Memory, changes: FieldChanges, *, default_policy: str, now_us: int
+    memory: Memory, changes: FieldChanges, *, default_policy: RetentionPolicy, now_us: int
 ) -> tuple[ChangeSet | None, tuple[str, ...]]:
     """The transaction and the names of the fields that change; (None, ()) when nothing does."""
     check_unexpired(memory, "update")
     _check_order(memory, changes)
-    columns: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     old: dict[str, Any] = {}
     new: dict[str, Any] = {}
     texts: tuple[NewOriginalText, ...] = ()
@@ -297,7 +308,7 @@ def update_changes(
         texts = (NewOriginalText(memory_id=memory.id, content=original),)
     metadata = _metadata(memory, changes)
     if metadata != memory.metadata:
-        columns["metadata"] = metadata
+        fields["metadata"] = metadata
         old["metadata"], new["metadata"] = memory.metadata, metadata
     for name in _PLAIN_FIELDS:
         value = getattr(changes, name)
@@ -306,9 +317,8 @@ def update_changes(
         if value is None:
             value = default_policy if name == "retention_policy" else _CLEARED.get(name)
         before = getattr(memory, name)
-        before = getattr(before, "value", before)
         if value != before:
-            columns[name], old[name], new[name] = value, before, value
+            fields[name], old[name], new[name] = value, before, value
     for name in _TIME_FIELDS:
         value = getattr(changes, f"{name}_us")
         if value is UNSET:
@@ -316,16 +326,16 @@ def update_changes(
         moment = getattr(memory, name)
         before_us = None if moment is None else to_us(moment)
         if value != before_us:
-            columns[f"{name}_us"] = value
+            fields[name] = None if value is None else from_us(value)
             old[name], new[name] = _time_text(before_us), _time_text(value)
     if not new:
         return None, ()
     payload: dict[str, Any] = {"old": old, "new": new}
-    if "t_invalid_us" in columns:
-        payload |= ended(memory, columns["t_invalid_us"])
+    if "t_invalid" in fields:
+        payload |= ended(memory, changes.t_invalid_us or None)
     changed = ChangeSet(
         namespace=memory.namespace,
-        patches=(MemoryPatch(memory_id=memory.id, columns=columns, bump_version=True),),
+        patches=(MemoryPatch(memory_id=memory.id, fields=fields, bump_version=True),),
         events=(event(memory, EventType.UPDATE, now_us, payload),),
         original_texts=texts,
     )

@@ -46,7 +46,6 @@ from vestig.types import (
     EdgeType,
     Event,
     EventType,
-    Kind,
     Memory,
     Source,
     Status,
@@ -356,13 +355,6 @@ def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> 
     return tuple(f"{id}: an UPDATE lies after that time; tags are those of today" for id in changed)
 
 
-# Fields that the ledger's table of memories answers by itself, so that a page of a large store
-# reads no more than it shows.
-_OF_ROWS: Final = frozenset(
-    ("kinds", "statuses", "include_expired", "include_archived", "pinned", "retention_policies")
-)
-
-
 def _page_of(listing: Listing, asked: ListRequest) -> Listing:
     """The part of a listing that a page shows, in its order: conversations as they went where some
     are named, else the newest first."""
@@ -378,21 +370,24 @@ def _page_of(listing: Listing, asked: ListRequest) -> Listing:
     )
 
 
-def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, chosen: _Chosen) -> Listing:
+def _needs_projection(parts: FilterParts) -> bool:
+    """Return whether a field is none of the ledger's own columns, or a day is asked for: a memory
+    holds on every day on which it was stated."""
+    return not parts.is_of_rows or parts.moments.valid_at_us is not None
+
+
+def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, parts: FilterParts) -> Listing:
     """Return what of the ledger a filter lets through: by its own columns, or by ids where a field
     needs the projection, which then decides every field."""
-    parts = chosen.parts
-    if chosen.needs_projection or item_rows.any_expired(view, parts.moments.now_us):
+    if _needs_projection(parts) or item_rows.any_expired(view, parts.moments.now_us):
         raw = keeper.eligible(view, resolved(view, core, parts))
         return Listing(limit=None, statuses=None, ids=tuple(split_ids(raw)))
-    kinds = parts.columns.get("kinds")
-    return msgspec.structs.replace(
-        row_listing(parts),
-        kinds=None if kinds is None else tuple(tuple(Kind)[code] for code in kinds),
-    )
+    return row_listing(parts)
 
 
-def _total(session: Session, view: LedgerView, core: Any, chosen: _Chosen, listing: Listing) -> int:
+def _total(
+    session: Session, view: LedgerView, core: Any, parts: FilterParts, listing: Listing
+) -> int:
     """How many a listing has.
 
     Raises:
@@ -400,7 +395,6 @@ def _total(session: Session, view: LedgerView, core: Any, chosen: _Chosen, listi
     """
     if listing.ids is not None:
         return len(listing.ids)
-    parts = chosen.parts
     total = view.count_memories(parts.namespace, listing)
     if not parts.needs_ledger:
         known = session.keeper.eligible_count(view, resolved(view, core, parts))
@@ -412,36 +406,22 @@ def _total(session: Session, view: LedgerView, core: Any, chosen: _Chosen, listi
     return total
 
 
-class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    where: Filter
-    parts: FilterParts
-
-    @property
-    def needs_projection(self) -> bool:
-        """Says that a field is none of the ledger's own columns, that nothing is selected, or that
-        a day is asked for: a memory holds on every day on which it was stated."""
-        if self.parts.ids is not None or self.parts.moments.valid_at_us is not None:
-            return True
-        return bool(self.where.given().keys() - _OF_ROWS)
-
-
-def _chosen(session: Session, asked: ListRequest | CountRequest) -> _Chosen:
+def _parts(session: Session, asked: ListRequest | CountRequest) -> FilterParts:
     at = moments(
         session.now_us(), as_of=asked.as_of, known_at=asked.known_at, valid_at=asked.valid_at
     )
-    space = session.in_namespace(asked.namespace)
-    return _Chosen(where=asked.where, parts=filter_parts(asked.where, space, at))
+    return filter_parts(asked.where, session.in_namespace(asked.namespace), at)
 
 
 def page(session: Session, asked: ListRequest) -> MemoryPage:
     """One page and how many there are in all, of one state."""
-    chosen = _chosen(session, asked)
-    space, at = chosen.parts.namespace, chosen.parts.moments
+    parts = _parts(session, asked)
+    space, at = parts.namespace, parts.moments
 
     def read(view: LedgerView, core: Any) -> MemoryPage:
-        listing = _page_of(_listing(view, core, session.keeper, chosen), asked)
+        listing = _page_of(_listing(view, core, session.keeper, parts), asked)
         memories = view.list_memories(space, listing)
-        total = _total(session, view, core, chosen, listing)
+        total = _total(session, view, core, parts, listing)
         wanted = max(0, min(listing.limit or 0, total - listing.offset))
         if len(memories) != wanted:
             fact = f"{len(memories)} memories of a page where {wanted} were written"
@@ -454,7 +434,7 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
             degraded=tuple(ahead_notice(view.last_recorded_us, session.now_us())),
             warnings=(
                 *at.warnings,
-                *unknown_entities(view, core, chosen.parts),
+                *unknown_entities(view, core, parts),
                 *later_updates(view, memories, at),
             ),
         )
@@ -467,11 +447,11 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
 
 def count(session: Session, asked: CountRequest) -> int:
     """How many memories a full listing has."""
-    chosen = _chosen(session, asked)
+    parts = _parts(session, asked)
 
     def read(view: LedgerView, core: Any) -> int:
-        listing = _listing(view, core, session.keeper, chosen)
-        return _total(session, view, core, chosen, listing)
+        listing = _listing(view, core, session.keeper, parts)
+        return _total(session, view, core, parts, listing)
 
     with session.operation("count"):
         return session.keeper.run(read)

@@ -28,7 +28,7 @@ from vestig.store.records import item_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
 from vestig.store.records.reads import LedgerView
-from vestig.times import format_us, to_us
+from vestig.times import format_us, from_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 
 _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
@@ -190,13 +190,13 @@ def deprecate_changes(
 ) -> ChangeSet:
     """Withdraws a memory; with `t_invalid` the fact ended, without it was never so."""
     check_unexpired(memory, "deprecate")
-    columns: dict[str, Any] = {"status": Status.DEPRECATED.value}
+    fields: dict[str, Any] = {"status": Status.DEPRECATED}
     payload: dict[str, Any] = {"reason": reason} | ended(memory, t_invalid_us)
     if t_invalid_us is not None:
-        columns["t_invalid_us"] = t_invalid_us
+        fields["t_invalid"] = from_us(t_invalid_us)
     return ChangeSet(
         namespace=memory.namespace,
-        patches=(MemoryPatch(memory_id=memory.id, columns=columns, expired=True),),
+        patches=(MemoryPatch(memory_id=memory.id, fields=fields, expired=True),),
         events=(event(memory, EventType.DEPRECATE, now_us, payload),),
     )
 
@@ -206,7 +206,7 @@ def archive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSe
     check_unexpired(memory, "archive")
     if memory.status is Status.ARCHIVED:
         return None
-    return _change(memory, EventType.ARCHIVE, {"status": Status.ARCHIVED.value}, reason, now_us)
+    return _change(memory, EventType.ARCHIVE, {"status": Status.ARCHIVED}, reason, now_us)
 
 
 def unarchive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
@@ -214,7 +214,7 @@ def unarchive_changes(memory: Memory, reason: str | None, now_us: int) -> Change
     check_unexpired(memory, "unarchive")
     if memory.status is Status.ACTIVE:
         return None
-    return _change(memory, EventType.UNARCHIVE, {"status": Status.ACTIVE.value}, reason, now_us)
+    return _change(memory, EventType.UNARCHIVE, {"status": Status.ACTIVE}, reason, now_us)
 
 
 def pin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
@@ -222,24 +222,24 @@ def pin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | 
     check_unexpired(memory, "pin")
     if memory.pinned:
         return None
-    columns = {"pinned": True, "pinned_at_us": now_us, "pinned_reason": reason}
-    return _change(memory, EventType.PIN, columns, reason, now_us)
+    fields = {"pinned": True, "pinned_at": from_us(now_us), "pinned_reason": reason}
+    return _change(memory, EventType.PIN, fields, reason, now_us)
 
 
 def unpin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
     """Takes the mark away in any state; None when there is none."""
     if not memory.pinned:
         return None
-    columns = {"pinned": False, "pinned_at_us": None, "pinned_reason": None}
-    return _change(memory, EventType.UNPIN, columns, reason, now_us)
+    fields = {"pinned": False, "pinned_at": None, "pinned_reason": None}
+    return _change(memory, EventType.UNPIN, fields, reason, now_us)
 
 
 def _change(
-    memory: Memory, kind: EventType, columns: dict[str, Any], reason: str | None, now_us: int
+    memory: Memory, kind: EventType, fields: dict[str, Any], reason: str | None, now_us: int
 ) -> ChangeSet:
     return ChangeSet(
         namespace=memory.namespace,
-        patches=(MemoryPatch(memory_id=memory.id, columns=columns),),
+        patches=(MemoryPatch(memory_id=memory.id, fields=fields),),
         events=(event(memory, kind, now_us, {"reason": reason}),),
     )
 
@@ -259,8 +259,8 @@ def replace(
     `t_expired`. An open end, and one that is to come later than the newer fact, becomes the moment
     at which that begins; where it lies before the old one's beginning, this beginning, so that it
     holds at no time."""
-    columns: dict[str, Any] = {
-        "status": Status.SUPERSEDED.value,
+    fields: dict[str, Any] = {
+        "status": Status.SUPERSEDED,
         "superseded_by": successor.id,
     }
     end = t_invalid_us
@@ -270,11 +270,11 @@ def replace(
         if known is None or to_us(known) > max(begins_us, now_us):
             end = begins_us
     if end is not None:
-        columns["t_invalid_us"] = end
+        fields["t_invalid"] = from_us(end)
     payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)
     happened = event(old, EventType.SUPERSEDE, now_us, payload)
     return Replacement(
-        patch=MemoryPatch(memory_id=old.id, columns=columns, expired=True),
+        patch=MemoryPatch(memory_id=old.id, fields=fields, expired=True),
         event=msgspec.structs.replace(happened, source=successor.source, actor=successor.actor),
         record=NewSupersession(superseding_id=successor.id, superseded_id=old.id, reason=reason),
     )

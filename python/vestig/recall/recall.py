@@ -271,7 +271,7 @@ class OneRecall:
     ) -> tuple[str, ...]:
         """Warnings of the request, of its analysis and filter, and of the scan."""
         filter, core = self.request.filter, self.session.keeper.core
-        unknown = unknown_entities(bound.view, core, filter) if filter.entities else ()
+        unknown = unknown_entities(bound.view, core, filter) if "entities" in filter.fields else ()
         found = [*self.request.warnings, *bound.query.warnings, *unknown, *later]
         if is_approximate(scan):
             found.append(APPROXIMATE)

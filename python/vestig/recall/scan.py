@@ -322,10 +322,10 @@ def with_successors(
 def _with_expired(bound: BoundQuery, request: Request) -> Request | None:
     """The request with replaced memories eligible too; None where that adds none."""
     filter, moments = request.filter, request.moments
-    if moments.past or moments.valid_at_us is not None or filter.columns["include_expired"]:
+    if moments.past or moments.valid_at_us is not None or filter.core["include_expired"]:
         return None
-    columns = filter.columns | {"include_expired": True}
-    wide = msgspec.structs.replace(request, filter=msgspec.structs.replace(filter, columns=columns))
+    core = filter.core | {"include_expired": True}
+    wide = msgspec.structs.replace(request, filter=msgspec.structs.replace(filter, core=core))
     count = bound.session.keeper.eligible_count
     more = count(bound.view, bound.filter(wide)) > count(bound.view, bound.filter(request))
     return wide if more else None

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
-from vestig.calls.filter import FIELDS
+from vestig.calls.filter import FIELDS, PLACES, Effect
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, is_full_id, split_ids
 from vestig.language.words import content_terms, placed_terms
@@ -63,36 +63,11 @@ TERMS_MAX: Final = 200
 _INSTANT: Final = timedelta(microseconds=1)
 # Arguments that exclude memories, with the value at which they exclude none.
 _WITHOUT: Final[dict[str, Any]] = {
-    "scope": None,
-    "unscoped": None,
-    "kinds": None,
-    "statuses": None,
-    "tags": None,
-    "sources": None,
-    "actors": None,
-    "authors": None,
-    "roles": None,
-    "session_ids": None,
-    "origin_types": None,
-    "entities": None,
-    "metadata": None,
-    "since": None,
-    "until": None,
-    "created_since": None,
-    "created_until": None,
-    "include_expired": True,
-    "include_archived": True,
-    "exclude_ids": None,
-    "exclude_authors": None,
-    "exclude_session_ids": None,
-    "exclude_tags": None,
-    "exclude_sources": None,
-    "ids": None,
-    "source_ids": None,
-    "message_ids": None,
-    "pinned": None,
-    "retention_policies": None,
-    "min_similarity": None,
+    **{
+        name: True if place.effect is Effect.WIDENS else None
+        for name, place in PLACES.items()
+        if place.effect is not Effect.READS
+    },
     "as_of": None,
     "known_at": None,
     "valid_at": None,
@@ -378,8 +353,8 @@ class _Missing:
     def given(self, name: str) -> Any:
         """Return what the call has at a field of the filter, or at a time."""
         request = self.request
-        if name in ("include_expired", "include_archived") and not request.filter.statuses:
-            return request.filter.columns[name]
+        if _WITHOUT[name] and "statuses" not in request.filter.fields:
+            return request.filter.core[PLACES[name].core]
         if name in FIELDS:
             return getattr(request.arguments.where, name)
         value = getattr(request.arguments, name)
@@ -405,8 +380,7 @@ class _Missing:
             return False
         if "min_similarity" in request.arguments.where.given():
             self.spend()
-            alone = msgspec.structs.replace(request.filter, ids=(self.id,))
-            only = msgspec.structs.replace(request, filter=alone)
+            only = msgspec.structs.replace(request, filter=request.filter.only((self.id,)))
             return bool(self.bound.scan(request=only, limit=1).rows)
         return bool(self.bound.eligible({**filter, "ids": self.raw}))
 

@@ -204,4 +204,4 @@ class TurnSearch:
             request.moments,
             include_expired=self.config.settings.recall.include_expired,
         )
-        return msgspec.structs.replace(parts, exclude_ids=(*parts.exclude_ids, *sorted(left_out)))
+        return parts.without(sorted(left_out))

@@ -74,7 +74,7 @@ class _Retrieval:
         # what there was no time for
         self.undone: list[str] = []
         self.warnings: list[str] = list(request.warnings)
-        if request.filter.entities:
+        if "entities" in request.filter.fields:
             self.warnings += session.keeper.run(
                 lambda view, core: unknown_entities(view, core, request.filter)
             )

@@ -183,5 +183,4 @@ class Searches:
             found = {id_text("mem", id) for id in own}
             if named:
                 found.update(view.recorded_by(request.namespace, named))
-        ids = (*filter.exclude_ids, *sorted(found))
-        return msgspec.structs.replace(filter, exclude_ids=ids)
+        return filter.without(sorted(found))

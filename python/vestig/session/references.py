@@ -4,12 +4,13 @@ names can resolve, as ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from vestig.calls.filter import PLACES
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import FilterParts
@@ -405,29 +406,29 @@ def resolved(
         nodes: whether entities take part too. What only memories can have (metadata, statuses,
             a source) then leaves every entity in.
     """
-    namespace, chosen = parts.namespace, dict(parts.columns)
+    namespace, chosen, fields = parts.namespace, dict(parts.core), parts.fields
     limits = _of_memories(view, parts)
     if limits and nodes:
         listed = view.list_entities(namespace, EntityListing(limit=None, include_expired=True))
         every = {entity.id for entity, _ in listed}
         limits = [ids | every for ids in limits]
-    if parts.ids is not None:
-        limits.append(_known(view, namespace, parts.ids))
-    if parts.scope_prefix is not None:
-        scopes = _scopes_below(view, parts, parts.scope_prefix)
+    if "ids" in fields:
+        limits.append(_known(view, namespace, fields["ids"]))
+    if "scope_prefix" in fields:
+        scopes = _scopes_below(view, parts, fields["scope_prefix"])
         if not scopes:
             limits.append(set())
-        chosen["scopes"] = scopes or [parts.scope_prefix]
+        chosen["scopes"] = scopes or [fields["scope_prefix"]]
     if limits:
         chosen["ids"] = _joined(set.intersection(*limits))
     excluded = set(item_rows.hidden_ids(view, namespace, parts.moments.now_us))
-    if parts.exclude_ids:
-        excluded |= _known(view, namespace, parts.exclude_ids)
+    if "exclude_ids" in fields:
+        excluded |= _known(view, namespace, fields["exclude_ids"])
     if excluded:
         chosen["exclude_ids"] = _joined(excluded)
-    if parts.entities is not None:
+    if "entities" in fields:
         chosen["entities"] = entity_ids(
-            view, core, namespace, parts.entities, parts.moments.known_at_us
+            view, core, namespace, fields["entities"], parts.moments.known_at_us
         )
     if parts.moments.past:
         ends = view.ends_before(namespace, parts.moments.known_at_us)
@@ -435,21 +436,25 @@ def resolved(
     return chosen
 
 
+# What the ledger asks for the memories that have what a field says.
+_MEMORIES_WITH: Final[Mapping[str, Callable[[LedgerView, str, Any], Iterable[str]]]] = {
+    "metadata": LedgerView.ids_with_metadata,
+    "source_ids": LedgerView.products_of,
+    "message_ids": LedgerView.recorded_by,
+    "keys": keyed_memories.ids_with_keys,
+    "key_prefix": keyed_memories.ids_with_key_prefix,
+}
+
+
 def _of_memories(view: LedgerView, parts: FilterParts) -> list[set[str]]:
     """Ids of memories, for each field of which only the ledger knows who has it."""
-    namespace, found = parts.namespace, []
-    if parts.metadata is not None:
-        found.append(set(view.ids_with_metadata(namespace, parts.metadata)))
-    if parts.source_ids is not None:
-        found.append(set(view.products_of(namespace, parts.source_ids)))
-    if parts.message_ids is not None:
-        found.append(set(view.recorded_by(namespace, parts.message_ids)))
-    if parts.keys is not None:
-        found.append(set(keyed_memories.ids_with_keys(view, namespace, parts.keys)))
-    if parts.key_prefix is not None:
-        found.append(set(keyed_memories.ids_with_key_prefix(view, namespace, parts.key_prefix)))
+    found = [
+        set(memories_with(view, parts.namespace, parts.fields[name]))
+        for name, memories_with in _MEMORIES_WITH.items()
+        if name in parts.fields
+    ]
     if parts.needs_ledger:
-        found.append(set(view.listed_ids(namespace, row_listing(parts))))
+        found.append(set(view.listed_ids(parts.namespace, row_listing(parts))))
     return found
 
 
@@ -457,7 +462,7 @@ def _scopes_below(view: LedgerView, parts: FilterParts, prefix: str) -> list[str
     """The scopes that pass: of those that `scope` names, where it does, those below the prefix; and
     none at all beside them, where `unscoped` says so."""
     below = item_rows.memory_scopes(view, parts.namespace, prefix)
-    named = parts.columns.get("scopes")
+    named = parts.core.get("scopes")
     if named is None:
         return list[str | None](below)
     only = [one for one in named if one is not None]
@@ -467,23 +472,27 @@ def _scopes_below(view: LedgerView, parts: FilterParts, prefix: str) -> list[str
 
 def row_listing(parts: FilterParts) -> Listing:
     """The fields that the ledger's table of memories decides, as a listing of all of them."""
-    at = parts.moments
-    statuses = parts.statuses
-    if statuses is None:
-        expired, archived = parts.columns["include_expired"], parts.columns["include_archived"]
+    at, fields = parts.moments, dict(parts.fields)
+    named = fields.pop("statuses", None)
+    if named is None:
         statuses = (
             Status.ACTIVE,
-            *((Status.SUPERSEDED, Status.DEPRECATED) if expired else ()),
-            *((Status.ARCHIVED,) if archived else ()),
+            *((Status.SUPERSEDED, Status.DEPRECATED) if parts.core["include_expired"] else ()),
+            *((Status.ARCHIVED,) if parts.core["include_archived"] else ()),
         )
+    else:
+        statuses = tuple(map(Status, named))
     return Listing(
         limit=None,
         statuses=None if len(statuses) == len(Status) else statuses,
-        pinned=parts.pinned,
-        retention_policies=parts.retention_policies,
+        columns={
+            PLACES[name].column: (value,) if isinstance(value, bool) else tuple(value)
+            for name, value in fields.items()
+            if PLACES[name].column
+        },
         known_at_us=at.known_at_us if at.past else None,
         valid_at_us=at.valid_at_us,
-        announced_at_us=at.query_time_us if parts.statuses is None else None,
+        announced_at_us=at.query_time_us if named is None else None,
     )
 
 
@@ -518,7 +527,7 @@ def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[s
     return tuple(
         f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r}; `entity list` (in Python:"
         " `graph.entities`) gives those that there are"
-        for text in parts.entities or ()
+        for text in parts.fields.get("entities", ())
         if not entity_ids(view, core, space, (text,), at)
     )
 

@@ -227,7 +227,7 @@ def _versions(rows: Sequence[ScanRow]) -> dict[str, Literal["newest", "older"]]:
 
 def _similar_enough(bound: BoundQuery, near: list[str]) -> list[str]:
     """Those that pass `min_similarity` too, which only a scan judges."""
-    if not near or bound.request.filter.columns.get("min_similarity") is None:
+    if not near or "min_similarity" not in bound.request.filter.fields:
         return near
     exact = BoundQuery(bound.session, bound.view, bound.query)
     scan = exact.scan(watch=b"".join(map(id_bytes, near)))

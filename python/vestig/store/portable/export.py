@@ -33,7 +33,6 @@ from vestig.store.portable.lines import (
     Header,
     Trailer,
     encode,
-    field_name,
     writer_of,
 )
 from vestig.store.portable.values import Oddity, oddity_of
@@ -282,7 +281,7 @@ class _Select:
         key = f't."{table.key[0] if len(table.key) == 1 else "id"}"'
         self._plain = [
             (name, writer_of(one))
-            for one, name in (*form.plain, *((one, field_name(one)) for one in form.beside))
+            for one, name in (*form.plain, *((one, one.field_name) for one in form.beside))
         ]
         self._ids: list[tuple[str, str, str]] = []
         if table.prefix is not None:

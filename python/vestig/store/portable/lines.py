@@ -95,30 +95,10 @@ class Record(_Line, frozen=True, kw_only=True):
 
 # --- fields ----------------------------------------------------------------------------------
 
-# Times lose their unit, for they are text in a line.
-_MOMENTS: Final = frozenset(
-    (
-        "created", "ingested", "recorded", "occurred", "updated", "last_accessed", "last_seen",
-        "pinned", "next_attempt", "expired", "forgotten", "stated", "began",
-    )
-)  # fmt: skip
 # Fields of a memory that are columns of other tables: the text as it was given stands as its
 # content, and the normal form as `normal` where it is another; the model is that of its vector.
 NORMAL: Final = "normal"
 EMBEDDING_MODEL: Final = "embedding_model"
-
-
-def field_name(column: Column) -> str:
-    """Return the name of a column in an export.
-
-    Example:
-        >>> field_name(TABLES[MEMORIES]["t_valid_us"]), field_name(TABLES[EVENTS]["recorded_us"])
-        ('t_valid', 'recorded_at')
-    """
-    if column.field or not column.name.endswith("_us"):
-        return column.field or column.name
-    name = column.name.removesuffix("_us")
-    return f"{name}_at" if name in _MOMENTS else name
 
 
 class Target(NamedTuple):
@@ -166,7 +146,7 @@ def _references(table: Table) -> tuple[Reference, ...]:
             continue
         node = node_table(column)
         target = Target(column.name, cast("str", node.prefix), node.name)
-        name = field_name(column)
+        name = column.field_name
         before = found[name].targets if name in found else ()
         found[name] = Reference(
             name, (*before, target), not column.null, node.name == table.name,
@@ -193,9 +173,9 @@ class Form:
         self.table = table
         self.kind = cast("str", table.record)
         self.references = _references(table)
-        self.ends = tuple((one, field_name(one)) for one in table.columns if one.shape is Shape.END)
+        self.ends = tuple((one, one.field_name) for one in table.columns if one.shape is Shape.END)
         self.plain = tuple(
-            (one, field_name(one))
+            (one, one.field_name)
             for one in table.columns
             if one.travels and one.refers is None and one.shape is not Shape.END
             and one.name != "id"
@@ -230,7 +210,7 @@ class Form:
         return cast("type[Record]", made)
 
     def _beside_fields(self) -> Iterator[tuple[Column, str]]:
-        yield from ((one, field_name(one)) for one in self.beside)
+        yield from ((one, one.field_name) for one in self.beside)
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -42,7 +42,6 @@ from vestig.store.portable.lines import (
     Record,
     Target,
     Trailer,
-    field_name,
     kind_of,
     named_by,
     owner_of_line,
@@ -600,7 +599,7 @@ def _refused(table: Table, values: Sequence[Any], error: apsw.ConstraintError) -
             if index in place:
                 return ValidationError("", "one that is there already", allowed)
         names = [one.rpartition(".")[2] for one in place.split(", ")]
-        fields = ", ".join(field_name(table[name]) for name in names)
+        fields = ", ".join(table[name].field_name for name in names)
         return ValidationError(
             fields, "those of another line" if len(names) > 1 else "that of another line",
             f"one such line for each {fields}",
@@ -608,7 +607,7 @@ def _refused(table: Table, values: Sequence[Any], error: apsw.ConstraintError) -
     lost = next((one for one in table.columns if one.refers and not TABLES[one.refers].node), None)
     if lost is not None:
         kind = TABLES[lost.refers or ""].record
-        return ValidationError(field_name(lost), "one without", f"one with a {kind} before it")
+        return ValidationError(lost.field_name, "one without", f"one with a {kind} before it")
     return ValidationError("", str(error), "a record that a ledger takes")
 
 
@@ -622,7 +621,7 @@ def _unchecked(table: Table, values: Sequence[Any], name: str) -> ValidationErro
         said = f"one of {', '.join(column.words)}"
     elif low is not None and high is not None and not low <= value <= high:
         said = f"a number from {low}" + ("" if high == FLOAT_MAX else f" to {high}")
-    return ValidationError(field_name(column), _shown(column, value), said)
+    return ValidationError(column.field_name, _shown(column, value), said)
 
 
 def _shown(column: Column, value: Any) -> Any:

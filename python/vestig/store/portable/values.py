@@ -30,13 +30,13 @@ from vestig.calls.items import (
     json_value,
     value_text,
 )
-from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.hints import nearest
 from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity
 from vestig.store.records.graph_rows import StoredAlias
+from vestig.store.records.rows import StoredWindow
 from vestig.store.tables.table import Value
 from vestig.times import from_us
 from vestig.types import StructuredText

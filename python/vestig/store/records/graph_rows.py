@@ -336,9 +336,10 @@ def weights_around(
     with store_faults(view.where):
         for side in (0, 1):
             for row in _rows(view, namespace, ids, side, known_at_us):
-                ends = [id_text(EDGE_ENDS[row[3]][end], row[1 + end]) for end in (0, 1)]
+                _id, start, end, code, _relation, weight, *_rest = row
+                ends = list(map(id_text, EDGE_ENDS[code], (start, end)))
                 around = found[ends[side]]
-                around[ends[1 - side]] = around.get(ends[1 - side], 0.0) + row[5]
+                around[ends[1 - side]] = around.get(ends[1 - side], 0.0) + weight
     return found
 
 
@@ -353,7 +354,11 @@ def edges_between(
     wanted = set(ids)
     with store_faults(view.where):
         rows = _rows(view, namespace, ids, 0, known_at_us)
-        found = [edge_of(row) for row in rows if id_text(EDGE_ENDS[row[3]][1], row[2]) in wanted]
+        found = [
+            edge_of((id, start, end, code, *rest))
+            for id, start, end, code, *rest in rows
+            if id_text(EDGE_ENDS[code][1], end) in wanted
+        ]
     return sorted(found, key=lambda edge: (-edge.weight, edge.id))
 
 
@@ -494,11 +499,9 @@ def active_claims(
 
 def claims_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, Claim]:
     """Row of a memory → its claim, for those of these that carry one."""
-    found = list(select_in(conn, _CLAIMS, rows))
+    found = {row: claim for row, *claim in select_in(conn, _CLAIMS, rows)}
     evidence: dict[int, list[Evidence]] = {}
-    for row, source, stated_in, stated, author, snippet in select_in(
-        conn, _EVIDENCE, [row[0] for row in found]
-    ):
+    for row, source, stated_in, stated, author, snippet in select_in(conn, _EVIDENCE, list(found)):
         of = id_text("source", source) if source is not None else None
         evidence.setdefault(row, []).append(
             Evidence(
@@ -508,12 +511,12 @@ def claims_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, Claim]:
                 snippet=snippet,
             )
         )
-    return {row[0]: _claim(row, tuple(evidence.get(row[0], ()))) for row in found}
+    return {row: _claim(claim, tuple(evidence.get(row, ()))) for row, claim in found.items()}
 
 
 def _claim(row: Sequence[Any], evidence: tuple[Evidence, ...]) -> Claim:
     (
-        _row, subject, subject_id, fact_type, object, object_id, object_type, relationship_type,
+        subject, subject_id, fact_type, object, object_id, object_type, relationship_type,
         attributes, confidence,
     ) = row  # fmt: skip
     return Claim(

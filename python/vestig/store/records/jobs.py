@@ -70,9 +70,9 @@ def take_due(
     lease = now_us + round(rules.lease_s * _SECOND_US)
     conn.executemany(
         "UPDATE jobs SET state = 'running', lease_until_us = ?, updated_us = ? WHERE \"row\" = ?",
-        [(lease, now_us, row[0]) for row in rows],
+        [(lease, now_us, row) for row, _job in rows],
     )
-    return [_job(row[1:], "running") for row in rows]
+    return [msgspec.structs.replace(job, state="running") for _row, job in rows]
 
 
 def due(
@@ -80,7 +80,7 @@ def due(
 ) -> list[Job]:
     """Due jobs, oldest first, which stay as they are."""
     rows = _due_rows(view.connection, namespace, kinds, now_us=now_us, limit=limit, ids=None)
-    return [_job(row[1:], row[5]) for row in rows]
+    return [job for _row, job in rows]
 
 
 def _due_rows(
@@ -91,14 +91,15 @@ def _due_rows(
     now_us: int,
     limit: int,
     ids: Sequence[str] | None,
-) -> list[tuple[Any, ...]]:
-    """Rows of due jobs, oldest first."""
+) -> list[tuple[int, Job]]:
+    """Due jobs with the numbers of their rows, oldest first."""
     condition, values = _chosen(kinds, ids)
-    return fetch(
+    rows = fetch(
         conn,
         f'SELECT j."row", {_COLUMNS}{_DUE_HERE}{condition} ORDER BY j."row" LIMIT ?',
         (now_us, namespace, *values, limit),
     )
+    return [(number, _job(job)) for number, *job in rows]
 
 
 def due_counts(conn: apsw.Connection, kinds: Sequence[str], now_us: int) -> dict[str, int]:
@@ -253,7 +254,7 @@ def submitted(conn: apsw.Connection, namespace: str) -> dict[str, list[Job]]:
         " WHERE j.state = 'submitted' AND m.namespace = ? ORDER BY j.\"row\"",
         (namespace,),
     ):
-        job = _job(row, "submitted")
+        job = _job(row)
         batches.setdefault(job.batch_id or "", []).append(job)
     return batches
 
@@ -314,8 +315,8 @@ def _update_processing(conn: apsw.Connection, memory: int) -> None:
     )
 
 
-def _job(row: tuple[Any, ...], state: str) -> Job:
-    id, namespace, memory, kind, _state, attempts, next_attempt, last_error, batch_id = row
+def _job(row: Sequence[Any]) -> Job:
+    id, namespace, memory, kind, state, attempts, next_attempt, last_error, batch_id = row
     return Job(
         id=id_text("job", id),
         namespace=namespace,

@@ -17,7 +17,7 @@ from vestig.store.records import memory_versions
 from vestig.store.records.rows import MEMORY_SELECT, from_json, memory_of, to_json
 from vestig.store.sqlite.connections import each, fetch, next_row, select_in, store_faults
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
-from vestig.times import format_us
+from vestig.times import format_us, from_us
 from vestig.types import EventType, Memory, Status
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _write(conn: apsw.Connection, change: _Change, at: Moment, salt: Callable[[]
         "t_invalid": None if end_us is None else format_us(end_us),
         "previous_t_invalid": None if before is None else format_us(before),
     }
-    columns: dict[str, Any] = {"t_invalid_us": end_us}
+    fields: dict[str, Any] = {"t_invalid": None if end_us is None else from_us(end_us)}
     if successor is None:
         kind = EventType.UPDATE
         payload: dict[str, Any] = {
@@ -186,7 +186,7 @@ def _write(conn: apsw.Connection, change: _Change, at: Moment, salt: Callable[[]
     else:
         kind = EventType.SUPERSEDE
         id = id_text("mem", _value(successor, "id"))
-        columns |= {"status": Status.SUPERSEDED, "superseded_by": id}
+        fields |= {"status": Status.SUPERSEDED, "superseded_by": id}
         payload = {"superseded_by": id, "reason": "key"}
         values = (
             salt(), next_row(conn, "supersessions"), _value(successor, "row"), row, "key",
@@ -196,11 +196,11 @@ def _write(conn: apsw.Connection, change: _Change, at: Moment, salt: Callable[[]
         at.link.wrote("supersessions", values)
     patch = MemoryPatch(
         memory_id=id_text("mem", _value(old, "id")),
-        columns=columns,
+        fields=fields,
         expired=successor is not None,
         bump_version=successor is None,
     )
-    rows = {} if successor is None else {columns["superseded_by"]: _value(successor, "row")}
+    rows = {} if successor is None else {fields["superseded_by"]: _value(successor, "row")}
     new = memory_versions.patched_row(
         old, patch, seq=at.seq, recorded_us=at.recorded_us, row_of=rows.__getitem__
     )

@@ -307,19 +307,13 @@ def _conditions(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str,
     # A few ids are looked up one by one; for many the namespace is read in its order.
     few = listing.ids is not None and len(listing.ids) <= _FEW
     where.add("+m.namespace = ?" if few else "m.namespace = ?", namespace)
-    if listing.kinds is not None:
-        kinds = [kind.value for kind in listing.kinds]
-        where.add(f"m.kind IN ({_placeholders(len(kinds))})", *kinds)
-    if listing.retention_policies is not None:
-        policies = [policy.value for policy in listing.retention_policies]
-        where.add(f"m.retention_policy IN ({_placeholders(len(policies))})", *policies)
+    for column, values in listing.columns.items():
+        where.add(f'm."{column}" IN ({_placeholders(len(values))})', *values)
     if listing.ids is not None:
         if listing.ids:
             where.add("m.id IN (SELECT value FROM carray(?))", apsw.carray(listing.ids))
         else:
             where.add("0")
-    if listing.pinned is not None:
-        where.add("m.pinned = ?", int(listing.pinned))
     _add_time(where, listing, t_invalid)
     return joins, where
 

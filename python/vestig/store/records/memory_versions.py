@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from hashlib import sha256
 from typing import Any, Final
 
@@ -16,18 +15,20 @@ from vestig.errors import ConflictError
 from vestig.ids import id_text
 from vestig.store.integrity import chain
 from vestig.store.records.graph_rows import NodeRows
-from vestig.store.records.rows import UniquenessCollision, to_json
+from vestig.store.records.rows import UniquenessCollision, stored_value
 from vestig.store.sqlite.connections import fetch
 from vestig.store.tables.schema import INDEX, INSERT, TABLES, columns_sql
 
 _AT: Final = INDEX["memories"]
-_JSON: Final = ("keywords", "times", "metadata")
-_FLAGS: Final = ("pinned", "origin_derived")
-_REFERENCES: Final = ("superseded_by", "revives")
+_AT_FIELD: Final = {one.field_name: _AT[one.name] for one in TABLES["memories"].columns}
 _TAG_INSERT: Final = "INSERT INTO tags VALUES (?, ?)"
-# Columns that never change, and those that only the transaction sets.
-_IDENTITY: Final = ("salt", "row", "id", "namespace", "seq", "wseq", "t_created_us")
-_FIXED: Final = frozenset((*_IDENTITY, "content", "content_hash", "key"))
+# Fields that never change, and those that only the transaction sets.
+_FIXED: Final = frozenset(
+    (
+        "salt", "row", "id", "namespace", "seq", "wseq", "t_created", "content", "content_hash",
+        "key",
+    )
+)  # fmt: skip
 
 
 def patched_row(
@@ -41,15 +42,15 @@ def patched_row(
     """The row after a patch.
 
     Raises:
-        ValueError: a column that the table does not have or that never changes.
+        ValueError: a field that the table does not have or that never changes.
     """
     new = list(old)
-    for column, value in patch.columns.items():
-        if column == "processing":
+    for field, value in patch.fields.items():
+        if field == "processing":
             continue
-        if column not in _AT or column in _FIXED:
-            raise ValueError(f"a patch cannot set the column {column!r} of memories")
-        new[_AT[column]] = _stored(column, value, row_of)
+        if field not in _AT_FIELD or field in _FIXED:
+            raise ValueError(f"a patch cannot set the field {field!r} of a memory")
+        new[_AT_FIELD[field]] = stored_value(field, value, row_of)
     if patch.expired and new[_AT["t_expired_us"]] is None:
         new[_AT["t_expired_us"]] = recorded_us
     new[_AT["reinforce_count"]] += patch.reinforce
@@ -60,18 +61,6 @@ def patched_row(
         new[_AT["version"]] += 1
     new[_AT["wseq"]] = seq
     return new
-
-
-def _stored(column: str, value: Any, row_of: Callable[[str], int]) -> Any:
-    if column in _JSON:
-        return to_json(value)
-    if value is None:
-        return None
-    if column in _FLAGS:
-        return int(value)
-    if column in _REFERENCES:
-        return row_of(value)
-    return value.value if isinstance(value, Enum) else value
 
 
 def write_tags(

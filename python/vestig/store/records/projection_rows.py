@@ -13,7 +13,6 @@ import apsw
 import msgspec
 
 from vestig._core import PieceAxes
-from vestig.changes import StoredWindow
 from vestig.ids import id_bytes
 from vestig.language.names import title_key
 from vestig.language.words import text_flags
@@ -21,7 +20,7 @@ from vestig.ports import CODE_BYTES, PIECES_MAX, SPECIAL_PIECE, Pieces, Projecti
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import DigestCheck
 from vestig.store.records.graph_rows import aliases_of
-from vestig.store.records.rows import STORING_EVENTS, from_json, origin_of
+from vestig.store.records.rows import STORING_EVENTS, StoredWindow, from_json, origin_of
 from vestig.store.sqlite.connections import damaged, each, fetch, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, ENTITY_NODE
 from vestig.store.tables.memories import NO_QUESTION
@@ -105,6 +104,13 @@ def drop_codes(conn: apsw.Connection, link: chain.Link) -> None:
         link.touched.add(memory)
         conn.execute("DELETE FROM token_codes WHERE memory = ?", (memory,))
 
+
+_ROW: Final = INDEX["memories"]["row"]  # and of entities
+_ID: Final = INDEX["memories"]["id"]  # and of entities
+# Of a row of `vectors` and of the other tables that have one for each node.
+_NODE: Final = INDEX["vectors"]["memory"]
+_PART_SEQ: Final = INDEX["vectors"]["seq"]
+_EMBEDDING: Final = INDEX["vectors"]["embedding"]
 
 WalkedEdge = tuple[bytes, bytes, int, float, float | None, int, int | None]
 # A half-open range of rows, or a list of them.
@@ -234,13 +240,13 @@ def entity_rows(
 ) -> Iterator[ProjectionRow]:
     """Entities as nodes of the projection, by row."""
     entities = list(select(conn, _ENTITIES, selection, ' ORDER BY "row"'))
-    vectors = {row[1]: row for row in select(conn, _ENTITY_VECTORS, selection)}
+    vectors = {row[_NODE]: row for row in select(conn, _ENTITY_VECTORS, selection)}
     edges = read_edges(conn, "ent", selection)
     seqs = {row[_N["wseq"]] for row in entities}
-    seqs.update(row[2] for row in vectors.values())
+    seqs.update(row[_PART_SEQ] for row in vectors.values())
     digests.load(seqs | edges.seqs())
     for entity in entities:
-        yield entity_row(entity, vectors.get(entity[1]), edges, digests)
+        yield entity_row(entity, vectors.get(entity[_ROW]), edges, digests)
 
 
 def entity_row(
@@ -254,9 +260,10 @@ def entity_row(
     touched = wseq
     embedding: bytes | None = None
     if vector is not None:
-        digests.check("entity_vectors", vector, vector[2], id, "ent")
-        touched = max(touched, vector[2])
-        embedding = vector[4]
+        written = vector[_PART_SEQ]
+        digests.check("entity_vectors", vector, written, id, "ent")
+        touched = max(touched, written)
+        embedding = vector[_EMBEDDING]
     starting, newest = edges.starting_at(number, id, digests)
     names = _names(norm_key.removeprefix(f"{entity_type}:"), name, aliases)
     return ProjectionRow(
@@ -419,9 +426,9 @@ def _memory_rows(
     memories = list(select(conn, _MEMORIES, selection, ' ORDER BY "row"'))
     order = ' ORDER BY memory, "row"'
     parts = MemoryParts(
-        {row[1]: row for row in select(conn, _VECTORS, selection)},
-        {row[1]: row for row in select(conn, _CODES, selection)},
-        {row[1]: row for row in select(conn, _ORIGINALS, selection)},
+        {row[_NODE]: row for row in select(conn, _VECTORS, selection)},
+        {row[_NODE]: row for row in select(conn, _CODES, selection)},
+        {row[_NODE]: row for row in select(conn, _ORIGINALS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
         by_node(select(conn, _QUESTIONS, selection, order), _Q["memory"]),
         read_edges(conn, "mem", selection),
@@ -429,7 +436,7 @@ def _memory_rows(
     )
     seqs = {row[_M["wseq"]] for row in memories}
     for one_each in (parts.vectors, parts.codes, parts.originals):
-        seqs.update(row[2] for row in one_each.values())
+        seqs.update(row[_PART_SEQ] for row in one_each.values())
     for seq_at, groups in ((_E["seq"], parts.events), (_Q["seq"], parts.questions)):
         seqs.update(row[seq_at] for rows in groups.values() for row in rows)
     digests.load(seqs | parts.edges.seqs() | parts.sources.seqs())
@@ -458,20 +465,23 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
     embedding: bytes | None = None
     vector = parts.vectors.get(number)
     if vector is not None:
-        digests.check("vectors", vector, vector[2], id)
-        touched = max(touched, vector[2])
-        embedding = vector[4]
+        written = vector[_PART_SEQ]
+        digests.check("vectors", vector, written, id)
+        touched = max(touched, written)
+        embedding = vector[_EMBEDDING]
     pieces: Pieces | None = None
     codes = parts.codes.get(number)
     if codes is not None:
-        digests.check("token_codes", codes, codes[2], id)
-        touched = max(touched, codes[2])
+        written = codes[_PART_SEQ]
+        digests.check("token_codes", codes, written, id)
+        touched = max(touched, written)
         pieces = compared_pieces(codes)
     original = parts.originals.get(number)
     if original is not None:
         # The projection has the terms of the normal form: this row is only checked.
-        digests.check("original_texts", original, original[2], id)
-        touched = max(touched, original[2])
+        written = original[_PART_SEQ]
+        digests.check("original_texts", original, written, id)
+        touched = max(touched, written)
     sources: dict[str, None] = {}
     actors: dict[str, None] = {}
     events: list[_Event] = []
@@ -520,9 +530,6 @@ _Rows = Sequence[Sequence[Any]]
 _TABLES: Final = frozenset(
     (*(table.name for table in ALL if table.projected), "meta", "sources", "supersessions")
 )
-_ROW: Final = INDEX["memories"]["row"]  # and of entities
-_ID: Final = INDEX["memories"]["id"]  # and of entities
-_NODE: Final = INDEX["vectors"]["memory"]  # and of other tables; the entity of entity_vectors
 _EVENT_OF: Final = INDEX["events"]["memory"]
 _QUESTION_OF: Final = INDEX["questions"]["memory"]
 _PRODUCED: Final = EDGE_CODES["PRODUCED"]

@@ -38,6 +38,8 @@ from vestig.store.records.rows import (
     memory_of,
     recalled_of,
     source_of,
+    stored_id,
+    stored_row,
     to_json,
 )
 from vestig.store.sqlite.connections import (
@@ -125,7 +127,7 @@ class LedgerView:
         text and raises `StoreDamagedError` when it differs."""
         keys = known_ids(ids, "mem")
         sql = f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
-        found = {row[1]: row for row in self._rows_in(sql, keys, namespace)}
+        found = {stored_id(row): row for row in self._rows_in(sql, keys, namespace)}
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
@@ -336,7 +338,7 @@ class LedgerView:
                 namespace, listing, self._known_ends(namespace, listing)
             )
             rows = fetch(self._conn, sql, values)
-            self.checked.check(self._conn, self._where, [row[0] for row in rows])
+            self.checked.check(self._conn, self._where, list(map(stored_row, rows)))
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing: Listing) -> int:
@@ -409,13 +411,13 @@ class LedgerView:
     ) -> dict[str, str]:
         """artifact_ref → id of the oldest memory that recorded it in that scope."""
         sql = (
-            'SELECT e.artifact_ref, e."row", m.id FROM events e'
+            'SELECT e."row", e.artifact_ref, m.id FROM events e'
             ' JOIN memories m ON m."row" = e.memory'
             " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)"
         )
         rows = self._rows_in(sql, dict.fromkeys(refs), namespace, scope)
         found: dict[str, str] = {}
-        for ref, _event, id in sorted(rows, key=lambda row: int(row[1])):
+        for _event, ref, id in sorted(rows):
             found.setdefault(ref, id_text("mem", id))
         return found
 
@@ -479,9 +481,8 @@ class LedgerView:
         """The known ones of these full ids, expired ones too, in the order given."""
         sql = f"{ENTITY_SELECT} WHERE +e.namespace = ? AND e.id IN (?*)"
         rows = self._rows_in(sql, known_ids(ids, "ent"), namespace)
-        found = {row[1]: entity_of(row, self._where) for row in rows}
-        wanted = [id_bytes(id) for id in ids if is_full_id(id, "ent")]
-        return [found[key] for key in wanted if key in found]
+        found = {one.id: one for one in (entity_of(row, self._where) for row in rows)}
+        return [found[id] for id in ids if id in found]
 
     def entity_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full entity ids that start with `prefix`, ascending."""
@@ -652,7 +653,7 @@ class LedgerView:
     def edge_ids_with_prefix(self, namespace: str, prefix: str) -> list[str]:
         """Full edge ids that start with `prefix`, ascending."""
         with store_faults(self._where):
-            found = {row[0] for row in self._between(namespace, *id_range(prefix, "edge"))}
+            found = {id for id, *_edge in self._between(namespace, *id_range(prefix, "edge"))}
         return starting(((id,) for id in sorted(found)), "edge", prefix)
 
     def _between(self, namespace: str, low: bytes, high: bytes) -> Iterator[tuple[Any, ...]]:
@@ -705,8 +706,8 @@ class LedgerView:
                     continue
                 sql = edge_sql(code, "e.expired_seq = 0 AND +f.namespace = ? AND f.id IN (?*)")
                 rows = select_in(self._conn, f"{sql} ORDER BY t.id", tuple(keys), (namespace,))
-                for row in rows:
-                    found.setdefault(keys[row[1]], []).append(edge_of(row))
+                for edge in map(edge_of, rows):
+                    found.setdefault(edge.from_id, []).append(edge)
         return [edge for id in dict.fromkeys(memory_ids) for edge in found.get(id, ())]
 
     # --- the whole store ---------------------------------------------------------------------

@@ -648,7 +648,7 @@ def _remove_new_vectors(removal: Removal) -> list[bytes]:
     ]
     keys += _lost_evidence(removal)
     sql = f"SELECT embedding FROM {NEW_VECTORS.name} WHERE memory IN (?*)"
-    found = [row[0] for row in select_in(removal.conn, sql, keys)]
+    found = [vector for (vector,) in select_in(removal.conn, sql, keys)]
     removal.conn.executemany(
         f"DELETE FROM {NEW_VECTORS.name} WHERE memory = ?", [(key,) for key in keys]
     )

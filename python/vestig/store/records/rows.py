@@ -3,33 +3,29 @@ ledger give, and that its queue and its log take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from vestig._core import first_mismatched_text
-from vestig.changes import ChangeSet, NewMemory, StoredWindow
+from vestig.changes import ChangeSet
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
-from vestig.store.tables.schema import COLUMNS
-from vestig.times import FIRST_US, LAST_US, from_us
+from vestig.store.tables.schema import TABLES
+from vestig.store.tables.table import Column, Shape, Value
+from vestig.times import from_us, to_us
 from vestig.types import (
     Event,
     EventType,
-    Kind,
     Memory,
     OriginType,
-    RetentionPolicy,
-    Role,
     Source,
-    Stability,
     Status,
     TemporalWindow,
-    Trigger,
     derived_origin,
 )
 
@@ -96,9 +92,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
     limit: int | None = 20
     statuses: tuple[Status, ...] | None = (Status.ACTIVE,)
-    kinds: tuple[Kind, ...] | None = None
-    retention_policies: tuple[RetentionPolicy, ...] | None = None
-    pinned: bool | None = None
+    # one of these values in each
+    columns: Mapping[str, Sequence[str | int]] = {}
     # 16 bytes each
     ids: tuple[bytes, ...] | None = None
     order_by: str = "created_at"
@@ -173,61 +168,32 @@ class UniquenessCollision(Exception):
 
 _encode: Final = msgspec.json.Encoder().encode
 from_json: Final = msgspec.json.Decoder().decode
+
+
+def to_json(value: Any) -> str:
+    """JSON text of a stored value."""
+    return _encode(value).decode()
+
+
+class StoredWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A temporal window as stored; None = open on that side, `either`: one of two that an
+    expression may mean."""
+
+    text: str
+    start_us: int | None
+    end_us: int | None
+    grain: str
+    either: bool = False
+
+
 _windows: Final = msgspec.json.Decoder(tuple[StoredWindow, ...]).decode
 _words: Final = msgspec.json.Decoder(tuple[str, ...]).decode
 
-_KIND: Final = {m.value: m for m in Kind}
-_ROLE: Final[dict[str | None, Role | None]] = {None: None, **{m.value: m for m in Role}}
-_ORIGIN: Final = {m.value: m for m in OriginType}
-_TRIGGER: Final[dict[str | None, Trigger | None]] = {None: None, **{m.value: m for m in Trigger}}
-_STABILITY: Final = {m.value: m for m in Stability}
-_STATUS: Final = {m.value: m for m in Status}
-_RETENTION: Final = {m.value: m for m in RetentionPolicy}
+_ORIGINS: Final = {m.value: m for m in OriginType}
 _EVENT: Final = {m.value: m for m in EventType}
 # Events that store a text. The filters `sources` and `actors` compare the source and the actor of
 # these: who withdrew or pinned a memory did not store it.
 STORING_EVENTS: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
-
-# In the order of `_words_of`.
-_WORDS: Final[tuple[Mapping[Any, object], ...]] = (
-    _KIND,
-    _ROLE,
-    _ORIGIN,
-    _TRIGGER,
-    _STABILITY,
-    _STATUS,
-    _RETENTION,
-)
-
-# A memory with what other tables say of it; the first columns are those of the table.
-_OWN: Final = tuple(c for c in COLUMNS["memories"] if c not in ("salt", "superseded_by", "revives"))
-_SELECTED: Final = (
-    "SELECT "
-    + ", ".join(f'm."{column}"' for column in _OWN)
-    + ", o.content, o.sha256, v.model, IFNULL(a.access_count, 0), a.last_accessed_us,"
-    " IFNULL(a.processing, 'ready'),"
-    ' (SELECT id FROM memories WHERE "row" = m.superseded_by),'
-    ' (SELECT id FROM memories WHERE "row" = m.revives)'
-)
-_JOINED: Final = (
-    ' LEFT JOIN vectors v ON v.memory = m."row"'
-    ' LEFT JOIN access a ON a.memory = m."row"'
-    ' LEFT JOIN original_texts o ON o.memory = m."row"'
-)
-_FROM: Final = f" FROM memories m{_JOINED}"
-MEMORY_SELECT: Final = _SELECTED + _FROM
-# The last columns: whether the memory has directly replaced another, and whether others have the
-# hash of its text.
-_RECALLED: Final = (
-    f'{_SELECTED}, EXISTS (SELECT 1 FROM supersessions s WHERE s.superseding = m."row"),'
-    " EXISTS (SELECT 1 FROM memories e WHERE e.content_hash = m.content_hash"
-    ' AND e."row" <> m."row")'
-)
-RECALL_SELECT: Final = f"{_RECALLED}{_FROM}"
-# The same for `select_by_row`.
-RECALL_SELECT_BY_ROW: Final = (
-    f'{_RECALLED} FROM (VALUES ?*) k CROSS JOIN memories m ON m."row" = k.column1{_JOINED}'
-)
 
 
 def origin_of(
@@ -243,13 +209,8 @@ def origin_of(
     Raises:
         KeyError: a word that was never written.
     """
-    given = _ORIGIN[stored]
+    given = _ORIGINS[stored]
     return derived_origin(*of) if derived else given
-
-
-def to_json(value: Any) -> str:
-    """JSON text of a stored value."""
-    return _encode(value).decode()
 
 
 def check_text(text: str, digest: bytes, id: bytes, where: str) -> None:
@@ -265,18 +226,189 @@ def check_text(text: str, digest: bytes, id: bytes, where: str) -> None:
         )
 
 
+# --- memories --------------------------------------------------------------------------------
+
+# A row of a memory has the values of the fields of `Memory`, in their order, and what a read needs
+# beside. Each is a column of `memories` or of `access` under its name outside of the ledger, or a
+# text of SQL.
+_FIELDS: Final = Memory.__struct_fields__
+_TABLE: Final = TABLES["memories"]
+_ACCESS: Final = {one.field_name: one for one in TABLES["access"].columns if not one.refers}
+_COLUMNS: Final = {one.field_name: one for one in _TABLE.columns} | _ACCESS
+_BESIDE: Final = {
+    "content": "IFNULL(o.content, m.content)",
+    "embedding_model": "v.model",
+    # of the content
+    "sha256": "IFNULL(o.sha256, m.content_hash)",
+    # it has directly replaced another one
+    "replaces": 'EXISTS (SELECT 1 FROM supersessions s WHERE s.superseding = m."row")',
+    # others have the hash of its text
+    "repeated": "EXISTS (SELECT 1 FROM memories e WHERE e.content_hash = m.content_hash"
+    ' AND e."row" <> m."row")',
+}
+_SELECTED: Final = (*_FIELDS, "row", "sha256")
+_RECALLED: Final = (*_SELECTED, "replaces", "repeated")
+_AT: Final = {name: at for at, name in enumerate(_RECALLED)}
+
+
+def _getter(*names: str) -> itemgetter[Any]:
+    """Takes these values from a row."""
+    return itemgetter(*(_AT[name] for name in names))
+
+
+def _value_sql(name: str) -> str:
+    """The SQL of a value of the memory `m`."""
+    if name in _BESIDE:
+        return _BESIDE[name]
+    column = _COLUMNS[name]
+    if name in _ACCESS:
+        value = f'a."{column.name}"'
+        return value if column.untouched is None else f"IFNULL({value}, {column.untouched!r})"
+    value = f'm."{column.name}"'
+    return value if not column.refers else f'(SELECT id FROM {column.refers} WHERE "row" = {value})'
+
+
+def _select(names: Iterable[str], source: str = "memories m") -> str:
+    return (
+        f"SELECT {', '.join(map(_value_sql, names))} FROM {source}"
+        ' LEFT JOIN vectors v ON v.memory = m."row"'
+        ' LEFT JOIN access a ON a.memory = m."row"'
+        ' LEFT JOIN original_texts o ON o.memory = m."row"'
+    )
+
+
+MEMORY_SELECT: Final = _select(_SELECTED)
+RECALL_SELECT: Final = _select(_RECALLED)
+# The same for `select_by_row`.
+RECALL_SELECT_BY_ROW: Final = _select(
+    _RECALLED, '(VALUES ?*) k CROSS JOIN memories m ON m."row" = k.column1'
+)
+
+
+def _decoded_words(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else _words(text)
+
+
+def _decoded_windows(text: str) -> tuple[TemporalWindow, ...]:
+    if text == "[]":
+        return ()
+    return tuple(
+        TemporalWindow(
+            text=one.text,
+            start=None if one.start_us is None else from_us(one.start_us),
+            end=None if one.end_us is None else from_us(one.end_us),
+            grain=one.grain,
+            either=one.either,
+        )
+        for one in _windows(text)
+    )
+
+
+def _encoded_windows(windows: Iterable[TemporalWindow]) -> str:
+    return to_json(
+        [
+            StoredWindow(
+                text=one.text,
+                start_us=None if one.start is None else to_us(one.start),
+                end_us=None if one.end is None else to_us(one.end),
+                grain=one.grain,
+                either=one.either,
+            )
+            for one in windows
+        ]
+    )
+
+
+class _Form(NamedTuple):
+    """Functions that make of a stored value the one of a `Memory`, and the other way; None: both
+    are one."""
+
+    decode: Callable[[Any], Any] | None
+    encode: Callable[[Any], Any] | None
+
+
+_PLAIN: Final = _Form(None, None)
+_OF_VALUES: Final = {
+    Value.WORDS: _Form(_decoded_words, to_json),
+    Value.WINDOWS: _Form(_decoded_windows, _encoded_windows),
+}
+_OF_SHAPES: Final = {
+    Shape.TIME: _Form(from_us, to_us),
+    Shape.FLAG: _Form(bool, int),
+    Shape.HEX: _Form(bytes.hex, bytes.fromhex),
+    Shape.JSON: _Form(from_json, to_json),
+}
+
+
+def _form(column: Column) -> _Form:
+    if column.enum is not None:
+        return _Form({one.value: one for one in column.enum}.__getitem__, attrgetter("value"))
+    node = column.refers or (_TABLE.name if column.name == "id" else None)
+    if node is not None:
+        return _Form(partial(id_text, TABLES[node].prefix or ""), id_bytes)
+    of_value = None if column.value is None else _OF_VALUES.get(column.value)
+    return of_value or _OF_SHAPES.get(column.shape, _PLAIN)
+
+
+_FORMS: Final = {name: _form(column) for name, column in _COLUMNS.items()}
+
+
+def _decoders(wanted: Callable[[Column], bool]) -> list[tuple[int, Callable[[Any], Any]]]:
+    """Where a row has the values of such columns that a memory has in another form, and what makes
+    them."""
+    return [
+        (_AT[name], decode)
+        for name, (decode, _encode) in _FORMS.items()
+        if name in _AT and decode is not None and wanted(_COLUMNS[name])
+    ]
+
+
+_DECODED: Final = _decoders(lambda _: True)
+_WIDTH: Final = len(_FIELDS)
+_DERIVED: Final = _AT["origin_derived"]
+_ORIGIN: Final = _AT["origin_type"]
+_speaker_of: Final = _getter("role", "author", "session_id", "title")
+_text_of: Final = _getter("content", "sha256", "id")
+# Of a row of a select above: the id, and the number of the row.
+stored_id: Final = _getter("id")
+stored_row: Final = _getter("row")
+
+
 def memory_of(row: Sequence[Any], where: str) -> Memory:
     """A row of `MEMORY_SELECT`; `content` is the text as it was given.
 
     Raises:
         StoreDamagedError: the text is not the one that was hashed, or a word is unknown.
     """
-    original, id = row[35], row[1]
-    if original is None:
-        check_text(row[7], row[8], id, where)
-    else:
-        check_text(original, row[36], id, where)
+    text, digest, id = _text_of(row)
+    check_text(text, digest, id, where)
     return _memory(row, where)
+
+
+def _memory(row: Sequence[Any], where: str) -> Memory:
+    """The memory of a row whose text was checked."""
+    values = list(row[:_WIDTH])
+    try:
+        for at, decode in _DECODED:
+            value = values[at]
+            if value is not None:
+                values[at] = decode(value)
+        if values[_DERIVED]:
+            values[_ORIGIN] = derived_origin(*_speaker_of(values))
+    except (KeyError, OverflowError, msgspec.MsgspecError) as error:
+        raise StoreDamagedError(
+            f"{where}: expected a readable row for {id_text('mem', stored_id(row))}, found a value"
+            " that was never written; run `vestig doctor`"
+        ) from error
+    return Memory(*values)
+
+
+_recalled_of: Final = _getter(
+    "row", "id", "content", "processing", "replaces", "repeated", "content_hash", "t_valid"
+)
+# Of an active memory that is not pinned and that nothing ends.
+_state_of: Final = _getter("t_invalid", "t_expired", "status", "pinned")
+_UNENDED: Final = (None, None, Status.ACTIVE.value, 0)
 
 
 def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMemory]:
@@ -292,146 +424,108 @@ def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMem
     if keywords is None:
         # says what is wrong
         keywords = [memory_of(row, where).keywords for row in rows]
-    return [
-        RecalledMemory(
-            row[0],
-            row[1],
-            row[7] if row[35] is None else row[35],
-            row[40],
-            row[43] == 1,
-            row[44] == 1,
-            row[8],
-            own,
-            row[19],
-            _plain_of(row) == _PLAIN,
-            partial(_memory, row, where),
-        )
-        for row, own in zip(rows, keywords, strict=True)
-    ]
+    found = []
+    for row, own in zip(rows, keywords, strict=True):
+        number, id, content, processing, replaces, repeated, digest, t_valid_us = _recalled_of(row)
+        found.append(
+            RecalledMemory(
+                number, id, content, processing, replaces == 1, repeated == 1, digest, own,
+                t_valid_us, _state_of(row) == _UNENDED, partial(_memory, row, where),
+            )
+        )  # fmt: skip
+    return found
 
 
-# kind, role, origin type, trigger, stability, status, retention policy
-_words_of: Final = itemgetter(6, 10, 14, 18, 23, 26, 30)
+_WORDS: Final = _decoders(lambda one: one.enum is not None)
+_JSON: Final = _decoders(lambda one: one.shape is Shape.JSON)
+_TIMES: Final = _decoders(lambda one: one.shape is Shape.TIME)
+_words_of: Final = itemgetter(*(at for at, _decode in _WORDS))
+_times_of: Final = itemgetter(*(at for at, _decode in _TIMES))
+_KEYWORDS: Final = _AT["keywords"]
+_content_of: Final = _getter("content", "sha256")
 _known_words: Final = set[tuple[Any, ...]]()
-# end of validity, when it expired, status, pinned
-_plain_of: Final = itemgetter(20, 22, 26, 27)
-_PLAIN: Final = (None, None, Status.ACTIVE.value, 0)
-_times_of: Final = itemgetter(19, 20, 21, 22, 24, 28, 31, 39)
 
 
 def _keywords_of_sound(rows: Sequence[tuple[Any, ...]]) -> list[tuple[str, ...]] | None:
     """The keywords of each row, where the texts are those that were hashed and memories can be made
     of all rows; else None. Column by column: costs a tenth of making them."""
-    texts = [(row[7], row[8]) if row[35] is None else (row[35], row[36]) for row in rows]
-    if first_mismatched_text(texts) is not None:
+    if first_mismatched_text(list(map(_content_of, rows))) is not None:
         return None
     columns = tuple(zip(*rows, strict=True))
-    for used in zip(*_words_of(columns), strict=True):
-        if used not in _known_words:
-            if not all(word in known for word, known in zip(used, _WORDS, strict=True)):
-                return None
-            # no more than there are combinations of known words
-            _known_words.add(used)
     moments = [at for column in _times_of(columns) for at in column if at is not None]
     try:
-        keywords = list(map(_words, columns[16]))
-        for metadata in columns[33]:
-            if metadata != "{}":
-                from_json(metadata)
-        for times in columns[17]:
-            if times != "[]":
-                for window in _windows(times):
-                    moments += [at for at in (window.start_us, window.end_us) if at is not None]
-    except msgspec.MsgspecError:
+        for used in zip(*_words_of(columns), strict=True):
+            if used not in _known_words:
+                for (_at, decode), word in zip(_WORDS, used, strict=True):
+                    if word is not None:
+                        decode(word)
+                # no more than there are combinations of known words
+                _known_words.add(used)
+        decoded = {
+            at: [decode(text) for text in columns[at] if text is not None] for at, decode in _JSON
+        }
+        for moment in (min(moments), max(moments)):
+            from_us(moment)
+        return decoded[_KEYWORDS]
+    except (KeyError, OverflowError, msgspec.MsgspecError):
         return None
-    # a memory has some
-    least, most = min(moments), max(moments)
-    return keywords if least >= FIRST_US and most <= LAST_US else None
 
 
-def _memory(row: Sequence[Any], where: str) -> Memory:
-    """The memory of a row whose text was checked."""
-    (
-        _row, id, namespace, scope, seq, _wseq, kind, content, content_hash, author, role,
-        session_id, sequence, title, origin_type, origin_derived, keywords, times, trigger,
-        t_valid, t_invalid, t_created, t_expired, stability, last_seen, reinforce_count, status,
-        pinned, pinned_at, pinned_reason, retention, retention_until, version, metadata, key,
-        original, _hash, model, access_count, last_accessed, processing, superseded_by,
-        revives, *_rest,
-    ) = row  # fmt: skip
-    try:
-        return Memory(
-            id=id_text("mem", id),
-            namespace=namespace,
-            scope=scope,
-            seq=seq,
-            kind=_KIND[kind],
-            content=content if original is None else original,
-            content_hash=content_hash.hex(),
-            author=author,
-            role=_ROLE[role],
-            session_id=session_id,
-            sequence=sequence,
-            title=title,
-            origin_type=origin_of(origin_type, origin_derived, (role, author, session_id, title)),
-            origin_derived=origin_derived == 1,
-            embedding_model=model,
-            keywords=() if keywords == "[]" else _words(keywords),
-            times=() if times == "[]" else tuple(map(_window, _windows(times))),
-            trigger=_TRIGGER[trigger],
-            t_valid=from_us(t_valid),
-            t_invalid=None if t_invalid is None else from_us(t_invalid),
-            t_created=from_us(t_created),
-            t_expired=None if t_expired is None else from_us(t_expired),
-            temporal_stability=_STABILITY[stability],
-            last_seen_at=None if last_seen is None else from_us(last_seen),
-            reinforce_count=reinforce_count,
-            status=_STATUS[status],
-            processing=processing,
-            pinned=pinned == 1,
-            pinned_at=None if pinned_at is None else from_us(pinned_at),
-            pinned_reason=pinned_reason,
-            retention_policy=_RETENTION[retention],
-            retention_until=None if retention_until is None else from_us(retention_until),
-            access_count=access_count,
-            last_accessed_at=None if last_accessed is None else from_us(last_accessed),
-            superseded_by=None if superseded_by is None else id_text("mem", superseded_by),
-            revives=None if revives is None else id_text("mem", revives),
-            version=version,
-            metadata=from_json(metadata),
-            key=key,
-        )
-    except (KeyError, OverflowError, msgspec.MsgspecError) as error:
-        raise StoreDamagedError(
-            f"{where}: expected a readable row for {id_text('mem', id)}, found a value that was"
-            " never written; run `vestig doctor`"
-        ) from error
+# --- new memories, and new values of those that are stored -----------------------------------
 
-
-def _window(window: StoredWindow) -> TemporalWindow:
-    return TemporalWindow(
-        text=window.text,
-        start=None if window.start_us is None else from_us(window.start_us),
-        end=None if window.end_us is None else from_us(window.end_us),
-        grain=window.grain,
-        either=window.either,
-    )
+# What a new row takes from its transaction, behind the fields of the memory.
+_NEW_AT: Final = {name: at for at, name in enumerate((*_FIELDS, "salt", "row", "wseq"))}
+_ENCODED: Final = [
+    (_NEW_AT[one.field_name], encode)
+    for one in _TABLE.columns
+    if one.refers is None and one.field_name != "t_created"
+    for encode in (_FORMS[one.field_name].encode,)
+    if encode is not None
+]
+_REFERENCES: Final = [_NEW_AT[one.field_name] for one in _TABLE.columns if one.refers is not None]
+_columns_of: Final = itemgetter(*(_NEW_AT[one.field_name] for one in _TABLE.columns))
+_SEQ: Final = _NEW_AT["seq"]
+_CREATED: Final = _NEW_AT["t_created"]
 
 
 def memory_row(
-    new: NewMemory, *, row: int, salt: bytes, seq: int, t_created_us: int, revives: int | None
+    new: Memory,
+    *,
+    row: int,
+    salt: bytes,
+    seq: int,
+    t_created_us: int,
+    row_of: Callable[[str], int],
 ) -> tuple[Any, ...]:
-    """The columns of a new memory in the order of `COLUMNS`."""
-    return (
-        salt, row, id_bytes(new.id), new.namespace, new.scope, seq, seq, new.kind.value,
-        new.content, bytes.fromhex(new.content_hash), new.author, new.role, new.session_id,
-        new.sequence, new.title, new.origin_type.value, int(new.origin_derived),
-        to_json(new.keywords), to_json(new.times), new.trigger, new.t_valid_us,
-        new.t_invalid_us, t_created_us, None, new.temporal_stability.value, None, 0,
-        new.status.value, int(new.pinned), new.pinned_at_us, new.pinned_reason,
-        new.retention_policy.value, new.retention_until_us, None, revives, 1,
-        to_json(new.metadata), new.key,
-    )  # fmt: skip
+    """The columns of a new memory, whose text is in its normal form, in the order of `COLUMNS`.
+
+    Args:
+        row_of: gives the row of another memory by its id.
+    """
+    values = list(msgspec.structs.astuple(new))
+    for at, encode in _ENCODED:
+        value = values[at]
+        if value is not None:
+            values[at] = encode(value)
+    for at in _REFERENCES:
+        if values[at] is not None:
+            values[at] = row_of(values[at])
+    values[_SEQ] = seq
+    values[_CREATED] = t_created_us
+    return tuple(_columns_of((*values, salt, row, seq)))
+
+
+def stored_value(field: str, value: Any, row_of: Callable[[str], int]) -> Any:
+    """A value of a field as its column has it."""
+    if value is None:
+        return None
+    if _COLUMNS[field].refers is not None:
+        return row_of(value)
+    encode = _FORMS[field].encode
+    return value if encode is None else encode(value)
+
+
+# --- events and sources ----------------------------------------------------------------------
 
 
 def event_of(row: Sequence[Any], memory_id: str) -> Event:

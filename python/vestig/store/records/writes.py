@@ -12,7 +12,6 @@ from vestig.changes import (
     MemoryPatch,
     NewEvent,
     NewJob,
-    NewMemory,
     NewSource,
     NewSupersession,
     NewTokenCodes,
@@ -32,6 +31,7 @@ from vestig.store.records.rows import StoredAnswer, from_json, memory_row, to_js
 from vestig.store.sqlite import connections
 from vestig.store.sqlite.connections import fetch, store_faults
 from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, columns_sql
+from vestig.types import Memory
 
 # A time before all others: the transaction keeps the last one that the ledger recorded.
 NO_CLOCK: Final = -(2**62)
@@ -300,20 +300,19 @@ class WriteTransaction(LedgerView):
             link.wrote("sources", values)
             self._nodes.by_id[new.id] = row
 
-    def _memories(self, link: chain.Link, memories: Sequence[NewMemory]) -> None:
+    def _memories(self, link: chain.Link, memories: Sequence[Memory]) -> None:
         if not memories:
             return
         row = self._next_row("memories")
         rows: list[tuple[Any, ...]] = []
         for new in memories:
-            revives = None if new.revives is None else self._nodes.row(new.revives)
             values = memory_row(
                 new,
                 row=row,
                 salt=self._salts.take(),
                 seq=self._new_seq,
                 t_created_us=self.recorded_us,
-                revives=revives,
+                row_of=self._nodes.row,
             )
             rows.append(values)
             self._nodes.by_id[new.id] = row
@@ -354,7 +353,7 @@ class WriteTransaction(LedgerView):
         for patch in changes:
             row = self._nodes.row(patch.memory_id)
             (old,) = fetch(self._conn, _MEMORY, (row,))
-            superseded_by = patch.columns.get("superseded_by")
+            superseded_by = patch.fields.get("superseded_by")
             if superseded_by is not None and superseded_by not in self._nodes.by_id:
                 self._nodes.load((superseded_by,))
             new = memory_versions.patched_row(
@@ -368,14 +367,14 @@ class WriteTransaction(LedgerView):
                     self._conn.execute(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
                 link.replaced("memories", old, new, node=row)
             link.touched.add(row)
-            if "metadata" in patch.columns:
-                tags_at = COLUMNS["memories"].index("metadata")
+            if "metadata" in patch.fields:
+                tags_at = INDEX["memories"]["metadata"]
                 before = from_json(old[tags_at]).get("tags", ())
                 memory_versions.write_tags(
                     self._conn, row, before, from_json(new[tags_at]).get("tags", ())
                 )
-            if "processing" in patch.columns:
-                memory_versions.write_processing(self._conn, row, patch.columns["processing"])
+            if "processing" in patch.fields:
+                memory_versions.write_processing(self._conn, row, patch.fields["processing"])
 
     def _events(self, link: chain.Link, events: Sequence[NewEvent]) -> None:
         if not events:
@@ -398,7 +397,7 @@ class WriteTransaction(LedgerView):
     def _relations(self, link: chain.Link, changes: ChangeSet) -> None:
         """RELATION edges of new claims, and of those whose memories are active no longer or
         again."""
-        changed = [patch for patch in changes.patches if patch.expired or "status" in patch.columns]
+        changed = [patch for patch in changes.patches if patch.expired or "status" in patch.fields]
         ids = {claim.memory_id for claim in changes.claims}
         ids.update(patch.memory_id for patch in changed)
         if ids:

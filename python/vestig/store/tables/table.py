@@ -7,11 +7,19 @@ line of an export.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from enum import Enum
+from collections.abc import Iterator
+from enum import Enum, StrEnum
 from typing import Final, Literal
 
 import msgspec
+
+# Times that have another name outside of the ledger, where they have no unit.
+_MOMENTS: Final = frozenset(
+    (
+        "created", "ingested", "recorded", "occurred", "updated", "last_accessed", "last_seen",
+        "pinned", "next_attempt", "expired", "forgotten", "stated", "began",
+    )
+)  # fmt: skip
 
 
 class Forgetting(Enum):
@@ -100,6 +108,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         erase: what an erasure searches for.
         exempt: why it searches for nothing; a text or bytes have one of the two.
         words: the only ones that it may hold; empty = any text.
+        enum: whose members they are.
         low, high: bounds of its numbers.
         value: which rules of calls it follows.
         field: its name in a line of an export, where that is not its own; two references of one
@@ -123,6 +132,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     quotes: tuple[str, ...] = ()
     quoted: str = ""
     words: tuple[str, ...] = ()
+    enum: type[StrEnum] | None = None
     low: float | None = None
     high: float | None = None
     value: Value | None = None
@@ -143,6 +153,19 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
                 f"column {self.name}: expected refers and forgetting, or neither; say what becomes"
                 " of the row when the one it names is forgotten"
             )
+
+    @property
+    def field_name(self) -> str:
+        """Its name outside of the ledger: in a line of an export, and in a `Memory`.
+
+        Example:
+            >>> integer("t_valid_us").field_name, integer("recorded_us").field_name
+            ('t_valid', 'recorded_at')
+        """
+        if self.field or not self.name.endswith("_us"):
+            return self.field or self.name
+        name = self.name.removesuffix("_us")
+        return f"{name}_at" if name in _MOMENTS else name
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -306,16 +329,17 @@ def share(name: str) -> Column:
 
 def word(
     name: str,
-    words: Iterable[str],
+    words: tuple[str, ...] | type[StrEnum],
     *,
     null: bool = False,
     exported: str = "",
     untouched: str | None = None,
 ) -> Column:
-    """A column of words of a fixed list."""
+    """A column of words of a fixed list, or of the members of an enum."""
     return Column(
         name=name, kind="TEXT", null=null, exported=exported, untouched=untouched,
         exempt="one of a few words of Vestig's own",
+        enum=words if isinstance(words, type) else None,
         words=tuple(one.value if isinstance(one, Enum) else one for one in words),
     )  # fmt: skip
 
