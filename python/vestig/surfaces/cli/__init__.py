@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import _thread
 import gc
+import importlib
 import os
 import signal
 import sys
 import threading
 import time
 from contextlib import suppress
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
@@ -34,6 +36,30 @@ def __getattr__(name: str) -> Any:
     from vestig.surfaces.cli import commands
 
     return getattr(commands, name)
+
+
+class _LoadedWhenUsed(ModuleType):
+    """Stands for a module until something of it is asked for. Libraries import `inspect`, and the
+    compiler's modules with it, for what a short command never does."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def load_msgspec() -> None:
+    """Loads msgspec without what it uses where it happens to be installed: `typing_extensions`
+    gives it what `typing` has too, and takes as long to load as the rest of it."""
+    if "typing_extensions" in sys.modules:
+        return
+    # an import of it fails now, and msgspec goes on to `typing`
+    modules: dict[str, ModuleType | None] = sys.modules  # type: ignore[assignment]
+    modules["typing_extensions"] = None
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del modules["typing_extensions"]
 
 
 def _fill_closed_streams() -> None:
@@ -76,6 +102,7 @@ def _answer_editor(words: list[str]) -> None:
     """Answers an event and ends, where these are the words that an installed hook is started with:
     an editor waits for it, and a quarter of its time would go into reading options and taking
     modules apart. Other words are for the command to read."""
+    load_msgspec()
     from vestig.surfaces.hooks.hooks_file import hook_options
 
     found = hook_options(words)
@@ -93,6 +120,7 @@ def main() -> NoReturn:
     """Entry point of the `vestig` command."""
     try:
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        sys.modules.setdefault("inspect", _LoadedWhenUsed("inspect"))
         sys.unraisablehook = _raise_dropped_interrupt_again
         _fill_closed_streams()
         words = sys.argv[1:]
