@@ -22,7 +22,7 @@ QUESTION = "Which port does the staging database listen on?"
 _MAIN = (
     "from vestig.surfaces.hooks import events\n"
     "from vestig.surfaces.cli import main\n"
-    "events._TIME_LIMIT_S = 60\n"
+    "events.TIME_LIMIT_S = 60\n"
     "main()"
 )
 

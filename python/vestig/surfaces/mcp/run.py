@@ -70,9 +70,11 @@ def run(call: Call) -> NoReturn:
     )
     server = make_server(at, call.config.settings.mcp.tools, calls)
     if call.args.get("transport", "stdio") == "stdio":
+        from vestig.surfaces.hooks.server import HookServer
         from vestig.surfaces.mcp.lines import serve_stdio
 
-        code = anyio.run(serve_stdio, server, _PARENT)
+        with HookServer(call.options, call.config.settings.store.path, at.scope):
+            code = anyio.run(serve_stdio, server, _PARENT)
     else:
         from vestig.surfaces.mcp.http import serve_http
 
