@@ -122,7 +122,7 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     watch.daemon = True
     watch.start()
     try:
-        return hook.answer(name, read_input(sys.stdin.buffer.read(INPUT_BYTES_MAX)))
+        return hook.answer(name, _standard_input())
     except Exception as error:  # an editor must not be held up
         hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
     finally:
@@ -139,7 +139,7 @@ def tell_late() -> None:
     name, options = found
     hook = Hook(options, by=BY_SERVER)
     with suppress(ValidationError):
-        hook.know(name, read_input(sys.stdin.buffer.read(INPUT_BYTES_MAX)))
+        hook.know(name, _standard_input())
     with suppress(VestigError, OSError):
         hook.configuration()
     hook.fail(f"{LATE} {TIME_LIMIT_S} s")
@@ -379,3 +379,7 @@ def read_input(data: bytes) -> Mapping[str, Any]:
             "input", f"{len(data)} bytes", "one JSON object on standard input, as an editor sends"
         )
     return told
+
+
+def _standard_input() -> Mapping[str, Any]:
+    return read_input(sys.stdin.buffer.read(INPUT_BYTES_MAX))
