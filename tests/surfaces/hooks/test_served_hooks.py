@@ -23,6 +23,7 @@ from editor import SCOPE, Editor
 
 import vestig
 from mcp_process import START_S, McpProcess
+from vestig.surfaces.cli.opening import configuration
 from vestig.surfaces.hooks import client
 from vestig.surfaces.hooks.server import HookServer
 
@@ -55,10 +56,14 @@ class Project:
     def server(self, **variables: str) -> McpProcess:
         """A server of the project that listens."""
         before = set(self.names())
-        words = ("--scope", "auto")
+        made = self.started("--scope", "auto", **variables)
+        wait_for(lambda: set(self.names()) - before)
+        return made
+
+    def started(self, *words: str, **variables: str) -> McpProcess:
+        """A server that has answered its client."""
         made = McpProcess(self.editor.config, *words, env={**self.variables, **variables})
         made.initialize()
-        wait_for(lambda: set(self.names()) - before)
         return made
 
     def names(self) -> list[str]:
@@ -349,7 +354,11 @@ def local(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, value in project.variables.items():
         monkeypatch.setenv(name, value)
     options = {"config": str(project.editor.config)}
-    with HookServer(options, str(project.editor.store), SCOPE):
+    settings = configuration(options).settings
+    with (
+        vestig.open(config=project.editor.config) as store,
+        HookServer(options, settings, store, SCOPE),
+    ):
         (name,) = project.names()
         yield project.sockets / name
 
@@ -410,7 +419,6 @@ def test_the_other_end_of_a_socket_has_a_user() -> None:
         assert client.peer(one) == os.getuid()
 
 
-def test_without_a_scope_or_a_store_nothing_listens(project: Project) -> None:
-    for store, scope in ((None, SCOPE), (str(project.editor.store), None)):
-        with HookServer({}, store, scope):
-            assert project.names() == []
+def test_without_a_scope_nothing_listens(project: Project) -> None:
+    with project.started():
+        assert project.names() == []

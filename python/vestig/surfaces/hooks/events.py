@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -85,7 +86,7 @@ class Event:
             self._folder = roots[0]
         self._place = place
 
-    @property
+    @cached_property
     def scope(self) -> str:
         """The scope of the project that the session works on."""
         folder = self._folder or self._place.folder
@@ -122,7 +123,7 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     watch.daemon = True
     watch.start()
     try:
-        return hook.answer(name, _standard_input())
+        return hook.answer(hook.know(name, _standard_input()))
     except Exception as error:  # an editor must not be held up
         hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
     finally:
@@ -141,7 +142,7 @@ def tell_late() -> None:
     with suppress(ValidationError):
         hook.know(name, _standard_input())
     with suppress(VestigError, OSError):
-        hook.configuration()
+        _ = hook.configuration
     hook.fail(f"{LATE} {TIME_LIMIT_S} s")
 
 
@@ -167,6 +168,7 @@ class Hook:
         place: where the editor is at work.
         by: who answers, in the log.
         end: when the time is over, of the monotonic clock; what is shown then reaches nobody.
+        store: what is open already; None: it is opened for the event.
     """
 
     def __init__(
@@ -176,11 +178,13 @@ class Hook:
         place: Place = _HERE,
         by: str = BY_PROCESS,
         end: float = math.inf,
+        store: Vestig | None = None,
     ) -> None:
         self._options = options
         self._place = place
         self._by = by
         self._end = end
+        self._open = store
         self._store: str | None = options.get("store")
         self._name = "hook"
         self._session: str | None = None
@@ -196,9 +200,8 @@ class Hook:
         self._session = event.session
         return event
 
-    def answer(self, name: str | None, told: Mapping[str, Any]) -> dict[str, Any] | None:
+    def answer(self, event: Event) -> dict[str, Any] | None:
         """The answer to an event; None for none."""
-        event = self.know(name, told)
         do = _DO.get(event.name)
         if do is None:
             raise ValidationError("event", self._name, f"one of {', '.join((*_DO, *_NAMES))}")
@@ -209,7 +212,7 @@ class Hook:
         prompt = (_text(event.told, "prompt") or "").strip()[:_PROMPT_CHARS]
         if len(prompt) < _PROMPT_CHARS_MIN or prompt.startswith("/"):
             return None
-        config = self.configuration()
+        config = self.configuration
         journal = self._journal()
         where = _where(event)
         if event.session is not None:
@@ -232,7 +235,7 @@ class Hook:
 
     def start(self, event: Event) -> dict[str, Any] | None:
         """Quotes the pinned memories, and reads the transcripts of this project that grew."""
-        config = self.configuration()
+        config = self.configuration
         journal = self._journal()
         # first of all: that the session began is known whatever follows
         journal.add(
@@ -299,6 +302,7 @@ class Hook:
         self.fail(f"{LATE} {TIME_LIMIT_S} s")
         os._exit(0)
 
+    @cached_property
     def configuration(self) -> Config:
         """The configuration of the store."""
         folder = None if self._place.folder is None else Path(self._place.folder)
@@ -309,7 +313,9 @@ class Hook:
     def _journal(self) -> Journal:
         return Journal(self._store)
 
-    def _opened(self, config: Config) -> Vestig:
+    def _opened(self, config: Config) -> AbstractContextManager[Vestig]:
+        if self._open is not None:
+            return nullcontext(self._open)
         return open_store(config, read_only=True)
 
     def _shown(self, event: Event, journal: Journal, found: RecallResult) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from vestig.errors import NotFoundError, VestigError
 from vestig.private_folder import make_private_folder
@@ -27,6 +27,10 @@ from vestig.surfaces.hooks.events import BY_SERVER, Hook, LateError, Place, read
 from vestig.surfaces.hooks.hooks_file import hook_options, store_options
 from vestig.surfaces.hooks.sessions import fault
 
+if TYPE_CHECKING:
+    from vestig.api.store import Vestig
+    from vestig.config import Settings
+
 _HEAD_BYTES_MAX: Final = 1 << 20
 _DIGITS_MAX: Final = 8
 # Of a client that says nothing.
@@ -34,6 +38,8 @@ _SILENT_S: Final = 5.0
 # More events at a time are left to their clients.
 _EVENTS_MAX: Final = 8
 _TRIED_S: Final = 0.2
+# Stands in the names of all sockets.
+_DIVIDER: Final = "-"
 
 
 class _Request(NamedTuple):
@@ -52,20 +58,25 @@ class HookServer:
 
     Args:
         options: of the command line, which name the store as those of the hooks do.
-        store: the path of the store.
+        settings: of the store.
+        store: the open store.
         scope: that of the project worked on; None: no hook asks here.
     """
 
-    def __init__(self, options: Mapping[str, Any], store: str | None, scope: str | None) -> None:
+    def __init__(
+        self, options: Mapping[str, Any], settings: Settings, store: Vestig, scope: str | None
+    ) -> None:
         self._options = options
+        self._settings = settings
         self._store = store
         self._scope = scope
         self._path: Path | None = None
         self._listening: socket.socket | None = None
-        self._places = threading.Semaphore(_EVENTS_MAX)
+        self._answering = 0
+        self._count = threading.Lock()
 
     def __enter__(self) -> Self:
-        if self._scope is not None and self._store is not None and hasattr(socket, "AF_UNIX"):
+        if self._scope is not None and hasattr(socket, "AF_UNIX"):
             with suppress(OSError):
                 self._listen()
         return self
@@ -79,29 +90,40 @@ class HookServer:
         if self._path is not None:
             self._path.unlink(missing_ok=True)
         if self._listening is not None:
+            # a thread that waits for the next client ends
+            with suppress(OSError):
+                self._listening.shutdown(socket.SHUT_RDWR)
             self._listening.close()
+
+    @property
+    def is_answering(self) -> bool:
+        """Return whether an event is being answered."""
+        return self._answering > 0
 
     def _listen(self) -> None:
         folder = Path(client.socket_folder())
         make_private_folder(folder)
         if not client.is_private(str(folder), stat.S_IFDIR):
             return
-        prefix = client.socket_prefix(store_options(self._options))
-        for left in folder.glob(f"{prefix}*"):
+        for left in folder.glob(f"*{_DIVIDER}*"):
             if _is_stale(left):
                 left.unlink(missing_ok=True)
-        path = folder / f"{prefix}{os.getpid()}"
+        number = os.getpid()
+        path = folder / f"{client.socket_prefix(store_options(self._options))}{number}"
+        # under its own name once it listens, for another server removes those that nobody hears
+        fresh = folder / f"{number}.new"
+        fresh.unlink(missing_ok=True)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            listening.bind(str(path))
-            self._path = path
-            path.chmod(0o600)
+            listening.bind(str(fresh))
+            fresh.chmod(0o600)
             listening.listen()
+            fresh.rename(path)
         except OSError:
             listening.close()
-            path.unlink(missing_ok=True)
+            fresh.unlink(missing_ok=True)
             raise
-        self._listening = listening
+        self._path, self._listening = path, listening
         threading.Thread(target=self._accept, args=(listening,), daemon=True).start()
 
     def _accept(self, listening: socket.socket) -> None:
@@ -110,9 +132,11 @@ class HookServer:
                 connection, _ = listening.accept()
             except OSError:  # closed
                 return
-            if client.peer(connection) != os.getuid() or not self._places.acquire(blocking=False):
+            if client.peer(connection) != os.getuid() or self._answering >= _EVENTS_MAX:
                 connection.close()
                 continue
+            with self._count:
+                self._answering += 1
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
@@ -127,25 +151,24 @@ class HookServer:
                 answer = self._answer(request)
                 connection.sendall(client.REFUSED if answer is None else answer)
         finally:
-            self._places.release()
+            with self._count:
+                self._answering -= 1
 
     def _answer(self, request: _Request) -> bytes | None:
         """Return the answer to an event as its client reads it; None where this is not the server
         of its store and project."""
-        hook = Hook(request.options, place=request.place, by=BY_SERVER, end=request.end)
+        hook = Hook(
+            request.options, place=request.place, by=BY_SERVER, end=request.end, store=self._store
+        )
         try:
-            told = read_input(request.event)
-            event = hook.know(request.name, told)
-            if (
-                event.scope != self._scope
-                or hook.configuration().settings.store.path != self._store
-            ):
+            event = hook.know(request.name, read_input(request.event))
+            if event.scope != self._scope or hook.configuration.settings != self._settings:
                 return None
         except (VestigError, OSError, ValueError):
             return None  # what is wrong is told by the client's own hook
         answer = None
         try:
-            answer = hook.answer(request.name, told)
+            answer = hook.answer(event)
         except LateError:
             pass  # the client tells
         except Exception as error:  # an editor must not be held up

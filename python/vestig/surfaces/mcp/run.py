@@ -73,15 +73,17 @@ def run(call: Call) -> NoReturn:
         from vestig.surfaces.hooks.server import HookServer
         from vestig.surfaces.mcp.lines import serve_stdio
 
-        with HookServer(call.options, call.config.settings.store.path, at.scope):
+        hooks = HookServer(call.options, call.config.settings, call.store, at.scope)
+        with hooks:
             code = anyio.run(serve_stdio, server, _PARENT)
+        busy = bool(calls.running) or hooks.is_answering
     else:
         from vestig.surfaces.mcp.http import serve_http
 
         host, port = call.args.get("host", _HOST), call.args.get("port", _PORT)
         serve_http(server, replace(call.config.settings.serve, host=host, port=port), _say)
-        code = 0
-    if not calls.running:
+        code, busy = 0, bool(calls.running)
+    if not busy:
         call.store.close()
     sys.stderr.flush()
     os._exit(code)
