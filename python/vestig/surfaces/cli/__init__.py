@@ -27,6 +27,8 @@ INTERRUPTED: Final = 130
 # What is loaded lives to the end of the command: to look through it for cycles after every 700
 # objects, and once more at the end, takes a fifth of the time of a short one.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
+# Libraries import them for what a short command never does; `inspect` loads the compiler's modules.
+_SELDOM_USED: Final = ("inspect", "ipaddress", "textwrap")
 _RETRY_DELAY_S: Final = 0.01
 
 
@@ -39,8 +41,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _LoadedWhenUsed(ModuleType):
-    """Stands for a module until something of it is asked for. Libraries import `inspect`, and the
-    compiler's modules with it, for what a short command never does."""
+    """Stands for a module until something of it is asked for."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
@@ -120,7 +121,8 @@ def main() -> NoReturn:
     """Entry point of the `vestig` command."""
     try:
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-        sys.modules.setdefault("inspect", _LoadedWhenUsed("inspect"))
+        for name in _SELDOM_USED:
+            sys.modules.setdefault(name, _LoadedWhenUsed(name))
         sys.unraisablehook = _raise_dropped_interrupt_again
         _fill_closed_streams()
         words = sys.argv[1:]
