@@ -101,6 +101,7 @@ class Project:
         variables: Mapping[str, str] | None = None,
         folder: Path | None = None,
         flags: tuple[str, ...] = (),
+        text: str | None = None,
         **told: Any,
     ) -> subprocess.CompletedProcess[str]:
         """The client at one event, ended."""
@@ -122,7 +123,7 @@ class Project:
         words = ["hook", event, "--config", str(self.editor.config)]
         return subprocess.run(
             [sys.executable, "-I", "-S", *flags, str(program), *words],
-            input=json.dumps(known | told),
+            input=json.dumps(known | told) if text is None else text,
             capture_output=True,
             text=True,
             env=self.variables if variables is None else dict(variables),
@@ -422,3 +423,25 @@ def test_the_other_end_of_a_socket_has_a_user() -> None:
 def test_without_a_scope_nothing_listens(project: Project) -> None:
     with project.started():
         assert project.names() == []
+
+
+def test_a_starting_server_keeps_the_socket_of_one_that_listens(project: Project) -> None:
+    with project.server():
+        (name,) = project.names()
+        with project.server():
+            assert name in project.names()
+
+
+@pytest.mark.parametrize("told", ["", "{", "[]", "[1]", '{"prompt": 7}'])
+def test_wrong_input_is_no_fault_of_the_editor(project: Project, told: str) -> None:
+    with project.server():
+        ended = project.hook(text=told)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_a_large_event_arrives_whole(project: Project) -> None:
+    long = QUESTION.ljust(5_000_000, ".")
+    with project.server():
+        assert PORT in project.hook(session="served", prompt=long).stdout
+    assert PORT in project.hook(session="alone", prompt=long).stdout
+    assert (project.by("served"), project.by("alone")) == (["server"], ["process"])
