@@ -5,7 +5,7 @@ A time inside Vestig is an integer, microseconds since 1970-01-01T00:00:00Z.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Final
 
@@ -17,6 +17,24 @@ FIRST_US: Final = -62_135_596_800_000_000
 LAST_US: Final = 253_402_300_799_999_999
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def zone_named(name: str) -> tzinfo:
+    """The time zone of a name. UTC needs none of the files of zones, nor the module that reads
+    them.
+
+    Raises:
+        ZoneInfoNotFoundError: no zone has this name.
+
+    Example:
+        >>> zone_named("UTC"), zone_named("Europe/Oslo")
+        (datetime.timezone.utc, zoneinfo.ZoneInfo(key='Europe/Oslo'))
+    """
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
 
 
 def to_us(moment: datetime) -> int:

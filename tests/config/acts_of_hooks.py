@@ -18,9 +18,9 @@ def shown_at_a_prompt(world: World) -> Any:
         for number in range(5):
             store.commit(f"Plan {number} of the move to Oslo: " + "pack the boxes here. " * 80)
     told = {"prompt": "Which boxes do we pack for the move to Oslo?", "cwd": str(world.folder)}
-    world.monkeypatch.setattr(events, "configuration", lambda _: world.config)
-    world.monkeypatch.setattr(events, "_read_input", lambda: told)
-    world.monkeypatch.setattr(events, "_process_age_s", lambda: 0.0)
+    world.monkeypatch.setattr(events, "configuration", lambda *_: world.config)
+    world.monkeypatch.setattr(events, "_standard_input", lambda: told)
+    world.monkeypatch.setattr(events, "process_age_s", lambda: 0.0)
     answer = events.answer_event("UserPromptSubmit", {})
     return None if answer is None else len(answer["hookSpecificOutput"]["additionalContext"])
 

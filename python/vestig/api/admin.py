@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from vestig import calls
 from vestig.api.guards import (
     apart_from_forks,
     apart_from_forks_of_methods,
@@ -14,16 +15,7 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.calls.declaration import checked, given
-from vestig.calls.files import BackupRequest, RestoreRequest
 from vestig.calls.filter import Filter, FilterFields
-from vestig.calls.upkeep import (
-    EnrichRequest,
-    GcRequest,
-    PruneRequest,
-    RebuildRequest,
-    SecretsRequest,
-    StatsRequest,
-)
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.session import Session
 
@@ -58,7 +50,7 @@ class Admin:
             retry_failed: Jobs that failed for good too.
             dry_run: Say what due jobs would ask a language model, and its price; ask nothing.
         """
-        asked = checked(EnrichRequest, given(locals()))
+        asked = checked(calls.upkeep.EnrichRequest, given(locals()))
         from vestig.commit import enrich
 
         return enrich.enrich(self._session, asked)
@@ -70,7 +62,7 @@ class Admin:
         Args:
             dry_run: Say what would go and keep everything.
         """
-        asked = checked(GcRequest, given(locals()))
+        asked = checked(calls.upkeep.GcRequest, given(locals()))
         from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget
 
@@ -110,7 +102,7 @@ class Admin:
             ...     report.evaluated, report.removed, report.memory_ids == (old.memory_id,)
             (2, 1, True)
         """
-        asked = checked(PruneRequest, given(locals()))
+        asked = checked(calls.upkeep.PruneRequest, given(locals()))
         from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget as pruning
 
@@ -143,7 +135,7 @@ class Admin:
             ...     fixed, s.list()[0].content, len(s.admin.secrets())
             (1, 'The password of the router is [secret:password]', 0)
         """
-        asked = checked(SecretsRequest, given(locals()))
+        asked = checked(calls.upkeep.SecretsRequest, given(locals()))
         from vestig.commit import stored_secrets
         from vestig.commit.run_jobs import run_jobs
 
@@ -155,7 +147,7 @@ class Admin:
         Args:
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(StatsRequest, given(locals()))
+        asked = checked(calls.upkeep.StatsRequest, given(locals()))
         from vestig import admin
 
         return StoreStats(**admin.stats(self._session, asked.namespace))
@@ -191,7 +183,7 @@ class Admin:
                 interaction counts.
             progress: Called with what is done and how much there is, or None.
         """
-        asked = checked(RebuildRequest, given(locals()))
+        asked = checked(calls.upkeep.RebuildRequest, given(locals()))
         from vestig import admin
 
         return RebuildReport(**admin.rebuild(self._session, asked))
@@ -214,7 +206,7 @@ class Admin:
         Args:
             dest: A directory that does not exist yet.
         """
-        asked = checked(BackupRequest, given(locals()))
+        asked = checked(calls.files.BackupRequest, given(locals()))
         from vestig import admin
 
         return BackupReport(**admin.backup(self._session, asked.dest))
@@ -251,7 +243,7 @@ def restore(
         >>> vestig.restore(folder / "copy", folder / "again").memories
         1
     """
-    asked = checked(RestoreRequest, given(locals()))
+    asked = checked(calls.files.RestoreRequest, given(locals()))
     from vestig import admin
     from vestig.session.opening import load_config
 

@@ -5,27 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vestig import calls
 from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
-from vestig.calls.graph import (
-    EdgeRequest,
-    EdgesRequest,
-    EntitiesRequest,
-    EntityBackfillRequest,
-    EntityRequest,
-    ExpandBothRequest,
-    ExpandRequest,
-    ExpireEntityRequest,
-    ExtractEntitiesRequest,
-    LinkRequest,
-    MergeEntitiesRequest,
-    NeighbourhoodRequest,
-    PurgeEntitiesRequest,
-    RebuildEdgesRequest,
-    SearchRequest,
-    UnlinkRequest,
-)
 from vestig.results import EdgeRebuildReport
 from vestig.session.session import Session, cleaned, count_secrets
 
@@ -126,7 +109,7 @@ class Graph:
             ...     hit.node_id == id, hit.source
             (True, 'vector')
         """
-        asked = checked(SearchRequest, given(locals()))
+        asked = checked(calls.graph.SearchRequest, given(locals()))
         from vestig.graph.search import search
 
         return search(self._session, asked)
@@ -177,7 +160,7 @@ class Graph:
             1 UNTYPED:Ada Lovelace
             2 The lift was painted by Ada Lovelace
         """
-        asked = checked(NeighbourhoodRequest, given(locals()))
+        asked = checked(calls.graph.NeighbourhoodRequest, given(locals()))
         from vestig.graph.neighbourhood import neighbourhood
 
         return neighbourhood(self._session, asked)
@@ -212,7 +195,7 @@ class Graph:
             ...     [(one.entity.canonical_name, one.mentions) for one in store.graph.entities()]
             [('Ada Lovelace', 2)]
         """
-        asked = checked(EntitiesRequest, given(locals()))
+        asked = checked(calls.graph.EntitiesRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.list_entities(self._session, asked)
@@ -238,7 +221,7 @@ class Graph:
         Raises:
             NotFoundError: unknown in this namespace, or expired.
         """
-        asked = checked(EntityRequest, given(locals()))
+        asked = checked(calls.graph.EntityRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.show_entity(self._session, asked)
@@ -266,7 +249,7 @@ class Graph:
             ...     merged.id == b, store.graph.entity(a).id == b, merged.entity.aliases
             (True, True, ('ACME', 'ACME Incorporated'))
         """
-        asked = checked(MergeEntitiesRequest, given(locals()))
+        asked = checked(calls.graph.MergeEntitiesRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.merge_entities(self._session, asked)
@@ -281,7 +264,7 @@ class Graph:
         Raises:
             NotFoundError: unknown in this namespace, or expired already.
         """
-        asked = checked(ExpireEntityRequest, given(locals()))
+        asked = checked(calls.graph.ExpireEntityRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.expire_entity(self._session, asked)
@@ -306,7 +289,7 @@ class Graph:
             NotFoundError: an unknown id. ConflictError: an entity that is not expired. Nothing is
                 removed then.
         """
-        asked = checked(PurgeEntitiesRequest, given(locals()))
+        asked = checked(calls.graph.PurgeEntitiesRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.purge_entities(self._session, asked)
@@ -329,7 +312,7 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
             progress: Called with what is done and how much there is, or None.
         """
-        asked = checked(ExtractEntitiesRequest, given(locals()))
+        asked = checked(calls.graph.ExtractEntitiesRequest, given(locals()))
         from vestig.graph.rebuild import backfill
 
         return backfill(self._session, asked, every=asked.reprocess)
@@ -360,7 +343,7 @@ class Graph:
             ...     store.graph.entities().total
             0
         """
-        asked = checked(EntityBackfillRequest, given(locals()))
+        asked = checked(calls.graph.EntityBackfillRequest, given(locals()))
         from vestig.graph.rebuild import backfill
 
         return backfill(self._session, asked, dry=asked.dry_run)
@@ -410,7 +393,7 @@ class Graph:
         """
         clean = cleaned(self._session, given(locals()))
         count_secrets(self._session, clean.rules, "masked")
-        asked = checked(LinkRequest, clean.arguments)
+        asked = checked(calls.graph.LinkRequest, clean.arguments)
         from vestig.graph import elements
 
         return elements.link(self._session, asked)
@@ -426,7 +409,7 @@ class Graph:
         Raises:
             NotFoundError: an edge that this namespace does not hold.
         """
-        asked = checked(UnlinkRequest, given(locals()))
+        asked = checked(calls.graph.UnlinkRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.unlink(self._session, asked)
@@ -439,7 +422,7 @@ class Graph:
             snippet_len: Characters shown of each end.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(EdgeRequest, given(locals()))
+        asked = checked(calls.graph.EdgeRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.edge(self._session, asked)
@@ -464,7 +447,7 @@ class Graph:
             snippet_len: Characters shown of each end.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(EdgesRequest, given(locals()))
+        asked = checked(calls.graph.EdgesRequest, given(locals()))
         from vestig.graph import elements
 
         return elements.edges(self._session, asked)
@@ -485,7 +468,7 @@ class Graph:
             progress: Called with what is done and how much there is, or None.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(RebuildEdgesRequest, given(locals()))
+        asked = checked(calls.graph.RebuildEdgesRequest, given(locals()))
         from vestig.graph.rebuild import rebuild_edges
 
         counts = rebuild_edges(self._session, asked)
@@ -512,7 +495,7 @@ class Graph:
                 links.expansion.min_confidence.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(ExpandRequest, given(locals()))
+        asked = checked(calls.graph.ExpandRequest, given(locals()))
         from vestig.graph.neighbourhood import via_entities
 
         return via_entities(self._session, asked)
@@ -535,7 +518,7 @@ class Graph:
             min_confidence: Least weight of the edge.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(ExpandRequest, given(locals()))
+        asked = checked(calls.graph.ExpandRequest, given(locals()))
         from vestig.graph.neighbourhood import via_related
 
         return via_related(self._session, asked)
@@ -558,7 +541,7 @@ class Graph:
                 links.expansion.max_expand_via_related.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(ExpandBothRequest, given(locals()))
+        asked = checked(calls.graph.ExpandBothRequest, given(locals()))
         from vestig.graph.neighbourhood import via_both
 
         return via_both(self._session, asked)

@@ -4,19 +4,23 @@ keeps a call and a fork of its process apart.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import wraps
-from types import FrameType
-from typing import Final, NoReturn, ParamSpec, TypeVar
+from types import FrameType, FunctionType
+from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 
 from vestig.calls.filter import nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
 from vestig.store.sqlite import processes
 
+if TYPE_CHECKING:
+    from inspect import BoundArguments
+
 _DEPTH_MAX: Final = 8
+# The flag of the code of a generator, as `inspect.CO_GENERATOR`.
+_GENERATOR: Final = 32
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -48,6 +52,8 @@ def names_faults(function: Callable[_P, _R]) -> Callable[_P, _R]:
             unknown = _unknown_argument(error, function, kwargs)
             if unknown is not None:
                 raise unknown from None
+            import inspect
+
             fault = _fault(error, lambda: inspect.signature(function).bind(*args, **kwargs))
             if fault is None:
                 raise
@@ -59,7 +65,7 @@ def names_faults(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def names_faults_of_methods(cls: type[_C]) -> type[_C]:
     """A class with `names_faults` around its public methods."""
     for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
+        if isinstance(method, FunctionType) and not name.startswith("_"):
             setattr(cls, name, names_faults(method))
     return cls
 
@@ -70,6 +76,8 @@ def _unknown_argument(
     """A call with a name that the function does not have, which never began to run."""
     if not isinstance(error, TypeError):
         return None
+    import inspect
+
     own = getattr(inspect.unwrap(function), "__code__", None)
     step = error.__traceback__
     while step is not None:
@@ -92,7 +100,7 @@ def _near(name: str, names: list[str]) -> str:
     return nearest_name(name, names)
 
 
-def _fault(error: Exception, bind: Callable[[], inspect.BoundArguments]) -> ValidationError | None:
+def _fault(error: Exception, bind: Callable[[], BoundArguments]) -> ValidationError | None:
     """None: no argument's own method is among what was running."""
     step = error.__traceback__
     while step is not None:
@@ -114,7 +122,7 @@ def _owner(frame: FrameType) -> object | None:
     """The object whose method runs in a frame. A generator, or an iterator of a class of the
     caller, is where items come from: what fails there is for the caller to see."""
     code = frame.f_code
-    if code.co_flags & inspect.CO_GENERATOR or code.co_name == "__next__":
+    if code.co_flags & _GENERATOR or code.co_name == "__next__":
         return None
     owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
     functions = (vars(kind).get(code.co_name) for kind in type(owner).__mro__)
@@ -122,7 +130,7 @@ def _owner(frame: FrameType) -> object | None:
     return owner if own else None
 
 
-def _argument(owner: object, bound: inspect.BoundArguments) -> str | None:
+def _argument(owner: object, bound: BoundArguments) -> str | None:
     """Name of the argument that is or holds an object."""
     for name, value in bound.arguments.items():
         if name != "self" and _holds(value, owner, _DEPTH_MAX):
@@ -164,7 +172,7 @@ def apart_from_forks(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def apart_from_forks_of_methods(cls: type[_C]) -> type[_C]:
     """A class with `apart_from_forks` around its public methods but `close`."""
     for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and not name.startswith("_") and name != "close":
+        if isinstance(method, FunctionType) and not name.startswith("_") and name != "close":
             setattr(cls, name, apart_from_forks(method))
     return cls
 

@@ -6,19 +6,10 @@ import builtins
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from vestig import calls
 from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Time
-from vestig.calls.items import (
-    DeleteRequest,
-    ItemRequest,
-    ListItemsRequest,
-    PutManyRequest,
-    PutRequest,
-    ScopesRequest,
-    puts_of,
-    with_null,
-)
 from vestig.results import Item, ItemPage, PutOutcome
 from vestig.session.session import Session
 
@@ -81,8 +72,8 @@ class Items:
             ...     first.version, again.changed, found.memory.key
             (1, False, 'theme')
         """
-        arguments = with_null({**given(locals()), "value": value})
-        asked = checked(PutRequest, arguments)
+        arguments = calls.items.with_null({**given(locals()), "value": value})
+        asked = checked(calls.items.PutRequest, arguments)
         from vestig.items.put import put_many
 
         return put_many(self._session, [asked], asked.namespace, answer=lambda found: found[0])[0]
@@ -109,8 +100,8 @@ class Items:
             ...     [one.version for one in both], store.items.get("b", scope="x").value
             ([1, 1], None)
         """
-        asked = checked(PutManyRequest, given(locals()))
-        puts = puts_of(asked)
+        asked = checked(calls.items.PutManyRequest, given(locals()))
+        puts = calls.items.puts_of(asked)
         from vestig.items.put import put_many
 
         return put_many(self._session, puts, asked.namespace)
@@ -126,7 +117,7 @@ class Items:
                 by slashes, and one within a part is written %2F.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(ItemRequest, given(locals()))
+        asked = checked(calls.items.ItemRequest, given(locals()))
         from vestig import items
 
         return items.get(self._session, asked)
@@ -170,7 +161,7 @@ class Items:
             ...     report.rows_removed["items"], store.items.get("pin"), store.count()
             (1, None, 0)
         """
-        asked = checked(DeleteRequest, given(locals()))
+        asked = checked(calls.items.DeleteRequest, given(locals()))
         from vestig.commit.run_jobs import run_jobs
         from vestig.memories.forget import delete_items
 
@@ -192,7 +183,7 @@ class Items:
             limit: Items per page, at most 1000.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(ListItemsRequest, given(locals()))
+        asked = checked(calls.items.ListItemsRequest, given(locals()))
         from vestig import items
 
         return items.page(self._session, asked)
@@ -211,7 +202,7 @@ class Items:
             depth: Only so many parts of each, the rest cut off.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(ScopesRequest, given(locals()))
+        asked = checked(calls.items.ScopesRequest, given(locals()))
         from vestig import items
 
         return items.scopes(self._session, asked)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
 
+from vestig import calls
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.guards import (
@@ -18,31 +19,10 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
-from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
-from vestig.calls.files import (
-    AddDocumentRequest,
-    DocumentsRequest,
-    ExportRequest,
-    ForgetDocumentRequest,
-    ImportRequest,
-)
 from vestig.calls.filter import Filter, FilterFields, Time, Words
-from vestig.calls.memories import (
-    CountRequest,
-    DeprecateRequest,
-    DiffRequest,
-    EventsRequest,
-    ForgetRequest,
-    GetRequest,
-    ListRequest,
-    ShowRequest,
-    StateRequest,
-    SupersedeRequest,
-)
 from vestig.calls.opening import FreshRequest, OpenRequest
 from vestig.calls.queries import RecallRequest, RetrieveRequest
-from vestig.calls.upkeep import CognifyRequest
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
@@ -551,7 +531,7 @@ class Vestig:
         arguments = given(locals())
         clean = cleaned(self._session, arguments)
         # a refused text goes on to the commit, which says why
-        asked = checked(UpdateRequest, arguments if clean.refused else clean.arguments)
+        asked = checked(calls.commit.UpdateRequest, arguments if clean.refused else clean.arguments)
         from vestig.commit import update as updating
 
         return updating.update(self._session, asked, () if clean.refused else clean.secrets)
@@ -620,7 +600,7 @@ class Vestig:
             ...     len(report.memory_ids), [memory.content for memory in store.list()]
             (1, ['Deploys run on Fridays'])
         """
-        asked = checked(DeprecateRequest, self._cleaned(locals()))
+        asked = checked(calls.memories.DeprecateRequest, self._cleaned(locals()))
         from vestig.memories import states
 
         states.check_deprecation(asked)
@@ -650,7 +630,7 @@ class Vestig:
             NotFoundError: unknown in this namespace. ConflictError: a cycle, or a memory whose
                 state forbids it.
         """
-        asked = checked(SupersedeRequest, self._cleaned(locals()))
+        asked = checked(calls.memories.SupersedeRequest, self._cleaned(locals()))
         from vestig.memories import states
 
         return states.supersede(self._session, asked)
@@ -712,7 +692,9 @@ class Vestig:
     def _simple(self, action: str, arguments: Mapping[str, Any]) -> StateChange:
         from vestig.memories import states
 
-        return states.simple(self._session, action, checked(StateRequest, self._cleaned(arguments)))
+        return states.simple(
+            self._session, action, checked(calls.memories.StateRequest, self._cleaned(arguments))
+        )
 
     def forget(
         self,
@@ -760,7 +742,7 @@ class Vestig:
             ...     len(report.memory_ids), report.residues, store.count()
             (1, 0, 0)
         """
-        asked = checked(ForgetRequest, given(locals()))
+        asked = checked(calls.memories.ForgetRequest, given(locals()))
         from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget as forgetting
 
@@ -1056,7 +1038,7 @@ class Vestig:
         Raises:
             NotFoundError: unknown in this namespace, not known at that time, or forgotten.
         """
-        asked = checked(ShowRequest, given(locals()))
+        asked = checked(calls.memories.ShowRequest, given(locals()))
         from vestig.memories import read
 
         return read.show(self._session, asked)
@@ -1091,7 +1073,7 @@ class Vestig:
             ...     store.get("maria.city").content, store.get(id).key, id in store, len(store)
             ('Maria lives in Lisbon', 'maria.city', True, 1)
         """
-        asked = checked(GetRequest, given(locals()))
+        asked = checked(calls.memories.GetRequest, given(locals()))
         from vestig.memories import read
 
         return read.get(self._session, asked)
@@ -1106,7 +1088,7 @@ class Vestig:
             namespace: The namespace to act in instead of the store's own.
             limit: Most events.
         """
-        asked = checked(EventsRequest, given(locals()))
+        asked = checked(calls.memories.EventsRequest, given(locals()))
         from vestig.memories import read
 
         return read.events(self._session, asked)
@@ -1145,7 +1127,7 @@ class Vestig:
             ...     [memory.content for memory in found.learnt], found.changed[0].old == old
             (['The office is in Oslo'], True)
         """
-        asked = checked(DiffRequest, given(locals()))
+        asked = checked(calls.memories.DiffRequest, given(locals()))
         from vestig.memories import diff as differing
 
         return differing.diff(self._session, asked)
@@ -1213,7 +1195,7 @@ class Vestig:
             ...     page.total, page[0].content
             (1, 'Deploys run on Fridays')
         """
-        asked = checked(ListRequest, given(locals()))
+        asked = checked(calls.memories.ListRequest, given(locals()))
         from vestig.memories import read
 
         return read.page(self._session, asked)
@@ -1249,7 +1231,7 @@ class Vestig:
             valid_at: Only facts that hold at this time.
             namespace: The namespace to act in instead of the store's own.
         """
-        asked = checked(CountRequest, given(locals()))
+        asked = checked(calls.memories.CountRequest, given(locals()))
         from vestig.memories import read
 
         return read.count(self._session, asked)
@@ -1306,7 +1288,7 @@ class Vestig:
             ...     store.get("Ann.LIVES_IN").content, report.windows_read
             ('Ann lives in Oslo', 1)
         """
-        asked = checked(CognifyRequest, given(locals()))
+        asked = checked(calls.upkeep.CognifyRequest, given(locals()))
         from vestig.knowledge import cognify
 
         return cognify(self._session, asked)
@@ -1328,7 +1310,7 @@ class Vestig:
                 entities that they mention, and the edges between these.
             all_namespaces: Of every namespace, not only the store's own.
         """
-        asked = checked(ExportRequest, given(locals()))
+        asked = checked(calls.files.ExportRequest, given(locals()))
         from vestig.exchange import export
 
         written = export.export(
@@ -1382,7 +1364,7 @@ class Vestig:
             FileNotFoundError: no such file.
             ConflictError: an export whose records differ from those that are here.
         """
-        asked = checked(ImportRequest, given(locals()))
+        asked = checked(calls.files.ImportRequest, given(locals()))
         from vestig.exchange import importer
 
         return importer.import_files(self._session, asked)
@@ -1424,7 +1406,7 @@ class Vestig:
             ...     (first.added, second.added, second.ended), store.count()
             ((1, 1, 1), 1)
         """
-        asked = checked(AddDocumentRequest, given(locals()))
+        asked = checked(calls.files.AddDocumentRequest, given(locals()))
         from vestig.exchange import documents
 
         return documents.add_document(self._session, asked)
@@ -1439,7 +1421,7 @@ class Vestig:
             source: Only the document of this source, or those of this file or folder, by its path.
             limit: Documents at most; default all.
         """
-        asked = checked(DocumentsRequest, given(locals()))
+        asked = checked(calls.files.DocumentsRequest, given(locals()))
         from vestig.exchange import documents
 
         return documents.list_documents(self._session, asked)
@@ -1468,7 +1450,7 @@ class Vestig:
             ConflictError: a pinned passage; nothing is removed.
             ForgetIncompleteError: as `forget`.
         """
-        asked = checked(ForgetDocumentRequest, given(locals()))
+        asked = checked(calls.files.ForgetDocumentRequest, given(locals()))
         from vestig.commit.run_jobs import run_jobs
         from vestig.exchange import documents
 

@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from vestig.calls.commit import CommitRequest, GivenEntity
 from vestig.changes import TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.text import derive_stability
@@ -40,6 +39,9 @@ from vestig.types import (
     TemporalWindow,
     is_undated,
 )
+
+if TYPE_CHECKING:
+    from vestig.calls.commit import CommitRequest, GivenEntity
 
 # namespace, scope, author, hash of the text
 TextKey = tuple[str, str | None, str | None, str]

@@ -60,6 +60,24 @@ def _folder(kind: str, variables: Mapping[str, str]) -> str:
     return find("vestig", appauthor=False)
 
 
+def temporary_folder() -> str:
+    """The folder of temporary files, as `tempfile` chooses it, which takes as long to load as a
+    query to embed.
+
+    Example:
+        >>> import tempfile
+        >>> temporary_folder() == tempfile.gettempdir()
+        True
+    """
+    named = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    for folder in (*named, "/tmp"):
+        if folder and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+            return os.path.abspath(folder)
+    import tempfile
+
+    return tempfile.gettempdir()
+
+
 def cache_directory(environ: Mapping[str, str] | None = None) -> str:
     """The user's folder for files that are made again when they are gone. No configuration moves
     it.

@@ -12,20 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from vestig import calls
 from vestig.answers import Repeat
 from vestig.calls.filter import Filter
-from vestig.calls.memories import (
-    ORDERS,
-    CountRequest,
-    EventsRequest,
-    GetRequest,
-    ListRequest,
-    ShowRequest,
-)
 from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
@@ -51,6 +44,15 @@ from vestig.types import (
     Status,
     SupersessionRecord,
 )
+
+if TYPE_CHECKING:
+    from vestig.calls.memories import (
+        CountRequest,
+        EventsRequest,
+        GetRequest,
+        ListRequest,
+        ShowRequest,
+    )
 
 SESSION_ORDER: Final = "session"
 _HEAD_VALUES: Final = 5
@@ -161,7 +163,9 @@ def _value_at(session: Session, asked: GetRequest) -> Memory:
         raise ValidationError("valid_at", "an id beside it", "a key", hint)
     scope = None if asked.scope is None else (asked.scope,)
     where = Filter(keys=(asked.key,), scope=scope, unscoped=scope is None)
-    listing = ListRequest(where=where, valid_at=asked.valid_at, namespace=asked.namespace, limit=1)
+    listing = calls.memories.ListRequest(
+        where=where, valid_at=asked.valid_at, namespace=asked.namespace, limit=1
+    )
     for found in page(session, listing):
         return found
     assert asked.valid_at is not None
@@ -360,7 +364,8 @@ def _page_of(listing: Listing, asked: ListRequest) -> Listing:
     are named, else the newest first."""
     order = asked.order_by
     if order is None:
-        order = SESSION_ORDER if asked.where.given().get("session_ids") else ORDERS[0]
+        given = asked.where.given()
+        order = SESSION_ORDER if given.get("session_ids") else calls.memories.ORDERS[0]
     return msgspec.structs.replace(
         listing,
         offset=asked.offset,

@@ -20,6 +20,7 @@ from vestig.ports import ScanRow, within
 from vestig.recall.judgement import Judgement
 from vestig.recall.unread import UnreadError
 from vestig.telemetry import error_type, span
+from vestig.times import zone_named
 from vestig.types import Degradation, Memory
 
 if TYPE_CHECKING:
@@ -205,8 +206,6 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
     another language, and whether one is; of the turns before them, those that the filters of the
     call let through, and in their place the stored question that a turn answers."""
     # imported here: most reads end with what is known
-    from zoneinfo import ZoneInfo
-
     from vestig.recall.context.entries import sessions_of, turns_around
     from vestig.rerankers.judge import MemoryText
 
@@ -221,7 +220,7 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
     foreign = len(memories) < count
     sessions = sessions_of(bound, memories)
     turns = turns_around(bound, sessions, memories)
-    zone = ZoneInfo(bound.query.config.settings.time.zone)
+    zone = zone_named(bound.query.config.settings.time.zone)
 
     def before(memory: Memory) -> str:
         if memory.id in asked:

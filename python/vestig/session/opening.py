@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from vestig import config as configuration
 from vestig.arguments import is_address, path_argument
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
+from vestig.config.environment import temporary_folder
 from vestig.config.files import without_tilde
 from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
@@ -75,7 +75,7 @@ def store_directory(path: object, config: Config) -> Path | None:
 def state_folder(directory: Path | None) -> Path | None:
     """Where the user's folder remembers a store; None for one that is not meant to last, below
     the folder of temporary files."""
-    temporary = Path(os.path.realpath(tempfile.gettempdir()))
+    temporary = Path(os.path.realpath(temporary_folder()))
     if directory is None or Path(os.path.realpath(directory)).is_relative_to(temporary):
         return None
     return configuration.state_directory()

@@ -19,7 +19,7 @@ _CALL = (
     "import sys\n"
     "from vestig.surfaces.hooks import events\n"
     "from vestig.surfaces.cli import run\n"
-    "events._TIME_LIMIT_S = {limit}\n"
+    "events.TIME_LIMIT_S = {limit}\n"
     "sys.exit(run(sys.argv[1:]))"
 )
 

@@ -14,7 +14,8 @@ from editor import Editor
 
 import vestig
 from tables import each
-from vestig.surfaces.hooks.hooks_file import hook_command, hook_options
+from vestig.surfaces.hooks import client
+from vestig.surfaces.hooks.hooks_file import hook_command, hook_options, is_hook_command
 
 PORT = "The staging database of the lighthouse listens on port 6543."
 QUESTION = "Which port does the staging database listen on?"
@@ -22,7 +23,7 @@ QUESTION = "Which port does the staging database listen on?"
 _MAIN = (
     "from vestig.surfaces.hooks import events\n"
     "from vestig.surfaces.cli import main\n"
-    "events._TIME_LIMIT_S = 60\n"
+    "events.TIME_LIMIT_S = 60\n"
     "main()"
 )
 
@@ -60,6 +61,32 @@ def started(
 def test_every_line_that_is_installed_is_read(options: dict[str, str]) -> None:
     words = shlex.split(hook_command("PreCompact", options))
     assert hook_options(words[words.index("hook") :]) == ("PreCompact", options)
+
+
+def test_the_installed_line_starts_the_client_alone() -> None:
+    start = [sys.executable, "-I", "-S", client.__file__]
+    assert shlex.split(hook_command("SessionEnd", {})) == [*start, "hook", "SessionEnd"]
+
+
+@each(
+    ("command", "is_ours"),
+    [
+        (hook_command("SessionEnd", {}), True),
+        (hook_command("PreCompact", {}), False),
+        ("/old/bin/python3.12 -I -S /old/vestig/surfaces/hooks/client.py hook SessionEnd", True),
+        ("python -I -S vestig/surfaces/hooks/client.py hook SessionEnd --store /srv/s", True),
+        ("/opt/bin/vestig hook SessionEnd", True),
+        ("/opt/bin/python -m vestig hook SessionEnd", True),
+        ("python -I -S /home/me/client.py hook SessionEnd", False),
+        ("python -S /old/vestig/surfaces/hooks/client.py hook SessionEnd", False),
+        ("python -I -S /old/vestig/surfaces/hooks/client.py SessionEnd", False),
+        ("python -I -S", False),
+        ("perl -I -S /old/vestig/surfaces/hooks/client.py hook SessionEnd", False),
+        (hook_command("SessionEnd", {}) + " && notify", False),
+    ],
+)
+def test_a_line_of_vestig_is_known_wherever_it_is_installed(command: str, is_ours: bool) -> None:
+    assert is_hook_command(command, "SessionEnd") is is_ours
 
 
 @each(

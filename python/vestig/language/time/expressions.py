@@ -6,7 +6,6 @@ The patterns match lower-cased text.
 from __future__ import annotations
 
 import re
-from string import digits
 from typing import Final
 
 import msgspec
@@ -171,7 +170,7 @@ def is_yearless(words: str) -> bool:
 # --- expressions ------------------------------------------------------------------------------
 
 _WORDS: Final = Substrings(WORD_TRIGGERS)
-_DIGITS: Final = Substrings(tuple(digits))
+_DIGITS: Final = Substrings(tuple("0123456789"))
 _MONTHS: Final = Substrings(MONTH_TRIGGERS)
 
 

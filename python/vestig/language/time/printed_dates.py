@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from vestig.lazy_pattern import lazy_pattern
+from vestig.times import zone_named
 from vestig.types import TemporalWindow
 
 _DAY: Final = timedelta(days=1)
@@ -40,7 +40,7 @@ def day_of(moment: datetime, zone: str) -> str:
         >>> day_of(datetime(2026, 3, 18, 23, 30, tzinfo=UTC), "Europe/Oslo")
         '2026-03-19'
     """
-    return _local(moment, ZoneInfo(zone)).date().isoformat()
+    return _local(moment, zone_named(zone)).date().isoformat()
 
 
 def _midnight(moment: datetime) -> bool:
@@ -106,7 +106,7 @@ def window_words(window: TemporalWindow, zone: str) -> str:
         >>> window_words(week, "UTC")
         '2026-03-09 to 2026-03-15'
     """
-    where = ZoneInfo(zone)
+    where = zone_named(zone)
     start = None if window.start is None else _local(window.start, where)
     end = None if window.end is None else _local(window.end, where)
     if start is None and end is None:

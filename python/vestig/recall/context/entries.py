@@ -8,13 +8,11 @@ what the results leave of a budget.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from vestig.answers import ContextBlock
-from vestig.commit.canonical_form import CanonicalForm, is_same_statement
-from vestig.commit.near_duplicates import stored_form
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.words import asks
 from vestig.memories.read import as_known, flags_of
@@ -25,6 +23,9 @@ from vestig.recall.query import BoundQuery
 from vestig.session.session import Session
 from vestig.times import from_us
 from vestig.types import Kind, Memory, OriginType
+
+if TYPE_CHECKING:
+    from vestig.commit.canonical_form import CanonicalForm
 
 # Places in the session that count, from the result's own, the nearest first.
 OFFSETS: Final = (-1, 1, -2, 2)
@@ -253,6 +254,9 @@ def _twins(bound: BoundQuery, entries: Sequence[Entry]) -> frozenset[frozenset[s
 
 
 def _same_statements(session: Session, group: Sequence[Memory]) -> Iterator[frozenset[str]]:
+    from vestig.commit.canonical_form import is_same_statement
+    from vestig.commit.near_duplicates import stored_form
+
     alike: dict[tuple[str, ...], list[tuple[Memory, CanonicalForm]]] = {}
     for memory in group:
         form = stored_form(session, memory)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import itertools
-import shutil
 import threading
 import time
 from collections import deque
@@ -521,6 +520,8 @@ def discard_projection(directory: Path) -> None:
     """
     if not directory.exists():
         return
+    import shutil
+
     try:
         shutil.rmtree(directory)
     except OSError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
-from vestig.calls.items import PART, key_of_part
+from vestig import calls
 from vestig.changes import NewItem
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.integrity import chain
@@ -191,7 +191,7 @@ def is_hidden(view: LedgerView, memory: Memory, now_us: int) -> bool:
     """Return whether a memory is the text of an expired item."""
     if memory.key is None:
         return False
-    item = find(view, memory.namespace, memory.scope, key_of_part(memory.key))
+    item = find(view, memory.namespace, memory.scope, calls.items.key_of_part(memory.key))
     return item is not None and item.is_expired(now_us)
 
 
@@ -200,7 +200,7 @@ def of_memories(view: LedgerView, memories: Iterable[Memory]) -> list[ItemRow]:
     found: dict[int, ItemRow] = {}
     for one in memories:
         if one.key is not None and one.t_expired is None:
-            item = find(view, one.namespace, one.scope, key_of_part(one.key))
+            item = find(view, one.namespace, one.scope, calls.items.key_of_part(one.key))
             if item is not None:
                 found[item.row] = item
     return list(found.values())
@@ -209,7 +209,8 @@ def of_memories(view: LedgerView, memories: Iterable[Memory]) -> list[ItemRow]:
 def _ids_of(
     conn: apsw.Connection, namespace: str, scope: str | None, key: str, more: str
 ) -> Iterator[str]:
-    parts = f"{key}{PART}", f"{key}{chr(ord(PART) + 1)}"
+    divider = calls.items.PART
+    parts = f"{key}{divider}", f"{key}{chr(ord(divider) + 1)}"
     for condition, values in (('"key" = ?', (key,)), ('"key" >= ? AND "key" < ?', parts)):
         sql = f"SELECT id FROM memories WHERE {condition} AND namespace = ? AND scope IS ?{more}"
         for (id,) in each(conn, sql, (*values, namespace, scope)):

@@ -4,8 +4,6 @@ and turns errors of SQLite into those of Vestig."""
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -258,6 +256,8 @@ class ReadPlan:
     def close(self) -> None:
         """Removes the private copy, if this process made one."""
         if self._temporary is not None and self._pid == os.getpid():
+            import shutil
+
             shutil.rmtree(self._temporary, ignore_errors=True)
 
 
@@ -279,6 +279,9 @@ def plan_reading(ledger: Path, *, read_only: bool) -> ReadPlan:
         return ReadPlan(ledger, "mode=ro" if read_only else "mode=rw")
     if not has_wal(ledger):
         return ReadPlan(ledger, "immutable=1")
+    import shutil
+    import tempfile
+
     temporary = Path(tempfile.mkdtemp(prefix="vestig-"))
     for part in (ledger, Path(f"{ledger}-wal")):
         shutil.copyfile(part, temporary / part.name)
@@ -349,6 +352,7 @@ def changing_file(
         synced: it survives loss of power; else the caller syncs the file.
 
     Example:
+        >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "ledger"
         >>> with changing_file(path) as conn:
         ...     conn.execute("PRAGMA user_version = 1").fetchall()

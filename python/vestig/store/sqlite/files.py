@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -404,10 +403,16 @@ _BYTES: Final = 512 * 1024
 _BLOCK: Final = bytes(64 * 1024)
 
 
+def _free_bytes(folder: Path) -> int:
+    import shutil
+
+    return shutil.disk_usage(folder).free
+
+
 def is_short_of_space(folder: Path) -> bool:
     """Return whether less is free than the reserve holds."""
     try:
-        return shutil.disk_usage(folder).free < _BYTES
+        return _free_bytes(folder) < _BYTES
     except OSError:
         return False
 
@@ -416,7 +421,7 @@ def keep_reserve(folder: Path) -> None:
     """Makes the reserve where there is none, unless room is short already."""
     path = folder / RESERVE_FILE
     try:
-        if os.path.lexists(path) or shutil.disk_usage(folder).free < 2 * _BYTES:
+        if os.path.lexists(path) or _free_bytes(folder) < 2 * _BYTES:
             return
         make_private(path)
         with path.open("r+b") as out:

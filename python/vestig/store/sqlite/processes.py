@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import random
 import struct
 import sys
 import threading
@@ -286,6 +285,8 @@ class WriteQueue:
             self._fd = None
 
     def _tries(self, mine: int | None, deadline: float) -> Generator[None, None, None]:
+        import random
+
         pause = _SHORTEST_PAUSE_S
         look_at, was_free = time.monotonic() + _LOOK_S, False
         while (left := deadline - (now := time.monotonic())) > 0:

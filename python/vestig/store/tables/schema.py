@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 from importlib import import_module
-from pkgutil import iter_modules
+from os import listdir
 from typing import Final
 
 from vestig.store import tables
@@ -21,14 +21,15 @@ from vestig.store.tables.table import Column, Forgetting, Table
 VERSION: Final = 1
 FINGERPRINT: Final = "f7dca69794f39c3c60dc825a71611e44"
 
-_NOT_FAMILIES: Final = frozenset(("schema", "table"))
+_NOT_FAMILIES: Final = frozenset(("__init__", "__pycache__", "schema", "table"))
 
 
 def _declared() -> Iterable[Table]:
     """The tables of all families: every module of this folder that declares some."""
-    for module in iter_modules(tables.__path__):
-        if module.name not in _NOT_FAMILIES:
-            yield from import_module(f"{tables.__name__}.{module.name}").TABLES
+    for folder in tables.__path__:
+        for name in sorted(file.removesuffix(".py") for file in listdir(folder)):
+            if name.isidentifier() and name not in _NOT_FAMILIES:
+                yield from import_module(f"{tables.__name__}.{name}").TABLES
 
 
 def _by_code(chained: Iterable[Table]) -> tuple[Table, ...]:

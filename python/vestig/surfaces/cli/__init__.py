@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import _thread
 import gc
+import importlib
 import os
 import signal
 import sys
 import threading
 import time
 from contextlib import suppress
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ INTERRUPTED: Final = 130
 # What is loaded lives to the end of the command: to look through it for cycles after every 700
 # objects, and once more at the end, takes a fifth of the time of a short one.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
+# Libraries import them for what a short command never does; `inspect` loads the compiler's modules.
+_SELDOM_USED: Final = ("inspect", "ipaddress", "textwrap")
 _RETRY_DELAY_S: Final = 0.01
 
 
@@ -34,6 +38,29 @@ def __getattr__(name: str) -> Any:
     from vestig.surfaces.cli import commands
 
     return getattr(commands, name)
+
+
+class _LoadedWhenUsed(ModuleType):
+    """Stands for a module until something of it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def load_msgspec() -> None:
+    """Loads msgspec without what it uses where it happens to be installed: `typing_extensions`
+    gives it what `typing` has too, and takes as long to load as the rest of it."""
+    if "typing_extensions" in sys.modules:
+        return
+    # an import of it fails now, and msgspec goes on to `typing`
+    modules: dict[str, ModuleType | None] = sys.modules  # type: ignore[assignment]
+    modules["typing_extensions"] = None
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del modules["typing_extensions"]
 
 
 def _fill_closed_streams() -> None:
@@ -76,6 +103,7 @@ def _answer_editor(words: list[str]) -> None:
     """Answers an event and ends, where these are the words that an installed hook is started with:
     an editor waits for it, and a quarter of its time would go into reading options and taking
     modules apart. Other words are for the command to read."""
+    load_msgspec()
     from vestig.surfaces.hooks.hooks_file import hook_options
 
     found = hook_options(words)
@@ -93,6 +121,8 @@ def main() -> NoReturn:
     """Entry point of the `vestig` command."""
     try:
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        for name in _SELDOM_USED:
+            sys.modules.setdefault(name, _LoadedWhenUsed(name))
         sys.unraisablehook = _raise_dropped_interrupt_again
         _fill_closed_streams()
         words = sys.argv[1:]

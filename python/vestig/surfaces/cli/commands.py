@@ -12,7 +12,7 @@ import click
 
 from vestig.errors import VestigError
 from vestig.hints import ALIKE, nearest
-from vestig.surfaces.cli import INTERRUPTED
+from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import instead_of, options_instead_of
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
@@ -50,7 +50,7 @@ def _global_options() -> list[click.Parameter]:
         ("--profile", "P", "Recall profile."),
     )
     options: list[click.Parameter] = [
-        click.Option(
+        _Option(
             [flag],
             metavar=metavar,
             help=text,
@@ -71,7 +71,7 @@ def _init_option() -> click.Parameter:
 
 
 def _flag(names: list[str], text: str) -> click.Parameter:
-    return click.Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
+    return _Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
 
 
 _HELP: Final = "Durable long-term memory for AI agents."
@@ -91,6 +91,7 @@ def _place_of_store(context: click.Context) -> str:
     """Where the store is, or why that cannot be said, and what else names one."""
     from pathlib import Path
 
+    load_msgspec()
     from vestig.config.environment import without_credentials
 
     try:
@@ -137,11 +138,17 @@ class _Group(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """As of click, but behind the other options: help says where their store is."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.is_eager = False
-        return option
+        """Behind the other options: help says where their store is."""
+        if self._help_option is None:
+            self._help_option = _help_option(ctx)
+            self._help_option.is_eager = False
+        return self._help_option
+
+    def format_help_text(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """The text as it stands: click takes indentation out of it."""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(str(self.help))
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Paragraphs at the margin, as the text above the options; first, where the store is."""
@@ -170,6 +177,30 @@ class _Group(click.Group):
             hint = instead_of(args[0], group, self.list_commands(context))
             typed = repr(args[0][:_TYPED_CHARS])
             raise click.UsageError(f"No such command {typed}. {hint}", context) from error
+
+
+class _Option(click.Option):
+    """An option whose help is one line as it stands: click takes indentation out of each."""
+
+    def __init__(self, names: list[str], *, help: str, **attributes: Any) -> None:
+        super().__init__(names, **attributes)
+        self.help = help
+
+
+def _help_option(ctx: click.Context) -> click.Option:
+    def show(context: click.Context, _: object, value: bool) -> None:
+        if value and not context.resilient_parsing:
+            click.echo(context.get_help(), color=context.color)
+            context.exit()
+
+    return _Option(
+        ctx.help_option_names,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show this message and exit.",
+    )
 
 
 class _AnyCase(click.Choice[str]):
@@ -255,7 +286,7 @@ def _argument(param: Argument) -> click.Parameter:
         options.update(multiple=True)
     if metavar := _metavar(param):
         options["metavar"] = metavar
-    return click.Option(names, **options)
+    return _Option(names, **options)
 
 
 def _pairs(texts: Sequence[str]) -> dict[str, Any]:
@@ -440,6 +471,11 @@ class _Command(click.Command):
             raise click.UsageError(self._too_many(ctx), ctx)
         return ctx.args
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        if self._help_option is None:
+            self._help_option = _help_option(ctx)
+        return self._help_option
+
     def _too_many(self, ctx: click.Context) -> str:
         """Return what to do about words that no argument takes: those of a text belong in
         quotes."""
@@ -459,6 +495,7 @@ class _Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
+            load_msgspec()
             from vestig.surfaces.operation import operation
 
             found = operation(self._operation)
@@ -507,7 +544,7 @@ def _build() -> _Group:
         return 0
 
     groups = {group: _group(group) for group in GROUPS if " " not in group}
-    print_version = click.Option(
+    print_version = _Option(
         ["--version"],
         is_flag=True,
         is_eager=True,

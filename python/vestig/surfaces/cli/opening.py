@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from vestig.session.session import Session
 
 
-def configuration(given: Mapping[str, Any]) -> Config:
+def configuration(given: Mapping[str, Any], folder: Path | None = None) -> Config:
     """Defaults, files and environment, with the options `store`, `tenant`, `config`,
-    `namespace` and `profile` on top."""
+    `namespace` and `profile` on top.
+
+    Args:
+        folder: the working folder of whoever asks; None: that of this process.
+    """
     from vestig.config import load
 
     overrides = {
@@ -27,7 +31,8 @@ def configuration(given: Mapping[str, Any]) -> Config:
         )
         if name in given
     }
-    return load(given.get("config"), overrides=overrides, profile=given.get("profile"))
+    path, profile = given.get("config"), given.get("profile")
+    return load(path, overrides=overrides, profile=profile, cwd=folder)
 
 
 def plain_configuration(folder: Path) -> Config:

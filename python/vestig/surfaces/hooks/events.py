@@ -7,19 +7,23 @@ its answer, or take long: whatever goes wrong is a line of the log, and the answ
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.recall.silence import SILENCE
 from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.hooks.client import INPUT_BYTES_MAX, TIME_LIMIT_S, process_age_s
+from vestig.surfaces.hooks.hooks_file import hook_options
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
 
@@ -29,11 +33,11 @@ if TYPE_CHECKING:
     from vestig.calls.filter import FilterFields
     from vestig.config import Config
 
-# From the start of the process to its end.
-_TIME_LIMIT_S: Final = 1.2
+# Who answered, in the log: this process, or a server that was there.
+BY_PROCESS: Final = "process"
+BY_SERVER: Final = "server"
 # How the log begins to tell of a hook that gave up.
 LATE: Final = "no answer within"
-_INPUT_BYTES_MAX: Final = 16 * 1024 * 1024
 _PROMPT_CHARS: Final = 2_000
 _PROMPT_CHARS_MIN: Final = 8
 _RECALLED_MAX: Final = 5
@@ -45,6 +49,17 @@ _FAILED: Final = (
 )
 
 
+class Place(NamedTuple):
+    """Where the program of a hook runs: its working folder and the variables that name a project;
+    None where that is this process."""
+
+    folder: str | None = None
+    variables: Mapping[str, str] | None = None
+
+
+_HERE: Final = Place()
+
+
 class Event:
     """An event as the editor told it.
 
@@ -53,9 +68,12 @@ class Event:
         session: the id of the session, None where it has none.
         transcript: the file of the session.
         scope: that of the project.
+
+    Args:
+        place: where the editor is at work.
     """
 
-    def __init__(self, name: str, told: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, told: Mapping[str, Any], place: Place = _HERE) -> None:
         self.given = name
         self.name = _NAMES.get(name, name)
         self.told = told
@@ -66,11 +84,13 @@ class Event:
         roots = told.get("workspace_roots")
         if self._folder is None and isinstance(roots, list) and roots and isinstance(roots[0], str):
             self._folder = roots[0]
+        self._place = place
 
-    @property
+    @cached_property
     def scope(self) -> str:
         """The scope of the project that the session works on."""
-        return project_scope(project_folder(working=self._folder))
+        folder = self._folder or self._place.folder
+        return project_scope(project_folder(self._place.variables, working=folder))
 
     def answer(self, block: str) -> dict[str, Any]:
         """The block in the form of the editor that told this event."""
@@ -98,12 +118,12 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
         name: of the event; None: as the input names it.
         options: of the command line: store, config, namespace, profile.
     """
-    hook = _Hook(options)
-    watch = threading.Timer(max(0.0, _TIME_LIMIT_S - _process_age_s()), hook.end_late)
+    hook = Hook(options)
+    watch = threading.Timer(max(0.0, TIME_LIMIT_S - process_age_s()), hook.end_late)
     watch.daemon = True
     watch.start()
     try:
-        return hook.answer(name)
+        return hook.answer(hook.know(name, _standard_input()))
     except Exception as error:  # an editor must not be held up
         hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
     finally:
@@ -111,15 +131,19 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     return None
 
 
-def _process_age_s() -> float:
-    """Return for how long this process runs; 0 where the system does not tell."""
-    try:
-        told = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace")
-        # the name of the program, in brackets, may hold anything
-        ticks = int(told.rpartition(")")[2].split()[19])
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return 0.0
+def tell_late() -> None:
+    """Writes to the log that a server gave no answer in time to the event that stands on standard
+    input; the words of the command say of which store."""
+    found = hook_options(sys.argv[1:])
+    if found is None:
+        return
+    name, options = found
+    hook = Hook(options, by=BY_SERVER)
+    with suppress(ValidationError):
+        hook.know(name, _standard_input())
+    with suppress(VestigError, OSError):
+        _ = hook.configuration
+    hook.fail(f"{LATE} {TIME_LIMIT_S} s")
 
 
 def print_answer(answer: dict[str, Any] | None) -> None:
@@ -132,24 +156,55 @@ def print_answer(answer: dict[str, Any] | None) -> None:
         sys.stderr.flush()
 
 
-class _Hook:
-    """One event that is being answered."""
+class LateError(Exception):
+    """The time of a hook is over."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+
+class Hook:
+    """One event that is being answered.
+
+    Args:
+        options: of the command line: store, config, namespace, profile.
+        place: where the editor is at work.
+        by: who answers, in the log.
+        end: when the time is over, of the monotonic clock; what is shown then reaches nobody.
+        store: what is open already; None: it is opened for the event.
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        *,
+        place: Place = _HERE,
+        by: str = BY_PROCESS,
+        end: float = math.inf,
+        store: Vestig | None = None,
+    ) -> None:
         self._options = options
+        self._place = place
+        self._by = by
+        self._end = end
+        self._open = store
         self._store: str | None = options.get("store")
         self._name = "hook"
         self._session: str | None = None
 
-    def answer(self, name: str | None) -> dict[str, Any] | None:
-        told = _read_input()
-        name = name or _text(told, "hook_event_name") or ""
-        self._name = name
-        event = Event(name, told)
+    def know(self, name: str | None, told: Mapping[str, Any]) -> Event:
+        """The event, of which the log tells from here on.
+
+        Args:
+            name: of the event; None: as the input names it.
+        """
+        self._name = name or _text(told, "hook_event_name") or ""
+        event = Event(self._name, told, self._place)
         self._session = event.session
+        return event
+
+    def answer(self, event: Event) -> dict[str, Any] | None:
+        """The answer to an event; None for none."""
         do = _DO.get(event.name)
         if do is None:
-            raise ValidationError("event", name, f"one of {', '.join((*_DO, *_NAMES))}")
+            raise ValidationError("event", self._name, f"one of {', '.join((*_DO, *_NAMES))}")
         return do(self, event)
 
     def recall(self, event: Event) -> dict[str, Any] | None:
@@ -157,7 +212,7 @@ class _Hook:
         prompt = (_text(event.told, "prompt") or "").strip()[:_PROMPT_CHARS]
         if len(prompt) < _PROMPT_CHARS_MIN or prompt.startswith("/"):
             return None
-        config = self._configuration()
+        config = self.configuration
         journal = self._journal()
         where = _where(event)
         if event.session is not None:
@@ -180,22 +235,25 @@ class _Hook:
 
     def start(self, event: Event) -> dict[str, Any] | None:
         """Quotes the pinned memories, and reads the transcripts of this project that grew."""
-        config = self._configuration()
+        config = self.configuration
         journal = self._journal()
         # first of all: that the session began is known whatever follows
         journal.add(
             event.name, session=event.session, source=event.source,
-            transcript=event.transcript, scope=event.scope,
+            transcript=event.transcript, scope=event.scope, by=self._by,
         )  # fmt: skip
         if event.transcript is not None:
             self._read_transcripts(event, grown=True)
         block = ""
         try:
             block = self._pinned(event, config, journal)
+        except LateError:
+            raise
         except Exception as error:  # that it failed is told all the same
             self.fail(fault(error), without_store=isinstance(error, NotFoundError))
         failed = journal.untold()
         if failed:
+            self._check_time()
             journal.add(event.name, session=event.session, told=failed)
             block = "\n\n".join((*filter(None, (block,)), _FAILED.format(count=failed)))
         return event.answer(block) if block else None
@@ -228,7 +286,12 @@ class _Hook:
         Args:
             without_store: nothing was stored yet, which is no failure to tell of.
         """
-        facts = {"session": self._session, "error": error, "without_store": without_store or None}
+        facts = {
+            "session": self._session,
+            "error": error,
+            "by": self._by,
+            "without_store": without_store or None,
+        }
         try:
             self._journal().add(self._name, **facts)
         except (OSError, VestigError, ValueError) as unwritten:
@@ -236,18 +299,23 @@ class _Hook:
 
     def end_late(self) -> None:
         """The time is over: nothing is answered."""
-        self.fail(f"{LATE} {_TIME_LIMIT_S} s")
+        self.fail(f"{LATE} {TIME_LIMIT_S} s")
         os._exit(0)
 
-    def _configuration(self) -> Config:
-        config = configuration(self._options)
+    @cached_property
+    def configuration(self) -> Config:
+        """The configuration of the store."""
+        folder = None if self._place.folder is None else Path(self._place.folder)
+        config = configuration(self._options, folder)
         self._store = config.settings.store.path
         return config
 
     def _journal(self) -> Journal:
         return Journal(self._store)
 
-    def _opened(self, config: Config) -> Vestig:
+    def _opened(self, config: Config) -> AbstractContextManager[Vestig]:
+        if self._open is not None:
+            return nullcontext(self._open)
         return open_store(config, read_only=True)
 
     def _shown(self, event: Event, journal: Journal, found: RecallResult) -> str:
@@ -256,8 +324,13 @@ class _Hook:
         if not found.results or block is None or not block.text:
             return ""
         ids = [*block.ids, *block.neighbours, *block.associated, *block.folded]
-        journal.add(event.name, session=event.session, shown=ids)
+        self._check_time()
+        journal.add(event.name, session=event.session, shown=ids, by=self._by)
         return block.text
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._end:
+            raise LateError
 
     def _read_transcripts(self, event: Event, *, grown: bool = False) -> None:
         import subprocess
@@ -271,6 +344,7 @@ class _Hook:
         # nothing of the editor's stays open in it, and no signal to the editor's group ends it
         subprocess.Popen(
             [sys.executable, "-m", "vestig.surfaces.hooks.sessions", json.dumps(asked)],
+            cwd=self._place.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -278,11 +352,11 @@ class _Hook:
         )
 
 
-_DO: Final[Mapping[str, Callable[[_Hook, Event], dict[str, Any] | None]]] = {
-    "UserPromptSubmit": _Hook.recall,
-    "SessionStart": _Hook.start,
-    "PreCompact": _Hook.read,
-    "SessionEnd": _Hook.read,
+_DO: Final[Mapping[str, Callable[[Hook, Event], dict[str, Any] | None]]] = {
+    "UserPromptSubmit": Hook.recall,
+    "SessionStart": Hook.start,
+    "PreCompact": Hook.read,
+    "SessionEnd": Hook.read,
 }
 
 
@@ -296,8 +370,12 @@ def _text(told: Mapping[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _read_input() -> Mapping[str, Any]:
-    data = sys.stdin.buffer.read(_INPUT_BYTES_MAX)
+def read_input(data: bytes) -> Mapping[str, Any]:
+    """The event that an editor sends.
+
+    Raises:
+        ValidationError: no JSON object.
+    """
     try:
         told = json.loads(data)
     except (ValueError, RecursionError):
@@ -307,3 +385,7 @@ def _read_input() -> Mapping[str, Any]:
             "input", f"{len(data)} bytes", "one JSON object on standard input, as an editor sends"
         )
     return told
+
+
+def _standard_input() -> Mapping[str, Any]:
+    return read_input(sys.stdin.buffer.read(INPUT_BYTES_MAX))

@@ -22,10 +22,13 @@ from vestig.errors import ConfigError
 from vestig.json_text import read_json
 from vestig.lazy_pattern import lazy_pattern
 from vestig.store.sqlite.files import replacing
+from vestig.surfaces.hooks import client
 
 _PROGRAM: Final = "vestig"
 _OPTIONS: Final = ("store", "config", "namespace", "profile")
 _PYTHONS: Final = ("python", "pypy")
+_ISOLATED: Final = ("-I", "-S")
+_CLIENT: Final = "vestig/surfaces/hooks/client.py"
 
 
 def program() -> list[str]:
@@ -47,13 +50,15 @@ def store_options(options: Mapping[str, Any]) -> list[str]:
 
 
 def hook_command(event: str, options: Mapping[str, Any]) -> str:
-    """The command for an event, as a shell reads it.
+    """The command for an event, as a shell reads it: the client of the hooks, run by the
+    interpreter of this installation without its `site` and without what variables add.
 
     Example:
         >>> hook_command("SessionEnd", {"namespace": "my team"}).partition(" hook ")[2]
         "SessionEnd --namespace 'my team'"
     """
-    return shlex.join([*program(), "hook", event, *store_options(options)])
+    start = [sys.executable, *_ISOLATED, client.__file__]
+    return shlex.join([*start, "hook", event, *store_options(options)])
 
 
 def hook_options(words: Sequence[str]) -> tuple[str, dict[str, str]] | None:
@@ -76,7 +81,8 @@ def hook_options(words: Sequence[str]) -> tuple[str, dict[str, str]] | None:
 
 def is_hook_command(command: object, event: str) -> bool:
     """Return whether a command is one that `hook_command` writes for an event, wherever Vestig is
-    installed. One that does anything else beside is its owner's.
+    installed, or starts `vestig hook` as a person writes it. One that does anything else beside is
+    its owner's.
 
     Example:
         >>> is_hook_command("/opt/bin/vestig hook SessionEnd --store /srv/s", "SessionEnd")
@@ -91,10 +97,17 @@ def is_hook_command(command: object, event: str) -> bool:
     except ValueError:
         return False
     name = Path(words[0]).name if words else ""
-    module = name.startswith(_PYTHONS) and words[1:3] == ["-m", _PROGRAM]
-    if not module and name != _PROGRAM:
+    if name == _PROGRAM:
+        start = 1
+    elif not name.startswith(_PYTHONS):
         return False
-    found = hook_options(words[3 if module else 1 :])
+    elif words[1:3] == ["-m", _PROGRAM]:
+        start = 3
+    elif words[1:3] == [*_ISOLATED] and Path("/", *words[3:4]).match(_CLIENT):
+        start = 4
+    else:
+        return False
+    found = hook_options(words[start:])
     return found is not None and found[0] == event
 
 

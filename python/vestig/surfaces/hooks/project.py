@@ -8,12 +8,9 @@ Where it is not, the name is that of the folder, which nobody else has.
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
 
 from vestig.lazy_pattern import lazy_pattern
 
@@ -73,6 +70,8 @@ def project_scope(folder: Path) -> str:
                 return _PREFIX + named
             root = _shared_folder(place / ".git")
             break
+    import hashlib
+
     digits = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
     # a name may hold bytes that are no text
     name = root.name.encode("utf-8", "replace").decode() or "root"
@@ -123,6 +122,8 @@ def _addresses(git: Path) -> tuple[Mapping[str, str], Iterable[tuple[str, str]]]
     # named as well: a repository that is not whole has a configuration all the same
     own = f"include.path={_common_folder(git) / 'config'}"
     command = ["git", "-c", own, f"--git-dir={git}", "config", "--null", "--get-regexp", _ASKED]
+    import subprocess
+
     try:
         done = subprocess.run(
             command,
@@ -212,6 +213,8 @@ def _parts_of(url: str) -> tuple[str | None, str, str] | None:
 
 def _decoded(part: str) -> str:
     """A part of a path without `%20`; one that holds a separator or is no text stays."""
+    from urllib.parse import unquote
+
     plain = unquote(part, errors="replace")
     return plain if plain.isprintable() and "/" not in plain and "\ufffd" not in plain else part
 

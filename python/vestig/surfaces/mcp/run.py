@@ -70,16 +70,20 @@ def run(call: Call) -> NoReturn:
     )
     server = make_server(at, call.config.settings.mcp.tools, calls)
     if call.args.get("transport", "stdio") == "stdio":
+        from vestig.surfaces.hooks.server import HookServer
         from vestig.surfaces.mcp.lines import serve_stdio
 
-        code = anyio.run(serve_stdio, server, _PARENT)
+        hooks = HookServer(call.options, call.config.settings, call.store, at.scope)
+        with hooks:
+            code = anyio.run(serve_stdio, server, _PARENT)
+        busy = bool(calls.running) or hooks.is_answering
     else:
         from vestig.surfaces.mcp.http import serve_http
 
         host, port = call.args.get("host", _HOST), call.args.get("port", _PORT)
         serve_http(server, replace(call.config.settings.serve, host=host, port=port), _say)
-        code = 0
-    if not calls.running:
+        code, busy = 0, bool(calls.running)
+    if not busy:
         call.store.close()
     sys.stderr.flush()
     os._exit(code)
