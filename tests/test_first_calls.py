@@ -64,7 +64,6 @@ NAMED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "undo": (lambda s: s.undo("x"), "store.deprecate"),
     "delete": (lambda s: s.delete("x"), "store.forget"),
     "remove": (lambda s: s.remove("x"), "store.forget"),
-    "history": (lambda s: s.history("x"), "store.events"),
     "all": (lambda s: s.all(), "store.list"),
     "stats": (lambda s: s.stats(), "store.admin.stats"),
     "doctor": (lambda s: s.doctor(), "store.admin.doctor"),

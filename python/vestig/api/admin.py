@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from vestig import calls
+from vestig.api.binding import Binding, binds_methods
 from vestig.api.guards import (
     apart_from_forks,
     apart_from_forks_of_methods,
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
 
 @names_faults_of_methods
 @apart_from_forks_of_methods
+@binds_methods
 class Admin:
     """Upkeep and checks of one open store, as `store.admin`."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, binding: Binding | None = None) -> None:
         self._session = session
+        self._binding = binding
 
     def enrich(
         self, limit: int | None = None, *, retry_failed: bool = False, dry_run: bool = False

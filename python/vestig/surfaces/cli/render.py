@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         StoreStats,
     )
     from vestig.store.upkeep.whole_store import StoreFiles
-    from vestig.types import Claim, CommitOutcome, Event, SupersessionRecord, _Value
+    from vestig.types import Claim, CommitOutcome, Event, Memory, SupersessionRecord, _Value
 
 _STAGES: Final = {
     "unknown": "no memory has this id",
@@ -299,6 +299,29 @@ def page(value: MemoryPage, args: Args) -> str:
         cells.append(one_line(memory.content, length))
         lines.append(row(*cells))
     return "\n".join(lines)
+
+
+def history(value: Sequence[Memory], _: Args) -> str:
+    """since when | until when | status | id | text, a line for each version."""
+    return "\n".join(
+        row(
+            _day(one.t_valid),
+            "–" if one.t_invalid is None else _day(one.t_invalid),
+            one.status.word,
+            one.id,
+            one_line(one.content, 80),
+        )
+        for one in value
+    )
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def keys(value: Sequence[str], _: Args) -> str:
+    """A key a line."""
+    return "\n".join(map(escaped_breaks, value)) or "No keys found."
 
 
 def difference(value: DiffReport, _: Args) -> str:

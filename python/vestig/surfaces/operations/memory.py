@@ -267,6 +267,21 @@ _OF_MEMORIES: Final = (
         text=render.detail,
     ),
     Operation(
+        name="memory history",
+        path="GET history",
+        call=memories.HistoryRequest,
+        document="history",
+        text=render.history,
+    ),
+    Operation(
+        name="keys",
+        path="GET keys",
+        call=memories.KeysRequest,
+        document="keys",
+        text=render.keys,
+        without_store="empty",
+    ),
+    Operation(
         name="memory list",
         path="GET list",
         call=memories.ListRequest,
