@@ -61,6 +61,8 @@ NAMED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "ask": (lambda s: s.ask("key"), "store.recall"),
     "similarity_search": (lambda s: s.similarity_search("key"), "store.recall"),
     "similar": (lambda s: s.similar("key"), "store.recall"),
+    "versions": (lambda s: s.versions("x"), "store.history"),
+    "for_user": (lambda s: s.for_user("ada"), "store.scoped"),
     "undo": (lambda s: s.undo("x"), "store.deprecate"),
     "delete": (lambda s: s.delete("x"), "store.forget"),
     "remove": (lambda s: s.remove("x"), "store.forget"),

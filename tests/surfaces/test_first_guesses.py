@@ -246,7 +246,8 @@ def test_help_names_the_folder_where_the_store_is(
 WORDS = {
     "delete": "forget", "remove": "forget", "rm": "forget", "erase": "forget",
     "cat": "show", "view": "show", "ask": "recall", "query": "recall",
-    "find": "recall", "lookup": "recall", "grep": "recall", "context": "recall --context",
+    "find": "recall", "lookup": "recall", "grep": "search", "why": "recall --explain", "watch": "import --mirror",
+    "sync": "import --mirror", "context": "recall --context",
     "remember": "add", "store": "add", "save": "add", "note": "add", "commit": "add",
     "create": "add", "new": "add", "log": "events", "timeline": "diff",
     "ls": "list", "all": "list", "tags": "list --tags", "edit": "update", "modify": "update",
@@ -382,7 +383,7 @@ def test_a_slip_is_answered_with_the_command(vestig: Vestig, typed: str, meant: 
     assert f"Did you mean `vestig {meant}`?" in vestig(typed).err
 
 
-@pytest.mark.parametrize("typed", ["plot", "draw", "watch", "shell", "chat"])
+@pytest.mark.parametrize("typed", ["plot", "draw", "shell", "chat"])
 def test_a_word_that_is_near_nothing_names_no_command(vestig: Vestig, typed: str) -> None:
     assert "`vestig --help` lists the commands" in vestig(typed).err
 
