@@ -25,13 +25,15 @@ RIGHT_LEAST = 0.9
 # An attribute of a store → what does it; several are divided by bars.
 ATTRIBUTES = {
     "add": "commit", "remember": "commit", "save": "commit", "store": "commit", "insert": "commit",
-    "write": "commit", "learn": "commit", "put": "items.put", "upsert": "commit", "append": "commit",
+    "write": "commit", "learn": "commit", "put": "items.put", "upsert": "commit",
+    "append": "commit",
     "add_many": "commit_many", "add_texts": "commit_many", "bulk_insert": "commit_many",
     "add_messages": "commit_many", "query": "recall", "ask": "recall", "find": "recall",
     "lookup": "recall", "similar": "recall|search", "similarity_search": "recall|search",
     "search_memories": "search|recall", "get_context": "recall", "context": "recall",
     "answer": "recall", "all": "list", "get_all": "list", "list_all": "list", "items_list": "",
-    "keys": "keys", "history": "history", "versions": "history", "log": "events", "timeline": "diff",
+    "keys": "keys", "history": "history", "versions": "history", "log": "events",
+    "timeline": "diff",
     "changes": "diff", "delete": "forget", "remove": "forget", "delete_all": "forget",
     "clear": "forget", "drop": "forget", "purge": "forget", "reset": "forget", "edit": "update",
     "modify": "update", "set": "update|items.put", "replace": "supersede", "undo": "deprecate",
@@ -92,7 +94,8 @@ OPTIONS = {
     ("recall", "--at"): "--as-of|--valid-at", ("add", "--date"): "--t-valid",
     ("add", "--user"): "--scope", ("add", "--session"): "--session-id", ("add", "--id"): "--key",
     ("forget", "-y"): "--yes", ("forget", "--force"): "--force", ("list", "--user"): "--scope",
-    ("list", "--sort"): "--order-by", ("list", "--db"): "--store", ("import", "--watch"): "--mirror",
+    ("list", "--sort"): "--order-by", ("list", "--db"): "--store",
+    ("import", "--watch"): "--mirror",
     ("import", "--user"): "--scope", ("export", "-o"): "",
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 import vestig
 from tables import each
 from vestig import aio
-from vestig.api import binding
+from vestig.api import views
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
@@ -184,7 +184,7 @@ def test_a_view_of_an_event_loop_is_awaited_too() -> None:
 
 def test_every_call_that_takes_a_scope_is_bound_or_named_here() -> None:
     """A new call with a scope under another name is found."""
-    known = {"scope", "where", "items", *binding._OTHER_NAMES}
+    known = {"scope", "where", "items", *views._OTHER_NAMES}
     for owner in (vestig.Vestig, Graph, Admin, Items):
         for name, method in inspect.getmembers(owner, inspect.isfunction):
             if not name.startswith("_"):

@@ -246,7 +246,8 @@ def test_help_names_the_folder_where_the_store_is(
 WORDS = {
     "delete": "forget", "remove": "forget", "rm": "forget", "erase": "forget",
     "cat": "show", "view": "show", "ask": "recall", "query": "recall",
-    "find": "recall", "lookup": "recall", "grep": "search", "why": "recall --explain", "watch": "import --mirror",
+    "find": "recall", "lookup": "recall", "grep": "search", "why": "recall --explain",
+    "watch": "import --mirror",
     "sync": "import --mirror", "context": "recall --context",
     "remember": "add", "store": "add", "save": "add", "note": "add", "commit": "add",
     "create": "add", "new": "add", "log": "events", "timeline": "diff",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vestig import calls
-from vestig.api.binding import Binding, binds_methods
 from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.results import EdgeRebuildReport

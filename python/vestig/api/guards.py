@@ -178,7 +178,8 @@ def apart_from_forks_of_methods(cls: type[_C]) -> type[_C]:
 
 
 _STORE: Final[Mapping[str, str]] = {
-    "commit": "add remember save store note insert write create learn add_memory memorize upsert append",
+    "commit": "add remember save store note insert write create learn add_memory memorize upsert"
+    " append",
     "commit_many": "add_many add_all save_all insert_many bulk_add bulk_insert extend add_texts"
     " add_documents add_messages",
     "recall": "query ask find lookup retrieve_memories similarity_search similar find_similar"

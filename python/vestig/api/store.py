@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
 
 from vestig import calls
 from vestig.api.admin import Admin
-from vestig.api.binding import Binding, ViewSession, binds_methods
 from vestig.api.graph import Graph
 from vestig.api.guards import (
     apart_from_forks,
