@@ -19,6 +19,7 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
+from vestig.api.views import Binding, ViewSession, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.opening import FreshRequest, OpenRequest, ScopedRequest

@@ -25,7 +25,12 @@ from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
 from vestig.memories.versions import versions_of
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
-from vestig.session.references import resolved, row_listing, unknown_entities
+from vestig.session.references import (
+    paths_as_sources,
+    resolved,
+    row_listing,
+    unknown_entities,
+)
 from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import item_rows, keyed_memories
@@ -507,6 +512,7 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
             warnings=(
                 *at.warnings,
                 *unknown_entities(view, core, parts),
+                *paths_as_sources(view, parts),
                 *later_updates(view, memories, at),
             ),
         )
