@@ -5,14 +5,17 @@ A view is a store with a `Binding`; each public call that has a place for the sc
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from vestig.calls.filter import Filter
 from vestig.errors import ValidationError
 from vestig.session.session import Session
+
+if TYPE_CHECKING:
+    from inspect import BoundArguments, Signature
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -57,7 +60,7 @@ class ViewSession(Session):
 def binds_methods(cls: type[_C]) -> type[_C]:
     """A class whose public methods give what its `_binding` binds, where it has one."""
     for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
+        if isinstance(method, FunctionType) and not name.startswith("_"):
             setattr(cls, name, _binds(method))
     return cls
 
@@ -80,11 +83,14 @@ def _binds(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 @cache
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(function)
+def _signature(function: Callable[..., Any]) -> Signature:
+    # it loads the modules of the compiler, which a call of a store itself does not need
+    from inspect import signature
+
+    return signature(function)
 
 
-def _bind(binding: Binding, call: str, given: inspect.BoundArguments) -> None:
+def _bind(binding: Binding, call: str, given: BoundArguments) -> None:
     """Puts what the view binds among the arguments of a call.
 
     Raises:
