@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable, Generator
 from functools import partial, wraps
 from typing import Any, Final
 
-from vestig.api.store import open_store
+from vestig.api.store import Vestig, open_store
 
 __all__ = ["Awaitables", "Opening", "open", "wrap"]
 
@@ -64,7 +64,8 @@ class Awaitables:
 def _awaitable(call: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     @wraps(call)
     async def run(*args: Any, **kwargs: Any) -> Any:
-        return await asyncio.to_thread(call, *args, **kwargs)
+        found = await asyncio.to_thread(call, *args, **kwargs)
+        return Awaitables(found) if isinstance(found, Vestig) else found
 
     return run
 

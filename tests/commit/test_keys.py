@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -423,3 +424,63 @@ def test_the_value_that_a_key_had_at_a_time(opener: Opener) -> None:
         store.get("maria.city", valid_at="2020-01-01")
     with pytest.raises(vestig.ValidationError, match=r"valid_at: expected a key.*show\(id"):
         store.get(store.get("maria.city").id, valid_at="2025-06-01")
+
+
+def test_keys_are_those_that_get_answers(opener: Opener) -> None:
+    """Of every scope, or of one; none that is withdrawn, archived, or of an item that has ended."""
+    store = opener(clock=(clock := FrozenClock()))
+    store.commit(PORTO, key=CITY)
+    store.commit(LISBON, key=CITY)
+    store.commit("Ana likes tea", key="ana.drink", scope="user/ana")
+    store.commit("Ana likes rye", key=CITY, scope="user/ana")
+    store.deprecate(store.commit("The pump is loud", key="pump").memory_id)
+    store.archive(store.commit("The crane is tall", key="crane").memory_id)
+    store.items.put("note", 1, text="The note is brief", expires=clock() + timedelta(days=1))
+    assert store.keys() == ["ana.drink", CITY, "note"]
+    assert store.keys("maria") == [CITY]
+    assert store.keys(scope="user/ana") == ["ana.drink", CITY]
+    clock.move(days=2)
+    assert store.keys() == ["ana.drink", CITY]
+    for key in store.keys(scope="user/ana"):
+        assert store.get(key, scope="user/ana").key == key
+    assert store.keys(namespace="elsewhere") == []
+
+
+def test_the_history_of_a_key_has_every_value_and_what_became_of_it(opener: Opener) -> None:
+    store = opener()
+    store.commit(PORTO, key=CITY, t_valid="2022-01-01")
+    wrong = store.commit(LISBON, key=CITY, t_valid="2023-01-01").memory_id
+    store.deprecate(wrong)
+    store.commit(FARO, key=CITY, t_valid="2024-01-01")
+    store.commit("Maria is away", key=CITY, scope="user/maria")
+    found = store.history(CITY)
+    assert [(one.content, one.status) for one in found] == [
+        (PORTO, Status.SUPERSEDED),
+        (LISBON, Status.DEPRECATED),
+        (FARO, Status.ACTIVE),
+    ]
+    assert store.history(found[0].id) == store.history(wrong[4:16]) == found
+    assert len(store.history(CITY, scope="user/maria")) == 1
+    with pytest.raises(NotFoundError, match=r"ana\.city"):
+        store.history("ana.city")
+
+
+def test_the_history_of_a_memory_without_a_key_is_its_chain(opener: Opener) -> None:
+    store = opener()
+    ids = [store.commit(text).memory_id for text in (PORTO, LISBON, FARO)]
+    store.supersede(ids[0], ids[1])
+    assert [one.id for one in store.history(ids[1])] == ids[:2]
+    assert [one.id for one in store.history(ids[2])] == ids[2:]
+
+
+def test_a_store_is_iterated(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vestig.memories.read._ITERATED", 2)
+    store = opener()
+    ids = [store.commit(text).memory_id for text in (PORTO, LISBON, FARO)]
+    store.archive(store.commit("The crane is tall").memory_id)
+    assert {one.id for one in store} == set(ids)
+    reading = iter(store)
+    first = [next(reading).id, next(reading).id]
+    store.commit("Maria is away")
+    store.forget(next(id for id in ids if id not in first))
+    assert list(reading) == []

@@ -55,6 +55,8 @@ def commands(
         "memory show": ("memory", "show", ids[0]),
         "memory get": ("memory", "get", ids[0]),
         "memory list": ("memory", "list"),
+        "memory history": ("memory", "history", ids[0]),
+        "keys": ("keys",),
         "count": ("count", "--statuses", "active"),
         "stats": ("stats",),
         "memory events": ("memory", "events", ids[0]),
@@ -119,6 +121,7 @@ MODELLED = {"cognify"}
 # they need a database: `tests/fleet`
 IN_A_DATABASE = {op.name for op in operations() if op.name.startswith(("tenant ", "fleet "))}
 DOCUMENTS = {
+    "memory history": "history",
     "memory add": "outcome",
     "memory add-structured": "outcome",
     "search": "recall",

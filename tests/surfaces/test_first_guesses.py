@@ -246,9 +246,11 @@ def test_help_names_the_folder_where_the_store_is(
 WORDS = {
     "delete": "forget", "remove": "forget", "rm": "forget", "erase": "forget",
     "cat": "show", "view": "show", "ask": "recall", "query": "recall",
-    "find": "recall", "lookup": "recall", "grep": "recall", "context": "recall --context",
+    "find": "recall", "lookup": "recall", "grep": "search", "why": "recall --explain",
+    "watch": "import --mirror",
+    "sync": "import --mirror", "context": "recall --context",
     "remember": "add", "store": "add", "save": "add", "note": "add", "commit": "add",
-    "create": "add", "new": "add", "log": "history", "events": "history", "timeline": "diff",
+    "create": "add", "new": "add", "log": "events", "timeline": "diff",
     "ls": "list", "all": "list", "tags": "list --tags", "edit": "update", "modify": "update",
     "tag": "update", "replace": "supersede", "retract": "deprecate", "undo": "deprecate",
     "status": "stats", "info": "stats", "check": "doctor", "health": "doctor", "verify": "doctor",
@@ -382,7 +384,7 @@ def test_a_slip_is_answered_with_the_command(vestig: Vestig, typed: str, meant: 
     assert f"Did you mean `vestig {meant}`?" in vestig(typed).err
 
 
-@pytest.mark.parametrize("typed", ["plot", "draw", "watch", "shell", "chat"])
+@pytest.mark.parametrize("typed", ["plot", "draw", "shell", "chat"])
 def test_a_word_that_is_near_nothing_names_no_command(vestig: Vestig, typed: str) -> None:
     assert "`vestig --help` lists the commands" in vestig(typed).err
 
@@ -438,7 +440,11 @@ def test_states_have_commands_of_their_own(vestig: Vestig, ids: list[str]) -> No
     again = vestig("deprecate", ids[2])
     assert again.code == 1
     assert "becomes a new memory that names it in `revives`" in again.err
-    assert "a new tower" in vestig("history", ids[0]).out
+    assert "a new tower" in vestig("events", ids[0]).out
+    assert [line.split(" | ")[2:4] for line in vestig("history", ids[0]).out.splitlines()] == [
+        ["SUPERSEDED", ids[0]],
+        ["ACTIVE", ids[1]],
+    ]
 
 
 def test_the_short_spelling_of_recursive(vestig: Vestig, tmp_path: Path) -> None:

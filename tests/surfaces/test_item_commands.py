@@ -35,7 +35,7 @@ def test_an_unknown_key(vestig: Vestig) -> None:
         assert (answer.code, answer.out) == (1, "")
         assert answer.err == f"Error: Item not found: {words[0]}\n"
     deleted = vestig("item", "delete", "theme", "--yes")
-    assert (deleted.code, deleted.out) == (1, "Nothing to delete\n")
+    assert (deleted.code, deleted.out) == (0, "Nothing to delete\n")
     assert vestig("item", "get", "theme", "--scope", "user/ada").code == 0
 
 

@@ -28,6 +28,26 @@ def test_the_latest_value_of_a_key(vestig: Vestig) -> None:
     assert "stays current under the key" in late.err
 
 
+def test_keys_and_the_values_that_one_has_had(vestig: Vestig) -> None:
+    assert vestig("keys").out == "No keys found.\n"
+    for year, colour in (("2024", "red"), ("2025", "blue")):
+        vestig(
+            "add", f"The kettle is {colour} and loud", "--key", KEY, "--t-valid", f"{year}-01-01"
+        )
+    vestig("add", "The teapot is white", "--key", "teapot", "--scope", "user/ada")
+    assert vestig("keys").out == f"{KEY}\nteapot\n"
+    assert vestig("keys", "--prefix", "tea").out == "teapot\n"
+    assert vestig("keys", "--scope", "user/ada", "--json").document["keys"] == ["teapot"]
+    lines = [line.split(" | ") for line in vestig("history", KEY).out.splitlines()]
+    assert [(one[0], one[1], one[2], one[4]) for one in lines] == [
+        ("2024-01-01", "2025-01-01", "SUPERSEDED", "The kettle is red and loud"),
+        ("2025-01-01", "–", "ACTIVE", "The kettle is blue and loud"),
+    ]
+    assert vestig("history", lines[0][3]).out == vestig("history", KEY).out
+    missing = vestig("history", "saucer")
+    assert (missing.code, missing.err.strip()) == (1, "Error: Memory not found: saucer")
+
+
 def test_what_has_no_key_is_told(vestig: Vestig) -> None:
     vestig("add", "The kettle is red and loud")
     unknown = vestig("get", "teapot")

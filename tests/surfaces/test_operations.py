@@ -20,15 +20,16 @@ from vestig.surfaces.cli import cli
 from vestig.surfaces.operation import Operation, operation, operations
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
-VERBS = ("add", "recall", "show", "get", "list", "events", "deprecate", "supersede")
+VERBS = ("add", "recall", "show", "get", "list", "history", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "unarchive", "update")
 SHORT = {
     "add", "recall", "list", "show", "get", "forget", "supersede", "deprecate", "update", "history",
-    "pin", "unpin", "archive", "unarchive", "prune",
+    "pin", "unpin", "archive", "unarchive", "prune", "events",
 }  # fmt: skip
 COMMANDS = {
     "memory add-structured",
     "count",
+    "keys",
     "cognify",
     "diff",
     "stats",

@@ -143,6 +143,8 @@ class World:
         store.unarchive(second)
         store.supersede(second, third, reason=word("reason"))
         store.supersession_chain(second)
+        store.history(second)
+        store.keys(word("prefix"), scope=word("scope"))
         store.deprecate(third, reason=word("reason"))
         self.failing(store.pin, third)
 

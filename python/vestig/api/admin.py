@@ -14,6 +14,7 @@ from vestig.api.guards import (
     names_faults,
     names_faults_of_methods,
 )
+from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
 
 @names_faults_of_methods
 @apart_from_forks_of_methods
+@binds_methods
 class Admin:
     """Upkeep and checks of one open store, as `store.admin`."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, binding: Binding | None = None) -> None:
         self._session = session
+        self._binding = binding
 
     def enrich(
         self, limit: int | None = None, *, retry_failed: bool = False, dry_run: bool = False

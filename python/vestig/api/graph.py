@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vestig import calls
 from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.results import EdgeRebuildReport
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
 
 @names_faults_of_methods
 @apart_from_forks_of_methods
+@binds_methods
 class Graph:
     """Entities and edges of one open store, as `store.graph`."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, binding: Binding | None = None) -> None:
         self._session = session
+        self._binding = binding
 
     # --- search ----------------------------------------------------------------------
 

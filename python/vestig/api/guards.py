@@ -178,22 +178,31 @@ def apart_from_forks_of_methods(cls: type[_C]) -> type[_C]:
 
 
 _STORE: Final[Mapping[str, str]] = {
-    "commit": "add remember save store note insert write create learn add_memory memorize",
-    "commit_many": "add_many add_all save_all insert_many bulk_add extend add_texts add_documents",
-    "recall": "query ask find lookup retrieve_memories similarity_search similar find_similar",
-    "list": "all get_all list_all memories keys values",
-    "forget": "delete remove erase purge discard delete_all",
+    "commit": "add remember save store note insert write create learn add_memory memorize upsert"
+    " append",
+    "commit_many": "add_many add_all save_all insert_many bulk_add bulk_insert extend add_texts"
+    " add_documents add_messages",
+    "recall": "query ask find lookup retrieve_memories similarity_search similar find_similar"
+    " search_memories get_context context answer as_retriever",
+    "list": "all get_all list_all memories values",
+    "get": "exists fetch",
+    "count": "size length",
+    "scoped": "user for_user with_scope view",
+    "forget": "delete remove erase purge discard delete_all clear drop reset",
     "deprecate": "retract withdraw invalidate expire revoke undo",
     "supersede": "replace",
     "unarchive": "restore unhide",
     "update": "edit modify set change",
-    "events": "history log audit timeline",
+    "events": "log audit",
+    "history": "versions revisions",
+    "diff": "timeline changes",
     "import_": "load ingest",
     "export": "dump",
     "items.put": "put set_item kv",
     "admin.stats": "stats status info",
     "admin.doctor": "doctor check verify health",
     "admin.backup": "backup snapshot",
+    "admin.prune": "prune",
     "admin.rebuild": "rebuild reindex",
     "admin.compact": "compact vacuum optimize",
     "graph.entities": "entities",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vestig import calls
 from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Time
 from vestig.results import Item, ItemPage, PutOutcome
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 @names_faults_of_methods
 @apart_from_forks_of_methods
+@binds_methods
 class Items:
     """Values by namespace, scope and key of one open store, as `store.items`.
 
@@ -26,8 +28,9 @@ class Items:
     memory of its key, so that searches find it; no two keys share one, and none is refused.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, binding: Binding | None = None) -> None:
         self._session = session
+        self._binding = binding
 
     def put(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
 
@@ -19,9 +19,10 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
+from vestig.api.views import Binding, ViewSession, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
-from vestig.calls.opening import FreshRequest, OpenRequest
+from vestig.calls.opening import FreshRequest, OpenRequest, ScopedRequest
 from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
@@ -125,6 +126,7 @@ def open_store(
 
 @names_faults_of_methods
 @apart_from_forks_of_methods
+@binds_methods
 class Vestig:
     """One open store; thread-safe. Made by `vestig.open`.
 
@@ -132,12 +134,15 @@ class Vestig:
     upkeep and checks.
     """
 
-    def __init__(self, session: Session, *, worker: bool = False) -> None:
+    def __init__(
+        self, session: Session, *, worker: bool = False, binding: Binding | None = None
+    ) -> None:
         self._session = session
+        self._binding = binding
         self._worker: Worker | None = None
-        self.graph = Graph(session)
-        self.admin = Admin(session)
-        self.items = Items(session)
+        self.graph = Graph(session, binding)
+        self.admin = Admin(session, binding)
+        self.items = Items(session, binding)
         if worker:
             self._start_worker()
 
@@ -153,7 +158,8 @@ class Vestig:
         if session.tenant is not None:
             place = session.tenant.text
         state = ", closed" if session.closed else ""
-        return f"<vestig.Vestig {place} namespace={session.namespace}{state}>"
+        scope = "" if self._binding is None else f" scope={self._binding.scope}"
+        return f"<vestig.Vestig {place} namespace={session.namespace}{scope}{state}>"
 
     if not TYPE_CHECKING:  # a type checker knows the attributes that there are
 
@@ -170,6 +176,16 @@ class Vestig:
         """True, also for a store without memories: it is an open store, not its content."""
         return True
 
+    def __iter__(self) -> Iterator[Memory]:
+        """The active memories that `count()` counts, in no order that says anything; what is
+        stored meanwhile is not among them."""
+        from vestig.memories import read
+
+        scope = None if self._binding is None else self._binding.scope
+        return read.every(
+            self._session, checked(calls.memories.CountRequest, given({"scope": scope}))
+        )
+
     def __contains__(self, id: object) -> bool:
         """True where `show` finds a memory of this id, whatever its status."""
         if not isinstance(id, str) or memory_id_text(id) is None:
@@ -181,9 +197,10 @@ class Vestig:
         return True
 
     def close(self) -> None:
-        """Releases the store; idempotent. Calls after it raise `ConflictError`."""
+        """Releases the store; idempotent. Calls after it raise `ConflictError`. A view closes
+        nothing: it ends with its store."""
         session = self._session
-        if not session.closed:
+        if self._binding is None and not session.closed:
             session.closed = True
             if not processes.is_usable():
                 return  # what is open here is the parent's
@@ -198,6 +215,33 @@ class Vestig:
                 if session.tenant is not None:
                     session.tenant.close()
                 session.observer.close()
+
+    def scoped(
+        self, scope: str, *, author: str | None = None, namespace: str | None = None
+    ) -> Vestig:
+        """A view of this store for one user, project or conversation: what its calls write has the
+        scope, and what they find is of it. A call that names another scope is refused. It is a
+        convenience and no wall: an id names its memory whatever the scope, and entities, edges and
+        `admin` are those of the whole namespace.
+
+        Args:
+            scope: The scope in which it reads and writes.
+            author: Who said or wrote what is stored through it and names nobody.
+            namespace: The namespace to act in instead of the store's own.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     ada, bo = store.scoped("user/ada", author="Ada"), store.scoped("user/bo")
+            ...     _ = ada.commit("I live in Porto", key="city")
+            ...     _ = bo.commit("I live in Bergen", key="city")
+            ...     ada.get("city").content, ada.get("city").author, bo.count(), store.count()
+            ('I live in Porto', 'Ada', 1, 2)
+        """
+        asked = checked(ScopedRequest, given(locals()))
+        session = ViewSession(self._session, self._session.in_namespace(asked.namespace))
+        return Vestig(session, binding=Binding(asked.scope, asked.author))
 
     @property
     def position(self) -> int | None:
@@ -1077,6 +1121,63 @@ class Vestig:
         from vestig.memories import read
 
         return read.get(self._session, asked)
+
+    def keys(
+        self,
+        prefix: str | None = None,
+        *,
+        scope: str | None = None,
+        namespace: str | None = None,
+    ) -> builtins.list[str]:
+        """The keys that have an active memory, each once, ascending.
+
+        Args:
+            prefix: Only keys that begin so; absent: all.
+            scope: Only keys of this scope; of all scopes when absent.
+            namespace: The namespace to act in instead of the store's own.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("Maria lives in Porto", key="maria.city")
+            ...     _ = store.commit("The theme of the site is dark", key="site.theme")
+            ...     store.keys(), store.keys("maria.")
+            (['maria.city', 'site.theme'], ['maria.city'])
+        """
+        asked = checked(calls.memories.KeysRequest, given(locals()))
+        from vestig.memories import read
+
+        return read.keys(self._session, asked)
+
+    def history(
+        self, key: str, *, scope: str | None = None, namespace: str | None = None
+    ) -> builtins.list[Memory]:
+        """Every value that a key has had, by the time from which it holds, withdrawn and announced
+        ones too; of a memory without a key, the memories of its chain of replacements. `status`,
+        `t_valid` and `t_invalid` say what became of each; `events` has the log of one.
+
+        Args:
+            key: The key, or the id of one of its memories (mem_…).
+            scope: The scope in which the key stands; none when absent.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: there is none.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("Maria lives in Porto", key="city", t_valid="2024-05-01")
+            ...     _ = store.commit("Maria lives in Lisbon", key="city", t_valid="2026-05-01")
+            ...     [(one.content, one.t_valid.year) for one in store.history("city")]
+            [('Maria lives in Porto', 2024), ('Maria lives in Lisbon', 2026)]
+        """
+        asked = checked(calls.memories.HistoryRequest, given(locals()))
+        from vestig.memories import read
+
+        return read.history(self._session, asked)
 
     def events(
         self, id: str, *, namespace: str | None = None, limit: int | None = None

@@ -274,7 +274,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         created_until: Stored before this time.
         ids: Only these ids.
         exclude_ids: All but these ids.
-        source_ids: What these sources produced.
+        source_ids: What these sources produced, by their ids, or by the path of a file or folder.
         message_ids: What carries one of these artifact references.
         pinned: Only pinned memories, or only others.
         retention_policies: How long they are worth keeping.
@@ -448,7 +448,12 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         Words | UnsetType, NodeIds("All but these ids.", "--exclude-ids"), _narrows()
     ] = UNSET
     source_ids: Annotated[
-        Words | UnsetType, NameWords("What these sources produced.", "--source-ids"), _selects()
+        Words | UnsetType,
+        NameWords(
+            "What these sources produced, by their ids, or by the path of a file or folder.",
+            "--source-ids",
+        ),
+        _selects(),
     ] = UNSET
     message_ids: Annotated[
         Words | UnsetType,

@@ -3,7 +3,18 @@
 from collections.abc import Collection
 from typing import Annotated, Any, ClassVar
 
-from vestig.calls.argument import Choice, Flag, Id, Ids, Integer, KeyOrId, Label, Switch, Time
+from vestig.calls.argument import (
+    KEY_CHARS_MAX,
+    Choice,
+    Flag,
+    Id,
+    Ids,
+    Integer,
+    KeyOrId,
+    Label,
+    Switch,
+    Time,
+)
 from vestig.calls.declaration import (
     WHERE,
     Actor,
@@ -18,7 +29,7 @@ from vestig.calls.declaration import (
     given_all,
     not_both,
 )
-from vestig.calls.filter import NARROWING, NO_FILTER, SELECTORS, Filter, Where
+from vestig.calls.filter import NARROWING, NO_FILTER, SELECTORS, Filter, KeyPrefix, Where
 from vestig.errors import ValidationError
 
 
@@ -298,6 +309,39 @@ class GetRequest(Request, frozen=True, kw_only=True):
     ] = None
     valid_at: Annotated[
         int | None, Time("The value that the key had at this time; default now.", "--valid-at")
+    ] = None
+    namespace: InNamespace = None
+
+
+class KeysRequest(Request, frozen=True, kw_only=True):
+    """The keys that have a value."""
+
+    call: ClassVar = "keys"
+
+    prefix: Annotated[
+        str | None,
+        KeyPrefix(
+            "Only keys that begin so; absent: all.",
+            "--prefix",
+            chars_max=KEY_CHARS_MAX,
+            blank=False,
+        ),
+    ] = None
+    scope: Annotated[
+        str | None, Label("Only keys of this scope; of all scopes when absent.", "--scope")
+    ] = None
+    namespace: InNamespace = None
+
+
+class HistoryRequest(Request, frozen=True, kw_only=True):
+    """The values of a key, or the versions of a memory."""
+
+    call: ClassVar = "history"
+
+    key: Annotated[str, KeyOrId("The key, or the id of one of its memories (mem_…).")]
+    scope: Annotated[
+        str | None,
+        Label("The scope in which the key stands; none when absent.", "--scope"),
     ] = None
     namespace: InNamespace = None
 

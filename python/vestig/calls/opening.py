@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar
 
-from vestig.arguments import POSITION_MAX
-from vestig.calls.argument import Flag, Function, Integer, Namespace, Port, Profile
-from vestig.calls.declaration import Request
+from vestig.arguments import POSITION_MAX, SCOPE_CHARS_MAX
+from vestig.calls.argument import Flag, Function, Integer, Label, Namespace, Port, Profile
+from vestig.calls.declaration import InNamespace, Request
 
 
 class OpenRequest(Request, frozen=True, kw_only=True):
@@ -64,6 +64,21 @@ class OpenRequest(Request, frozen=True, kw_only=True):
         Flag("Work the queue of enrichment jobs in a background thread until the store is closed."),
     ] = False
     must_exist: bool = False
+
+
+class ScopedRequest(Request, frozen=True, kw_only=True):
+    """The scope, author and namespace of a view of a store."""
+
+    call: ClassVar = "scoped"
+
+    scope: Annotated[
+        str,
+        Label("The scope in which it reads and writes.", chars_max=SCOPE_CHARS_MAX, blank=False),
+    ]
+    author: Annotated[
+        str | None, Label("Who said or wrote what is stored through it and names nobody.")
+    ] = None
+    namespace: InNamespace = None
 
 
 class FreshRequest(Request, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ from vestig.exchange.document_text import (
     document_of,
     front_matter,
 )
-from vestig.exchange.inputs import Input, escaped
+from vestig.exchange.inputs import Input
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
@@ -671,7 +671,7 @@ def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
             for source in newest
             if not documents.has_ended(source)
             and (asked.scope is None or documents.name_of(source).scope == asked.scope)
-            and (asked.source is None or _is_at(source.path, asked.source))
+            and (asked.source is None or documents.is_at(source.path, asked.source))
         ]
     return DocumentList(documents=tuple(found[: asked.limit]), total=len(found))
 
@@ -703,14 +703,6 @@ def forget_document(
     )
     gone = tuple(source.id for source in chosen)
     return forget(session, request, run_jobs=run_jobs, documents=gone)
-
-
-def _is_at(path: str | None, asked: str) -> bool:
-    """Return whether a document has this source, or lies in the file or folder of this path."""
-    absolute = escaped(os.path.abspath(os.path.expanduser(asked)))
-    return path is not None and (
-        path in (asked, absolute) or path.startswith(os.path.join(absolute, ""))
-    )
 
 
 def _document(source: Source) -> Document:

@@ -9,7 +9,7 @@ all unexpired, are one text, as turns are that repeat each other. Recall and sea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -22,10 +22,15 @@ from vestig.calls.filter import Filter
 from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
-from vestig.ids import id_bytes, memory_id_text, split_ids
+from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
 from vestig.memories.versions import versions_of
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
-from vestig.session.references import resolved, row_listing, unknown_entities
+from vestig.session.references import (
+    paths_as_sources,
+    resolved,
+    row_listing,
+    unknown_entities,
+)
 from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import item_rows, keyed_memories
@@ -50,6 +55,8 @@ if TYPE_CHECKING:
         CountRequest,
         EventsRequest,
         GetRequest,
+        HistoryRequest,
+        KeysRequest,
         ListRequest,
         ShowRequest,
     )
@@ -170,6 +177,71 @@ def _value_at(session: Session, asked: GetRequest) -> Memory:
         return found
     assert asked.valid_at is not None
     raise NotFoundError("Memory", asked.key, f"the key had no value at {format_us(asked.valid_at)}")
+
+
+def keys(session: Session, asked: KeysRequest) -> list[str]:
+    """The keys that have an active memory, each once, ascending."""
+    space = session.in_namespace(asked.namespace)
+    with session.operation("keys"), session.ledger.read() as view:
+        hidden = {
+            (item.key, item.scope) for item in item_rows.expired(view, space, session.now_us())
+        }
+        found = (
+            (calls.items.key_of_part(key), scope)
+            for key, scope in keyed_memories.current_keys(view, space, asked.prefix, asked.scope)
+        )
+        return list(dict.fromkeys(key for key, scope in found if (key, scope) not in hidden))
+
+
+def history(session: Session, asked: HistoryRequest) -> list[Memory]:
+    """Every value of a key, by the time from which it holds, withdrawn ones too; of the id of a
+    memory without a key, the chain of what replaced what.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    space, name = session.in_namespace(asked.namespace), asked.key
+    with session.operation("history"), session.ledger.read() as view:
+        if name.startswith("mem_"):
+            found = _versions(view, space, session.memory(view, space, name))
+        else:
+            found = keyed_memories.every_version(view, space, asked.scope, name)
+            if not found and memory_id_text(name) is not None:
+                ids = view.ids_with_prefix(space, f"mem_{name}")
+                found = _versions(view, space, session.memory(view, space, name)) if ids else []
+        now_us = session.now_us()
+        found = [one for one in found if not item_rows.is_hidden(view, one, now_us)]
+    if not found:
+        raise NotFoundError("Memory", name)
+    return found
+
+
+def _versions(view: LedgerView, space: str, memory: Memory) -> list[Memory]:
+    """The memories of its key, or of its chain of replacements, oldest first."""
+    if memory.key is not None:
+        return keyed_memories.every_version(view, space, memory.scope, memory.key)
+    records = view.supersessions(space, memory.id)
+    ids = [id for one in records for id in (one.superseded_id, one.superseding_id)]
+    return view.memories(space, list(dict.fromkeys([*ids, memory.id])))
+
+
+_ITERATED: Final = 1_000
+
+
+def every(session: Session, asked: CountRequest) -> Iterator[Memory]:
+    """The memories that a filter lets through, by id; which they are is read at the first, and
+    what is forgotten meanwhile is left out."""
+    parts = _parts(session, asked)
+    space = parts.namespace
+    with session.operation("list"):
+        raw = session.keeper.run(
+            lambda view, core: session.keeper.eligible(view, resolved(view, core, parts))
+        )
+    ids = [id_text("mem", one) for one in split_ids(raw)]
+    for start in range(0, len(ids), _ITERATED):
+        with session.operation("list"), session.ledger.read() as view:
+            memories = view.memories(space, ids[start : start + _ITERATED])
+        yield from memories
 
 
 def _visible(memory: Memory, at: Moments) -> bool:
@@ -440,6 +512,7 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
             warnings=(
                 *at.warnings,
                 *unknown_entities(view, core, parts),
+                *paths_as_sources(view, parts),
                 *later_updates(view, memories, at),
             ),
         )

@@ -97,6 +97,18 @@ def first_line(result: RecallResult) -> str | None:
     return confidence_line(confidence, foreign=foreign)
 
 
+def first_words(result: RecallResult) -> str | None:
+    """Like `first_line`, without numbers: a result that is not sure enough is at best doubtful."""
+    certainty, foreign = result.certainty, _first_is_foreign(result)
+    if certainty is None:
+        return None
+    if result.abstained and certainty is Certainty.LIKELY:
+        certainty = Certainty.DOUBTFUL
+    if result.abstained or certainty is Certainty.NOTHING_CLOSE:
+        return f"{certainty}{_nearest(foreign)}"
+    return f"{certainty}{_FOREIGN}" if foreign else str(certainty)
+
+
 def confidence_line(confidence: float, *, foreign: bool = False) -> str:
     """How sure the store is of what follows.
 

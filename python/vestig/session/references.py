@@ -19,7 +19,7 @@ from vestig.language.names import AnalysedText, EntityRows, KnownEntity, NameHit
 from vestig.language.ontology import UNTYPED, Ontology, read_ontology
 from vestig.language.text_forms import one_line
 from vestig.lazy_pattern import lazy_pattern
-from vestig.store.records import item_rows, keyed_memories
+from vestig.store.records import documents, item_rows, keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import EntityListing, Listing, NamedEntity
 from vestig.types import Edge, EdgeType, Entity, Status, _Value
@@ -392,6 +392,8 @@ def known_words(
 
 
 _IDS_MAX: Final = 1_000
+# What a word of a source hardly has, and a path nearly always.
+_PATH: Final = lazy_pattern(r"[/\\.]")
 # What a warning repeats of a name.
 _NAME_CHARS_MAX: Final = 80
 
@@ -436,10 +438,21 @@ def resolved(
     return chosen
 
 
+def _products_of(view: LedgerView, namespace: str, named: Sequence[str]) -> list[str]:
+    """Ids of the memories of these sources: of their ids, and of the documents at their paths."""
+    paths = [one for one in named if not is_full_id(one, "source")]
+    ids = [one for one in named if is_full_id(one, "source")]
+    if paths:
+        for source in documents.versions(view, namespace):
+            if any(documents.is_at(source.path, path) for path in paths):
+                ids.append(source.id)
+    return view.products_of(namespace, ids)
+
+
 # What the ledger asks for the memories that have what a field says.
 _MEMORIES_WITH: Final[Mapping[str, Callable[[LedgerView, str, Any], Iterable[str]]]] = {
     "metadata": LedgerView.ids_with_metadata,
-    "source_ids": LedgerView.products_of,
+    "source_ids": _products_of,
     "message_ids": LedgerView.recorded_by,
     "keys": keyed_memories.ids_with_keys,
     "key_prefix": keyed_memories.ids_with_key_prefix,
@@ -456,6 +469,20 @@ def _of_memories(view: LedgerView, parts: FilterParts) -> list[set[str]]:
     if parts.needs_ledger:
         found.append(set(view.listed_ids(parts.namespace, row_listing(parts))))
     return found
+
+
+def paths_as_sources(view: LedgerView, parts: FilterParts) -> tuple[str, ...]:
+    """Warnings about source words of a filter that are paths of documents."""
+    named = [one for one in parts.fields.get("sources", ()) if _PATH.search(one)]
+    if not named:
+        return ()
+    paths = [source.path for source in documents.versions(view, parts.namespace)]
+    return tuple(
+        f"sources: {word[:_NAME_CHARS_MAX]!r} is the path of a document and no source word;"
+        " source_ids (--source-ids) takes paths"
+        for word in named
+        if any(documents.is_at(path, word) for path in paths)
+    )
 
 
 def _scopes_below(view: LedgerView, parts: FilterParts, prefix: str) -> list[str | None]:

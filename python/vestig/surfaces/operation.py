@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vestig.config import Config
     from vestig.session.session import Session
     from vestig.store.ledger.absent_store import WithoutStore
+    from vestig.surfaces.cli.screen import Screen
 
 # Options of every command.
 _GLOBAL: Final = ("namespace", "profile")
@@ -119,9 +120,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `call` is the declaration of the public call that it makes, `method` that call, dotted from the
     store; None: it makes none, or several. `options` are of the command line alone. `run` does it;
     None: the call is made with the arguments as they are. `document` names its JSON
-    (`vestig/<document>/1`); `text` makes its text for humans, `note` what stands on stderr beside
-    it; `exit_code` is that of a result: an error has its own. `open_options` makes options of
-    `vestig.open` from the arguments.
+    (`vestig/<document>/1`); `text` makes its text for humans, `screen` the one for a terminal where
+    that is another, `rows`: the text is a list, of which a terminal shows what fits its lines.
+    `note` makes what stands on stderr beside it; `exit_code` is that of a result: an error has its
+    own. `open_options` makes options of `vestig.open` from the arguments.
     `without_store`: on a path without a store the operation answers as from an empty one, makes it,
     or is refused. `alone` answers certain arguments without opening the store; None: it has to be
     opened. `works_queue`: while it runs, a thread works the jobs that commits leave. `offered`:
@@ -140,6 +142,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[Call], Any] | None = None
     document: str
     text: Callable[[Any, Mapping[str, Any]], str]
+    screen: Callable[[Any, Mapping[str, Any], Screen], str] | None = None
+    rows: bool = False
     note: Callable[[Any], str] = lambda _: ""
     exit_code: Callable[[Any], int] = lambda _: 0
     needs_config: bool = True

@@ -68,7 +68,13 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "memory",
         "What was recorded between two times: learnt, changed, withdrawn, ended, forgotten.",
     ),
-    "memory events": Outline("memory", "What happened to a memory, oldest first.", short="history"),
+    "keys": Outline("memory", "The keys that have a value."),
+    "memory history": Outline(
+        "memory",
+        "Every value of a key, or every version of a memory, oldest first.",
+        short="history",
+    ),
+    "memory events": Outline("memory", "What happened to a memory, oldest first.", short="events"),
     "memory deprecate": Outline(
         "memory",
         "Withdraw a memory that is wrong, or record when its fact ended.",

@@ -5,6 +5,7 @@ A document is known by its scope and its path; one without a path by its passage
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -57,6 +58,14 @@ def versions(view: LedgerView, namespace: str) -> Iterator[Source]:
 def has_ended(version: Source) -> bool:
     """Return whether a version says that the file of its document is gone."""
     return version.metadata.get("ended") is True
+
+
+def is_at(path: str | None, asked: str) -> bool:
+    """Return whether a document has this source, or lies in the file or folder of this path."""
+    absolute = os.path.abspath(os.path.expanduser(asked))
+    # bytes that are no UTF-8 are kept as escapes
+    named = absolute.encode("utf-8", "backslashreplace").decode("utf-8")
+    return path is not None and (path in (asked, named) or path.startswith(os.path.join(named, "")))
 
 
 def histories(view: LedgerView, namespace: str) -> list[list[Source]]:

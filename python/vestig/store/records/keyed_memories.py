@@ -78,6 +78,37 @@ def held_after(
     return _select(view, _AFTER, (key, namespace, scope, t_valid_us))
 
 
+def current_keys(
+    view: LedgerView, namespace: str, prefix: str | None, scope: str | None
+) -> Iterator[tuple[str, str | None]]:
+    """(key, scope) of every active memory that has a key, ascending.
+
+    Args:
+        prefix: only keys that begin so; None = all.
+        scope: only this scope; None = all.
+    """
+    given: list[Any] = [namespace, Status.ACTIVE.value]
+    sql = (
+        'SELECT "key", scope FROM memories WHERE "key" IS NOT NULL AND t_expired_us IS NULL'
+        " AND namespace = ? AND status = ?"
+    )
+    if prefix is not None:
+        sql += ' AND "key" >= ? AND substr("key", 1, ?) = ?'
+        given += [prefix, len(prefix), prefix]
+    if scope is not None:
+        sql += " AND scope = ?"
+        given.append(scope)
+    with store_faults(view.where):
+        yield from each(view.connection, f'{sql} ORDER BY "key", scope', tuple(given))
+
+
+def every_version(view: LedgerView, namespace: str, scope: str | None, key: str) -> list[Memory]:
+    """All memories that have or had a key, by the time from which they hold; of one time, as they
+    were stored."""
+    tail = f'{_OF_KEY} ORDER BY m.t_valid_us, m."row"'
+    return list(_select(view, tail, (key, namespace, scope)))
+
+
 def ids_with_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> Iterator[str]:
     """Ids of the memories with one of these keys, whatever their status."""
     sql = 'SELECT id FROM memories WHERE namespace = ? AND "key" IN (?*)'

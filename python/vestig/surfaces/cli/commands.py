@@ -444,10 +444,11 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) -> None:
-    """`recall.format` is the layout of `memory recall`; `search` prints its list. Days begin
-    in `time.zone`."""
-    if operation.name == "memory recall":
-        shown.setdefault("format", config.settings.recall.format)
+    """`recall.format` is the layout of `memory recall` where it is none that a terminal has a
+    form of its own for; `search` prints its list. Days begin in `time.zone`."""
+    layout = config.settings.recall.format
+    if operation.name == "memory recall" and layout != "text":
+        shown.setdefault("format", layout)
     shown["zone"] = config.settings.time.zone
 
 

@@ -14,10 +14,13 @@ from vestig.surfaces.outlines import GROUPS, OUTLINES
 _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop",
     "show": "cat view read fetch open display",
-    "recall": "ask query find q lookup grep answer",
+    "recall": "ask query find q lookup answer",
+    "search": "grep",
     "recall --context": "context prompt",
+    "recall --explain": "why reason",
     "add": "remember store save note commit put insert create new write learn memorize memorise",
-    "history": "log events audit",
+    "events": "log audit",
+    "history": "versions revisions",
     "list": "ls all browse dir",
     "list --tags A,B": "tags tagged",
     "diff": "timeline changes",
@@ -33,6 +36,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "edge list": "edges links relations",
     "edge link": "connect relate",
     "import": "ingest load upload",
+    "import --mirror FOLDER": "watch sync mirror",
     "export": "dump download",
     "backup": "snapshot copy",
     "rebuild": "reindex index embed",
@@ -51,10 +55,13 @@ _NAMED: Final[Mapping[str, str]] = {
 COMMANDS: Final[Mapping[str, str]] = {
     word: ours for ours, others in _NAMED.items() for word in others.split()
 }
-# More to say about some of them.
+# More to say about some commands, or about a word that is typed.
 _NOTES: Final[Mapping[str, str]] = {
     'add "…"': "; the first memory makes the store",
     "--help": "; its last lines say how your shell completes commands",
+    "import --mirror FOLDER": ", run again whenever the folder has changed",
+    "undo": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
+    " states, and a text that was replaced is added again, with its key where it has one",
     "destroy PATH": " for a whole store, and `vestig forget` for single memories",
 }
 # What means something else within a group.
@@ -67,6 +74,7 @@ _CONFIG_SET: Final = (
 )
 # An option → what others call it. Which of several a command has decides.
 _OPTIONS: Final[Mapping[str, str]] = {
+    "--key": "--id --name",
     "--limit": "-k -l --top --top-k --count --max --max-results --num --size --first",
     "--max-facts": "-k -n --limit --top-k",
     "--tags": "--label --labels --category --categories",
@@ -76,6 +84,10 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--session-id": "--session --conversation --thread --chat --session-ids",
     "--session-ids": "--session --conversation --thread --chat --session-id",
     "--since": "--after --newer-than --from",
+    "--as-of": "--at --asof",
+    "--valid-at": "--at",
+    "--order-by": "--sort --sort-by --order",
+    "--mirror": "--watch --sync",
     "--until": "--before --older-than --to",
     "--scope": "--user --user-id --channel --customer",
     "--metadata": "--meta -m",
@@ -117,10 +129,11 @@ def instead_of(word: str, group: str, names: Collection[str]) -> str:
     if group == "config" and typed in ("set", "edit", "unset"):
         return f"There is none: {_CONFIG_SET}."
     ours = _IN_GROUP.get(group, {}).get(typed, "") or COMMANDS.get(typed, "")
+    note = _NOTES.get(typed) or _NOTES.get(ours, "")
     if ours in names:
-        return f"In Vestig it is `{where} {ours}`."
+        return f"In Vestig it is `{where} {ours}`{note}."
     if ours and group in ("", "memory"):
-        return f"In Vestig it is `vestig {ours}`{_NOTES.get(ours, '')}."
+        return f"In Vestig it is `vestig {ours}`{note}."
     elsewhere = [name for name in OUTLINES if " " in name and name.split()[-1] == typed]
     if elsewhere or typed in GROUPS or typed in OUTLINES:
         known = elsewhere or [typed]

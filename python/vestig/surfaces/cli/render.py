@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         StoreStats,
     )
     from vestig.store.upkeep.whole_store import StoreFiles
-    from vestig.types import Claim, CommitOutcome, Event, SupersessionRecord, _Value
+    from vestig.types import Claim, CommitOutcome, Event, Memory, SupersessionRecord, _Value
 
 _STAGES: Final = {
     "unknown": "no memory has this id",
@@ -299,6 +299,29 @@ def page(value: MemoryPage, args: Args) -> str:
         cells.append(one_line(memory.content, length))
         lines.append(row(*cells))
     return "\n".join(lines)
+
+
+def history(value: Sequence[Memory], _: Args) -> str:
+    """since when | until when | status | id | text, a line for each version."""
+    return "\n".join(
+        row(
+            _day(one.t_valid),
+            "–" if one.t_invalid is None else _day(one.t_invalid),
+            one.status.word,
+            one.id,
+            one_line(one.content, 80),
+        )
+        for one in value
+    )
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def keys(value: Sequence[str], _: Args) -> str:
+    """A key a line."""
+    return "\n".join(map(escaped_breaks, value)) or "No keys found."
 
 
 def difference(value: DiffReport, _: Args) -> str:
@@ -580,12 +603,16 @@ def pruned(report: PruneReport, _: Args) -> str:
 
 
 def imported(value: ImportReport, _: Args) -> str:
-    """Exact counts of an import."""
-    counts = ("lines", "imported", "skipped", "duplicates", "rejected", "failed", "memories")
+    """Exact counts of an import: of what was read, and of the memories that it became where these
+    are others."""
+    of_documents = str(value.format) == "document"
+    read = ("imported", "skipped", "duplicates", "rejected", "failed")
     rows = [("format", str(value.format))]
-    rows += [(name, str(getattr(value, name))) for name in counts]
+    rows.append(("documents" if of_documents else "lines", _sum(value, "lines", read)))
     if value.passages or value.ended:
-        rows += [(name, str(getattr(value, name))) for name in ("added", "kept", "ended")]
+        rows.append(("passages", _sum(value, "passages", ("added", "kept", "ended"))))
+    if value.memories != value.imported and not of_documents:
+        rows.append(("memories", str(value.memories)))
     rows += [("ended", path) for path in value.ended_documents]
     rows += [("moved", f"{old} → {new}") for old, new in value.moved.items()]
     rows += [("missing", path) for path in value.missing]
@@ -595,6 +622,13 @@ def imported(value: ImportReport, _: Args) -> str:
     if value.forgotten_elsewhere:
         rows.append(("forgotten elsewhere", " ".join(value.forgotten_elsewhere)))
     return table(rows)
+
+
+def _sum(report: ImportReport, total: str, parts: Sequence[str]) -> str:
+    """A count and those that it is made of, without those that are 0."""
+    counts = [(getattr(report, name), name) for name in parts]
+    shown = ", ".join(f"{count} {name}" for count, name in counts if count) or f"0 {parts[0]}"
+    return f"{getattr(report, total)}: {shown}"
 
 
 def report_fields(value: _Value, _: Args) -> str:

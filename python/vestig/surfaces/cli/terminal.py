@@ -114,6 +114,19 @@ def _is_terminal(stream: IO[str] | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def _text_of(operation: Operation, value: Any, args: Mapping[str, Any]) -> str:
+    """The text for humans: on a terminal what fits it, unless a layout is asked for."""
+    if not (operation.screen or operation.rows) or not _is_terminal(sys.stdout):
+        return operation.text(value, args)
+    from vestig.surfaces.cli import screen
+
+    size = screen.Screen.of(sys.stdout)
+    if operation.screen is not None and screen.fits(args):
+        return operation.screen(value, args, size)
+    text = operation.text(value, args)
+    return screen.rows(text, size) if operation.rows else text
+
+
 class Terminal:
     """The streams of one command: text or one JSON document, progress, questions, errors."""
 
@@ -181,7 +194,7 @@ class Terminal:
             shown = wire.document(operation.document, value, explain=bool(args.get("explain")))
             self._write(wire.encode(shown) + b"\n")
         else:
-            text = operation.text(value, args)
+            text = _text_of(operation, value, args)
             self._write_text(text, err=self._streamed)
             self._notices(value)
             if note := operation.note(value):

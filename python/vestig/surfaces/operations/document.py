@@ -62,6 +62,7 @@ OPERATIONS: Final = (
         method="documents",
         document="documents",
         text=_listed,
+        rows=True,
         without_store="empty",
     ),
     Operation(

@@ -119,6 +119,7 @@ _OF_ENTITIES: Final = (
         method="graph.entities",
         document="entities",
         text=_listed,
+        rows=True,
     ),
     Operation(
         name="entity show",
@@ -251,6 +252,7 @@ _OF_EDGES: Final = (
         run=_list,
         document="edges",
         text=_listed_edges,
+        rows=True,
     ),
     Operation(
         name="edge show",
@@ -342,6 +344,7 @@ _OF_SEARCH: Final = (
         options=(EXPLAIN,),
         document="graph_search",
         text=_text,
+        rows=True,
         without_store="empty",
     ),
     Operation(

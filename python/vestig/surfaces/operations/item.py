@@ -167,7 +167,6 @@ OPERATIONS: Final = (
         run=_delete,
         document="forgotten",
         text=_deleted,
-        exit_code=lambda report: 0 if report.rows_removed.get("items") else 1,
         writes=True,
         confirmed="always",
     ),
@@ -178,6 +177,7 @@ OPERATIONS: Final = (
         method="items.list",
         document="items",
         text=_listed,
+        rows=True,
         without_store="empty",
     ),
     Operation(

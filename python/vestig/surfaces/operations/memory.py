@@ -24,6 +24,7 @@ from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
     from vestig.retrieve.values import RetrieveResult
+    from vestig.surfaces.cli.screen import Screen
 
 
 def _forget(call: Call) -> Any:
@@ -65,10 +66,6 @@ _FORGET: Final = Operation(
     run=_forget,
     document="forgotten",
     text=render.forgotten,
-    # 1: a filter that matched nothing; `--finish` with nothing left to erase is no failure
-    exit_code=lambda report: (
-        1 if report.rows_removed.get("memories") == report.rows_removed.get("items", 0) == 0 else 0
-    ),
     writes=True,
     confirmed="always",
 )
@@ -189,6 +186,18 @@ def _deprecate(call: Call) -> Any:
     )
 
 
+def _screen(name: str) -> Callable[[Any, Mapping[str, Any], Screen], str]:
+    """The text for a terminal by this name, which is loaded where there is one."""
+
+    def text(value: Any, args: Mapping[str, Any], size: Screen) -> str:
+        from vestig.surfaces.cli import screen
+
+        made: str = getattr(screen, name)(value, args, size)
+        return made
+
+    return text
+
+
 def _state(action: str) -> Operation:
     return Operation(
         name=f"memory {action}",
@@ -235,6 +244,7 @@ _OF_MEMORIES: Final = (
         run=_search,
         document="recall",
         text=render.search,
+        screen=_screen("found"),
         without_store="empty",
     ),
     Operation(
@@ -246,6 +256,7 @@ _OF_MEMORIES: Final = (
         run=_recall,
         document="recall",
         text=render.recall,
+        screen=_screen("found"),
         without_store="empty",
     ),
     Operation(
@@ -267,6 +278,22 @@ _OF_MEMORIES: Final = (
         text=render.detail,
     ),
     Operation(
+        name="memory history",
+        path="GET history",
+        call=memories.HistoryRequest,
+        document="history",
+        text=render.history,
+        screen=_screen("history"),
+    ),
+    Operation(
+        name="keys",
+        path="GET keys",
+        call=memories.KeysRequest,
+        document="keys",
+        text=render.keys,
+        without_store="empty",
+    ),
+    Operation(
         name="memory list",
         path="GET list",
         call=memories.ListRequest,
@@ -279,6 +306,7 @@ _OF_MEMORIES: Final = (
         run=_list,
         document="memories",
         text=render.page,
+        screen=_screen("memories"),
         without_store="empty",
     ),
     Operation(
@@ -295,6 +323,7 @@ _OF_MEMORIES: Final = (
         call=memories.DiffRequest,
         document="diff",
         text=render.difference,
+        rows=True,
         without_store="empty",
     ),
     Operation(
@@ -303,6 +332,7 @@ _OF_MEMORIES: Final = (
         call=memories.EventsRequest,
         document="events",
         text=render.events,
+        rows=True,
     ),
     Operation(
         name="memory deprecate",
@@ -312,8 +342,6 @@ _OF_MEMORIES: Final = (
         run=_deprecate,
         document="state",
         text=render.deprecated,
-        # 1: a filter that matched nothing
-        exit_code=lambda done: 1 if getattr(done, "memory_ids", None) == () else 0,
         writes=True,
         confirmed="where",
     ),

@@ -1,0 +1,210 @@
+"""Results for somebody who looks at a terminal: what fits its lines, words before numbers.
+
+Where standard output is no terminal, or a layout is asked for, results are whole (`render`).
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+from vestig.language.text_forms import escaped_breaks, single_spaced
+from vestig.lazy_pattern import lazy_pattern
+
+if TYPE_CHECKING:
+    from vestig.answers import RecallHit, RecallResult
+    from vestig.results import MemoryPage
+    from vestig.types import Memory
+
+Args = Mapping[str, Any]
+_CUT: Final = "…"
+# Characters of a memory that a result shows.
+_PASSAGE_CHARS: Final = 240
+_INDENT: Final = "  "
+# Options that ask for a layout of their own.
+_LAYOUTS: Final = frozenset(("format", "explain", "context", "budget", "expect"))
+_LONG_ID: Final = lazy_pattern(
+    r"\b((?:mem|ent|edge|source|evt)_[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
+_REPLACED: Final = lazy_pattern(r"(?:mem|ent)_[0-9a-f-]{36} → ")
+_LONG_TIME: Final = lazy_pattern(r"(\d{4}-\d\d-\d\d \d\d:\d\d):\d\d UTC")
+
+
+class Screen(NamedTuple):
+    """The size of a terminal, in characters."""
+
+    columns: int = 80
+    rows: int = 24
+
+    @classmethod
+    def of(cls, stream: IO[str]) -> Screen:
+        """The size of the terminal that a stream writes to; 80 × 24 where it does not say."""
+        try:
+            columns, rows = os.get_terminal_size(stream.fileno())
+        except (OSError, ValueError):
+            return cls()
+        return cls(columns or cls().columns, rows or cls().rows)
+
+
+def width(text: str) -> int:
+    """The columns that a text takes.
+
+    Example:
+        >>> width("tar"), width("雪"), width("e\\u0301")
+        (3, 2, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def cut(line: str, columns: int) -> str:
+    """A line that is no wider than this; `…` where it was.
+
+    Example:
+        >>> cut("The pump failed.", 9), cut("The pump", 9)
+        ('The pump…', 'The pump')
+    """
+    if width(line) <= columns:
+        return line
+    shown, taken = [], 1
+    for char in line:
+        taken += width(char)
+        if taken > columns:
+            break
+        shown.append(char)
+    return "".join(shown).rstrip() + _CUT
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """The lines of a text that are no wider than this; a word that is wider goes on in the next.
+
+    Example:
+        >>> wrapped("The pump failed on Monday", 9)
+        ['The pump', 'failed on', 'Monday']
+    """
+    lines, line = [], ""
+    for word in _pieces(text, columns):
+        longer = f"{line} {word}" if line else word
+        if width(longer) <= columns:
+            line = longer
+        else:
+            lines.append(line)
+            line = word
+    return [*lines, line]
+
+
+def _pieces(text: str, columns: int) -> Iterator[str]:
+    for word in text.split(" "):
+        piece = ""
+        for char in word:
+            if width(piece) + width(char) > columns:
+                yield piece
+                piece = ""
+            piece += char
+        yield piece
+
+
+def rows(text: str, screen: Screen) -> str:
+    """The lines of a list, no wider than the screen: with the beginnings of ids, which name them
+    too, and without seconds."""
+    lines = []
+    for line in text.split("\n"):
+        head, bar, last = line.rpartition(" | ")
+        if not bar:
+            # no entry of the list
+            lines += wrapped(line, screen.columns)
+            continue
+        short = _LONG_TIME.sub(r"\1", _LONG_ID.sub(r"\1", head))
+        if _REPLACED.match(last):
+            last = _LONG_ID.sub(r"\1", last)
+        lines.append(cut(f"{short}{bar}{last}", screen.columns))
+    return "\n".join(lines)
+
+
+def memories(page: MemoryPage, _: Args, screen: Screen) -> str:
+    """Beginning of the id, day, status where it is none of an active one, key and text."""
+    return "\n".join(_memory(one, screen) for one in page) or "No memories found."
+
+
+def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
+    """Each version on a line: since when and until when it holds, what became of it, and its
+    text."""
+    lines = []
+    for one in found:
+        until = "" if one.t_invalid is None else f"{one.t_invalid:%Y-%m-%d}"
+        cells = (short_id(one.id), f"{one.t_valid:%Y-%m-%d} – {until:<10}", *_status(one))
+        lines.append(cut("  ".join([*cells, single_spaced(one.content)]), screen.columns))
+    return "\n".join(lines)
+
+
+def _memory(one: Memory, screen: Screen) -> str:
+    return cut("  ".join([*_head(one), single_spaced(one.content)]), screen.columns)
+
+
+def _head(one: Memory) -> list[str]:
+    key = [] if one.key is None else [f"[{escaped_breaks(one.key)}]"]
+    return [short_id(one.id), f"{one.t_valid:%Y-%m-%d}", *_status(one), *key]
+
+
+def _status(one: Memory) -> list[str]:
+    return [] if one.status.word == "ACTIVE" else [one.status.word.lower()]
+
+
+def short_id(id: str) -> str:
+    """The beginning of an id, which commands take for it.
+
+    Example:
+        >>> short_id("mem_482b5ed0-8a1a-4a99-b822-7842da783e75")
+        'mem_482b5ed0'
+    """
+    return _LONG_ID.sub(r"\1", id)
+
+
+def fits(args: Args) -> bool:
+    """Return whether a command asks for no layout of its own."""
+    return not any(args.get(name) for name in _LAYOUTS)
+
+
+def found(result: RecallResult, _: Args, screen: Screen) -> str:
+    """How sure the store is, in words, then the results: as many as have room with the sentences
+    that have the words of the query, the others on a line each."""
+    from vestig.recall.layouts import first_words, line_without_results
+
+    hits = (*(result.nearest if result.abstained else result.results), *result.associated)
+    if not hits:
+        return line_without_results(result)
+    first = first_words(result)
+    lines = [] if first is None else [cut(first, screen.columns), ""]
+    # the last line is the next prompt's
+    room = screen.rows - 1 - len(lines)
+    for at, hit in enumerate(hits):
+        whole, left = _whole(hit, result.query or "", screen), len(hits) - at - 1
+        # each of the others needs a line, and one divides them from those that are whole
+        if len(whole) + (1 if left else 0) + left > room:
+            return "\n".join([*lines, *_brief(hits[at:], screen, room)])
+        lines += [*whole, *([""] if left else [])]
+        room -= len(whole) + 1
+    return "\n".join(lines)
+
+
+def _whole(hit: RecallHit, query: str, screen: Screen) -> list[str]:
+    from vestig.language.best_window import best_window
+
+    passage = best_window(hit.content, query, _PASSAGE_CHARS)
+    text = wrapped(passage, screen.columns - len(_INDENT))
+    head = cut("  ".join(_head(hit.memory)), screen.columns)
+    return [head, *(f"{_INDENT}{line}" for line in text)]
+
+
+def _brief(hits: Sequence[RecallHit], screen: Screen, room: int) -> list[str]:
+    """A line for each that has room, and how many have none."""
+    shown = hits if len(hits) <= room else hits[: max(1, room - 1)]
+    lines = [_memory(hit.memory, screen) for hit in shown]
+    more = len(hits) - len(shown)
+    return [*lines, f"{_CUT} and {more} more: --format list prints all"] if more else lines
