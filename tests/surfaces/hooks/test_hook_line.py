@@ -77,7 +77,7 @@ def test_the_installed_line_starts_the_client_alone() -> None:
         ("python -I -S vestig/surfaces/hooks/client.py hook SessionEnd --store /srv/s", True),
         ("/opt/bin/vestig hook SessionEnd", True),
         ("/opt/bin/python -m vestig hook SessionEnd", True),
-        ("python -I -S /home/me/client.py hook SessionEnd", False),
+        ("python -I -S /srv/other/client.py hook SessionEnd", False),
         ("python -S /old/vestig/surfaces/hooks/client.py hook SessionEnd", False),
         ("python -I -S /old/vestig/surfaces/hooks/client.py SessionEnd", False),
         ("python -I -S", False),
