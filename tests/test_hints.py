@@ -10,7 +10,7 @@ import pytest
 
 import vestig
 from tables import each
-from vestig import hints
+from vestig import calls, hints
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS
 from vestig.errors import NotFoundError
@@ -75,7 +75,7 @@ GUESSES: list[tuple[str, str, str]] = [
     ("commit", "sesion_id", "session_id"),
     ("update", "text", "content"),
     ("retrieve", "history", "messages"),
-    ("search", "top_k", "limit"),
+    ("recall", "top_k", "limit"),
     ("recall", "colour", ""),
 ]
 
@@ -141,6 +141,8 @@ def test_the_field_of_an_error_is_the_whole_place(field: str, call: Call) -> Non
 
 
 def test_every_other_word_stands_for_a_name_that_some_call_has() -> None:
+    for module in calls.__all__:
+        assert getattr(calls, module)
     names = (name for call in Request.__subclasses__() for name in rows_of(call))
     known = {*FIELDS, *TOOL_NAMES, "timestamp", *names}
     assert set(hints._OTHER_WORDS) <= known

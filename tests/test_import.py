@@ -136,6 +136,7 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     loaded, printed = loaded_by(cli(*words))
     assert "vestig.surfaces.cli" in loaded
     assert not loaded & NEVER_AT_START
+    assert not {name for name in loaded if name.startswith("vestig._core")}
     assert "apsw" not in loaded
     assert "vestig" in printed
 
