@@ -26,6 +26,11 @@ def replaced(text: str, parts: Mapping[str, str]) -> str:
     return _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}", text)
 
 
+def written(text: str) -> str:
+    """`text` without its generated parts."""
+    return _PART.sub("", text)
+
+
 def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join(
@@ -209,6 +214,106 @@ def confidence_rows() -> str:
     )
 
 
+def _judge() -> Any:
+    return json.loads((ROOT / "python/vestig/data/judge.json").read_text("utf-8"))
+
+
+def judge_rows() -> str:
+    """One table row for each set of questions: what recall finds without the judge and with it."""
+    columns = (
+        ("hit@1", "hit@1", 1),
+        ("recall@5", "R@5", 1),
+        ("recall@10", "R@10", 1),
+        ("auroc unanswerable", "AUROC unanswerable", 100),
+        ("auroc foreign", "AUROC foreign", 100),
+        ("likely answerable", "answerable called likely", 100),
+        ("likely unanswerable", "unanswerable", 100),
+        ("likely foreign", "foreign", 100),
+    )
+
+    def cell(one: Mapping[str, Mapping[str, float]], name: str, factor: int) -> str:
+        values = [one[side].get(name) for side in ("without", "with")]
+        return " → ".join("–" if v is None else f"{v * factor:.1f}" for v in dict.fromkeys(values))
+
+    return _rows(
+        ("Set", *(head for _, head, _ in columns)),
+        (
+            (name, *(cell(one, metric, factor) for metric, _, factor in columns))
+            for name, one in _judge()["figures"].items()
+        ),
+    )
+
+
+def silence_rows() -> str:
+    """One table row for each set and kind of questions: how many brought something."""
+    kinds = {
+        "unanswerable": "nothing answers",
+        "foreign": "are of another store",
+        "answerable": "have an answer",
+    }
+    silence = _judge()["silence"]
+    levels = list(next(iter(silence.values())))
+    return _rows(
+        ("Set", "Questions that", *levels),
+        (
+            (name, says, *(f"{100 * one[level][kind]:.1f}" for level in levels))
+            for name, one in silence.items()
+            for kind, says in kinds.items()
+            if kind in one[levels[0]]
+        ),
+    )
+
+
+def _first_sentence(doc: str) -> str:
+    """The first sentence of a docstring; a full stop inside of code ends none."""
+    text = " ".join(doc.partition("\n\n")[0].split())
+    ends = (found.start() + 1 for found in re.finditer(r"\. ", text))
+    return text[: next((end for end in ends if text.count("`", 0, end) % 2 == 0), len(text))]
+
+
+def route_rows() -> str:
+    """One table row for each operation that has a route: its method and path, and what it does."""
+    from vestig.surfaces.operation import operations
+
+    return _rows(
+        ("Route", "Method", "Does"),
+        (
+            (f"`/{one.path.split(' ')[1]}`", one.path.split(" ")[0], _first_sentence(one.help))
+            for one in operations()
+            if one.path
+        ),
+    )
+
+
+def call_rows() -> str:
+    """One table row for each public call, in the order of the code: the beginning of its signature,
+    and the first sentence of its docstring."""
+    import vestig
+    from vestig.api.admin import Admin
+    from vestig.api.graph import Graph
+    from vestig.api.items import Items
+
+    rows = []
+    for place, owner in (
+        ("", vestig.Vestig),
+        ("items.", Items),
+        ("graph.", Graph),
+        ("admin.", Admin),
+    ):
+        for name, member in vars(owner).items():
+            doc = inspect.getdoc(member)
+            if name.startswith("_") or doc is None:
+                continue
+            shown = f"{place}{name}"
+            if inspect.isfunction(member):
+                given = list(inspect.signature(member).parameters.values())[1:]
+                needed = [one.name for one in given if one.default is one.empty]
+                more = ["…"] if len(needed) < len(given) else []
+                shown += f"({', '.join(needed + more)})"
+            rows.append((f"`{shown}`", _first_sentence(doc)))
+    return _rows(("Call", "Does"), rows)
+
+
 def filter_rows() -> str:
     """One table row for each field of the filter."""
     from vestig.calls.filter import FIELDS
@@ -275,8 +380,10 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "parameters": parameter_tables,
         "terms": term_rows,
     },
-    "docs/python.md": {"filter": filter_rows},
+    "docs/python.md": {"calls": call_rows, "filter": filter_rows},
     "docs/ranking.md": {"signals": signal_rows},
+    "docs/http.md": {"routes": route_rows},
+    "docs/judge.md": {"judge": judge_rows, "silence": silence_rows},
     "docs/evaluation.md": {
         "learned": learned_rows,
         "confidence": confidence_rows,
