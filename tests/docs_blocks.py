@@ -19,6 +19,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _PART = re.compile(r"(<!-- generated:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+# An object whose docstring the site shows, with how it is shown.
+_OBJECT = re.compile(r"^::: .*(?:\n    .*)*", re.MULTILINE)
 
 
 def replaced(text: str, parts: Mapping[str, str]) -> str:
@@ -27,8 +29,9 @@ def replaced(text: str, parts: Mapping[str, str]) -> str:
 
 
 def written(text: str) -> str:
-    """`text` without its generated parts."""
-    return _PART.sub("", text)
+    """`text` without its generated parts: those of this module and those that the site makes of
+    docstrings."""
+    return _OBJECT.sub("", _PART.sub("", text))
 
 
 def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -271,6 +274,25 @@ def _first_sentence(doc: str) -> str:
     return text[: next((end for end in ends if text.count("`", 0, end) % 2 == 0), len(text))]
 
 
+def error_rows() -> str:
+    """One table row for each error: its bases, code, exit status and status of HTTP, and when."""
+    import vestig.errors
+    from vestig.surfaces.wire import EXIT_CODES, STATUS
+
+    def row(error: type[vestig.errors.VestigError]) -> tuple[str, ...]:
+        bases = ", ".join(f"`{b.__name__}`" for b in error.__bases__ if b is not Exception)
+        code, doc = error.code, inspect.getdoc(error) or ""
+        status = str(EXIT_CODES.get(code, 1)), str(STATUS.get(code, 500))
+        when = " ".join(doc.partition("\n\n")[0].split())
+        return f"`{error.__name__}`", bases, f"`{code}`", *status, when
+
+    names = sorted(vestig.errors.__all__)
+    return _rows(
+        ("Class", "Is a", "Code", "Exit", "HTTP", "When"),
+        (row(getattr(vestig.errors, name)) for name in names),
+    )
+
+
 def route_rows() -> str:
     """One table row for each operation that has a route: its method and path, and what it does."""
     from vestig.surfaces.operation import operations
@@ -382,6 +404,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/python.md": {"calls": call_rows, "filter": filter_rows},
     "docs/ranking.md": {"signals": signal_rows},
+    "docs/errors.md": {"errors": error_rows},
     "docs/http.md": {"routes": route_rows},
     "docs/judge.md": {"judge": judge_rows, "silence": silence_rows},
     "docs/evaluation.md": {

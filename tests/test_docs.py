@@ -33,7 +33,7 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [*(ROOT / name for name in documents.OF_ROOT), *sorted((ROOT / "docs").glob("*.md"))]
 README_WORDS_MAX = 700
 # Words of all pages of docs/, outside of what is generated from declarations.
-PAGES_WORDS_MAX = 36_500
+PAGES_WORDS_MAX = 29_500
 
 
 def read(path: Path) -> str:
@@ -232,7 +232,8 @@ def test_pages_are_short() -> None:
 
 
 def test_generated_parts_are_not_counted() -> None:
-    text = "a b\n<!-- generated:keys -->\nc d e\n<!-- end -->\nf\n"
+    shown = "\n::: vestig.types.Edge\n    options:\n      heading_level: 3\n"
+    text = f"a b\n<!-- generated:keys -->\nc d e\n<!-- end -->\n{shown}\nf\n"
     assert docs_blocks.written(text).split() == ["a", "b", "f"]
 
 
