@@ -274,6 +274,45 @@ def _first_sentence(doc: str) -> str:
     return text[: next((end for end in ends if text.count("`", 0, end) % 2 == 0), len(text))]
 
 
+def prompt_rows() -> str:
+    """One table row for each prompt: what it does, and what its template is given."""
+    from vestig.config.service_sections import PROMPT_MEANINGS, PROMPT_VALUES
+
+    return _rows(
+        ("Name", "Does", "What may stand in `{{…}}`"),
+        (
+            (f"`{name}`", PROMPT_MEANINGS[name], ", ".join(f"`{value}`" for value in values))
+            for name, values in PROMPT_VALUES.items()
+        ),
+    )
+
+
+def request_rows() -> str:
+    """One table row for each field of a request of `retrieve`."""
+    from vestig.calls.declaration import rows_of
+    from vestig.surfaces.operation import operations
+
+    (call,) = (one.call for one in operations() if one.name == "retrieve")
+    return _rows(
+        ("Field", "Meaning"),
+        ((f"`{name}`", row.help) for name, row in rows_of(call).items()),
+    )
+
+
+def tenant_rows() -> str:
+    """One table row for each command that acts on tenants or their database."""
+    from vestig.surfaces.operation import operations
+
+    return _rows(
+        ("Command", "Does"),
+        (
+            (f"`vestig {one.name}`", _first_sentence(one.help))
+            for one in operations()
+            if one.name.startswith(("tenant ", "fleet "))
+        ),
+    )
+
+
 def error_rows() -> str:
     """One table row for each error: its bases, code, exit status and status of HTTP, and when."""
     import vestig.errors
@@ -405,7 +444,10 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/python.md": {"calls": call_rows, "filter": filter_rows},
     "docs/ranking.md": {"signals": signal_rows},
     "docs/errors.md": {"errors": error_rows},
+    "docs/fleet.md": {"tenants": tenant_rows},
     "docs/http.md": {"routes": route_rows},
+    "docs/models.md": {"prompts": prompt_rows},
+    "docs/retrieve.md": {"request": request_rows},
     "docs/judge.md": {"judge": judge_rows, "silence": silence_rows},
     "docs/evaluation.md": {
         "learned": learned_rows,
