@@ -279,7 +279,7 @@ def prompt_rows() -> str:
     from vestig.config.service_sections import PROMPT_MEANINGS, PROMPT_VALUES
 
     return _rows(
-        ("Name", "Does", "What may stand in `{{…}}`"),
+        ("Name", "Does", "Placeholders `{{…}}`"),
         (
             (f"`{name}`", PROMPT_MEANINGS[name], ", ".join(f"`{value}`" for value in values))
             for name, values in PROMPT_VALUES.items()
