@@ -33,7 +33,7 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [*(ROOT / name for name in documents.OF_ROOT), *sorted((ROOT / "docs").glob("*.md"))]
 README_WORDS_MAX = 700
 # Words of all pages of docs/, outside of what is generated from declarations.
-PAGES_WORDS_MAX = 27_000
+PAGES_WORDS_MAX = 27_300
 
 
 def read(path: Path) -> str:
@@ -177,6 +177,16 @@ def test_every_term_is_defined_once() -> None:
     terms = re.findall(r"^\*\*([^*]+?)\.\*\*", page, re.MULTILINE)
     assert 20 <= len(terms) <= TERMS_MAX
     assert len(terms) == len(set(terms))
+
+
+INNER_WORDS = "Projection Witness Eligible Sitting Frame Marker Job Tombstone"
+
+
+@each("word", INNER_WORDS.split())
+def test_every_word_of_the_code_is_defined_once(word: str) -> None:
+    assert (
+        len(re.findall(rf"^\* \*\*{word}\*\*:", read(ROOT / "ARCHITECTURE.md"), re.MULTILINE)) == 1
+    )
 
 
 def test_tests_that_documents_name_exist() -> None:
