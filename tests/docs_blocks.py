@@ -19,11 +19,19 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _PART = re.compile(r"(<!-- generated:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+# An object whose docstring the site shows, with how it is shown.
+_OBJECT = re.compile(r"^::: .*(?:\n    .*)*", re.MULTILINE)
 
 
 def replaced(text: str, parts: Mapping[str, str]) -> str:
     """`text` with every generated part made anew. KeyError: a part that nobody makes."""
     return _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}", text)
+
+
+def written(text: str) -> str:
+    """`text` without its generated parts: those of this module and those that the site makes of
+    docstrings."""
+    return _OBJECT.sub("", _PART.sub("", text))
 
 
 def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -209,6 +217,164 @@ def confidence_rows() -> str:
     )
 
 
+def _judge() -> Any:
+    return json.loads((ROOT / "python/vestig/data/judge.json").read_text("utf-8"))
+
+
+def judge_rows() -> str:
+    """One table row for each set of questions: what recall finds without the judge and with it."""
+    columns = (
+        ("hit@1", "hit@1", 1),
+        ("recall@5", "R@5", 1),
+        ("recall@10", "R@10", 1),
+        ("auroc unanswerable", "AUROC unanswerable", 100),
+        ("auroc foreign", "AUROC foreign", 100),
+        ("likely answerable", "answerable called likely", 100),
+        ("likely unanswerable", "unanswerable", 100),
+        ("likely foreign", "foreign", 100),
+    )
+
+    def cell(one: Mapping[str, Mapping[str, float]], name: str, factor: int) -> str:
+        values = [one[side].get(name) for side in ("without", "with")]
+        return " → ".join("–" if v is None else f"{v * factor:.1f}" for v in dict.fromkeys(values))
+
+    return _rows(
+        ("Set", *(head for _, head, _ in columns)),
+        (
+            (name, *(cell(one, metric, factor) for metric, _, factor in columns))
+            for name, one in _judge()["figures"].items()
+        ),
+    )
+
+
+def silence_rows() -> str:
+    """One table row for each set and kind of questions: how many brought something."""
+    kinds = {
+        "unanswerable": "nothing answers",
+        "foreign": "are of another store",
+        "answerable": "have an answer",
+    }
+    silence = _judge()["silence"]
+    levels = list(next(iter(silence.values())))
+    return _rows(
+        ("Set", "Questions that", *levels),
+        (
+            (name, says, *(f"{100 * one[level][kind]:.1f}" for level in levels))
+            for name, one in silence.items()
+            for kind, says in kinds.items()
+            if kind in one[levels[0]]
+        ),
+    )
+
+
+def _first_sentence(doc: str) -> str:
+    """The first sentence of a docstring; a full stop inside of code ends none."""
+    text = " ".join(doc.partition("\n\n")[0].split())
+    ends = (found.start() + 1 for found in re.finditer(r"\. ", text))
+    return text[: next((end for end in ends if text.count("`", 0, end) % 2 == 0), len(text))]
+
+
+def prompt_rows() -> str:
+    """One table row for each prompt: what it does, and what its template is given."""
+    from vestig.config.service_sections import PROMPT_MEANINGS, PROMPT_VALUES
+
+    return _rows(
+        ("Name", "Does", "Placeholders `{{…}}`"),
+        (
+            (f"`{name}`", PROMPT_MEANINGS[name], ", ".join(f"`{value}`" for value in values))
+            for name, values in PROMPT_VALUES.items()
+        ),
+    )
+
+
+def request_rows() -> str:
+    """One table row for each field of a request of `retrieve`."""
+    from vestig.calls.declaration import rows_of
+    from vestig.surfaces.operation import operations
+
+    (call,) = (one.call for one in operations() if one.name == "retrieve")
+    return _rows(
+        ("Field", "Meaning"),
+        ((f"`{name}`", row.help) for name, row in rows_of(call).items()),
+    )
+
+
+def tenant_rows() -> str:
+    """One table row for each command that acts on tenants or their database."""
+    from vestig.surfaces.operation import operations
+
+    return _rows(
+        ("Command", "Does"),
+        (
+            (f"`vestig {one.name}`", _first_sentence(one.help))
+            for one in operations()
+            if one.name.startswith(("tenant ", "fleet "))
+        ),
+    )
+
+
+def error_rows() -> str:
+    """One table row for each error: its bases, code, exit status and status of HTTP, and when."""
+    import vestig.errors
+    from vestig.surfaces.wire import EXIT_CODES, STATUS
+
+    def row(error: type[vestig.errors.VestigError]) -> tuple[str, ...]:
+        bases = ", ".join(f"`{b.__name__}`" for b in error.__bases__ if b is not Exception)
+        code, doc = error.code, inspect.getdoc(error) or ""
+        status = str(EXIT_CODES.get(code, 1)), str(STATUS.get(code, 500))
+        when = " ".join(doc.partition("\n\n")[0].split())
+        return f"`{error.__name__}`", bases, f"`{code}`", *status, when
+
+    names = sorted(vestig.errors.__all__)
+    return _rows(
+        ("Class", "Is a", "Code", "Exit", "HTTP", "When"),
+        (row(getattr(vestig.errors, name)) for name in names),
+    )
+
+
+def route_rows() -> str:
+    """One table row for each operation that has a route: its method and path, and what it does."""
+    from vestig.surfaces.operation import operations
+
+    return _rows(
+        ("Route", "Method", "Does"),
+        (
+            (f"`/{one.path.split(' ')[1]}`", one.path.split(" ")[0], _first_sentence(one.help))
+            for one in operations()
+            if one.path
+        ),
+    )
+
+
+def call_rows() -> str:
+    """One table row for each public call, in the order of the code: the beginning of its signature,
+    and the first sentence of its docstring."""
+    import vestig
+    from vestig.api.admin import Admin
+    from vestig.api.graph import Graph
+    from vestig.api.items import Items
+
+    rows = []
+    for place, owner in (
+        ("", vestig.Vestig),
+        ("items.", Items),
+        ("graph.", Graph),
+        ("admin.", Admin),
+    ):
+        for name, member in vars(owner).items():
+            doc = inspect.getdoc(member)
+            if name.startswith("_") or doc is None:
+                continue
+            shown = f"{place}{name}"
+            if inspect.isfunction(member):
+                given = list(inspect.signature(member).parameters.values())[1:]
+                needed = [one.name for one in given if one.default is one.empty]
+                more = ["…"] if len(needed) < len(given) else []
+                shown += f"({', '.join(needed + more)})"
+            rows.append((f"`{shown}`", _first_sentence(doc)))
+    return _rows(("Call", "Does"), rows)
+
+
 def filter_rows() -> str:
     """One table row for each field of the filter."""
     from vestig.calls.filter import FIELDS
@@ -275,8 +441,14 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "parameters": parameter_tables,
         "terms": term_rows,
     },
-    "docs/python.md": {"filter": filter_rows},
+    "docs/python.md": {"calls": call_rows, "filter": filter_rows},
     "docs/ranking.md": {"signals": signal_rows},
+    "docs/errors.md": {"errors": error_rows},
+    "docs/fleet.md": {"tenants": tenant_rows},
+    "docs/http.md": {"routes": route_rows},
+    "docs/models.md": {"prompts": prompt_rows},
+    "docs/retrieve.md": {"request": request_rows},
+    "docs/judge.md": {"judge": judge_rows, "silence": silence_rows},
     "docs/evaluation.md": {
         "learned": learned_rows,
         "confidence": confidence_rows,

@@ -2,7 +2,7 @@
 
     python benches/train/judge_file.py JUDGE.npz … --out python/vestig/data/judge_layers.bin
 
-JUDGE.npz hold the arrays of the recipe in docs/models.md ("The judge"), all together. The file has
+JUDGE.npz hold the arrays of the recipe in README.md, all together. The file has
 the layers as `layers_file.py` writes them, then weight and bias of the norm of the embeddings, the
 rows of both token types, of the first 256 positions 8-bit codes and a factor each, and weight and
 bias of the head; what has no codes is float32, all little-endian. Prints the SHA-256, which

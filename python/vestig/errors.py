@@ -235,7 +235,8 @@ class SchemaVersionError(VestigError):
 
 
 class StoreDamagedError(VestigError):
-    """An integrity check failed."""
+    """An integrity check failed, a link is in the place of a file, or the store of this path is
+    lost, or was moved or replaced while it was open."""
 
     code = "store-damaged"
 

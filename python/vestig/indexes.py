@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from vestig.config.environment import forbid_telemetry
 
-# Measurements at 100,000 vectors of 384 dimensions are in docs/format.md.
+# Measurements at 100,000 vectors of 384 dimensions are in rust/vestig-core/FORMAT.md.
 _CONNECTIVITY: Final = 16
 _EXPANSION_ADD: Final = 128
 # Candidates examined for each wanted one.

@@ -234,7 +234,7 @@ def replaced(folder: Path, old: bytes) -> None:
 
 
 def zeroed_vectors(folder: Path) -> None:
-    """Segments without their vectors, under checksums made right again (docs/format.md)."""
+    """Segments without their vectors, under checksums made right again."""
     manifest = bytearray((folder / "projection/manifest").read_bytes())
     for path in (folder / "projection").glob("seg-*"):
         raw = bytearray(path.read_bytes())

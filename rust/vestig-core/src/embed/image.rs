@@ -1,5 +1,5 @@
 //! An image of packed weights: arrays behind a head with their checksums, in a file of the user's
-//! cache folder that every process maps, or in memory (docs/format.md, "Packed weights").
+//! cache folder that every process maps, or in memory (FORMAT.md, "Packed weights").
 //!
 //! **Invariant** The bytes are a function of the sources and of [`LAYOUT`] alone. The head is
 //! checked when the file is mapped, an array when it is first read.

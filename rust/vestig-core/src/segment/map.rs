@@ -138,7 +138,7 @@ impl Region {
             return Ok(Self::Held(Held::zeroed(0)));
         }
         // SAFETY: segments and packed weights are written under a name that nobody maps, and never
-        // changed, truncated or reused once they have their own (docs/format.md).
+        // changed, truncated or reused once they have their own (FORMAT.md).
         let map = unsafe { memmap2::Mmap::map(&file)? };
         Ok(Self::Mapped(map, file))
     }

@@ -1,5 +1,5 @@
 //! The only file writes: a new name, fsync, read-only, then a renamed manifest and a synced
-//! folder, under a kernel lock (docs/format.md, "Crashes"); packed weights in the same way.
+//! folder, under a kernel lock (FORMAT.md, "Crashes"); packed weights in the same way.
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};

@@ -1,4 +1,4 @@
-//! The law of the files: pure encode and parse on byte slices (docs/format.md).
+//! The law of the files: pure encode and parse on byte slices (FORMAT.md).
 //!
 //! Everything is little-endian, every offset is a `u64` from the start of the file and is
 //! checked with checked arithmetic. Any bytes give a value or a [`Damage`], never a panic.
@@ -138,7 +138,7 @@ pub fn header_length(identity: &Identity) -> usize {
     FIXED + identity.model.len() + identity.analyser.len() + SECTIONS * ENTRY + 4
 }
 
-/// Header bytes (docs/format.md, "Segment header").
+/// Header bytes (FORMAT.md, "Segment header").
 #[must_use]
 pub fn encode_header(header: &Header) -> Vec<u8> {
     let identity = &header.identity;
@@ -273,7 +273,7 @@ pub struct Manifest {
     pub segments: Vec<SegmentEntry>,
 }
 
-/// Manifest bytes (docs/format.md, "Manifest").
+/// Manifest bytes (FORMAT.md, "Manifest").
 #[must_use]
 pub fn encode_manifest(manifest: &Manifest) -> Vec<u8> {
     let mut out = Vec::new();
