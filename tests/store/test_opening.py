@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import apsw
@@ -27,7 +28,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.migrations import MIGRATIONS, Migration, newest_version
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records.rows import Listing
-from vestig.store.sqlite import connections, files
+from vestig.store.sqlite import files
 
 NOW = made.NOW
 
@@ -200,7 +201,7 @@ def test_a_wal_in_an_unwritable_folder_is_not_ignored(
         copy = crashed_copy(store, tmp_path / "copy")
     assert (copy / "ledger.sqlite-wal").stat().st_size > 0
     unwritable(monkeypatch)
-    monkeypatch.setattr(connections.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = contents(copy)
     with open_ledger(copy) as ledger:
         private = [p for p in tmp_path.iterdir() if p.name.startswith("vestig-")]

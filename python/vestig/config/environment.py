@@ -70,7 +70,8 @@ def temporary_folder() -> str:
         True
     """
     named = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    for folder in (*named, "/tmp"):
+    # a program that has it loaded may have set another folder in it
+    for folder in () if "tempfile" in sys.modules else (*named, "/tmp"):
         if folder and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
             return os.path.abspath(folder)
     import tempfile
