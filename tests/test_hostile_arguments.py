@@ -19,6 +19,7 @@ from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
+from vestig.api.rules import Rules
 from vestig.api.store import open_store
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import ItemError
@@ -35,7 +36,13 @@ SKIPPED: Final = frozenset({"close"})
 # What takes any JSON, and gives it back as it was.
 ANY_JSON: Final = ("items", "put", "value")
 DOCUMENTED: Final = (vestig.VestigError, TypeError, FileNotFoundError, IsADirectoryError)
-GROUPS: Final = (("", vestig.Vestig), ("graph", Graph), ("admin", Admin), ("items", Items))
+GROUPS: Final = (
+    ("", vestig.Vestig),
+    ("graph", Graph),
+    ("admin", Admin),
+    ("items", Items),
+    ("rules", Rules),
+)
 
 
 class World:

@@ -49,6 +49,18 @@ class Action:
         """The commands that its line for a shell runs."""
         return _NO_COMMANDS if self._line is None else commands_of(self._line)
 
+    @property
+    def texts(self) -> dict[str, str | None]:
+        """All that each field holds, as one text; None: a part of it is not known."""
+        commands = self.commands
+        known = commands.unknown is None and not any(one.open for one in commands.found)
+        return {
+            "command": "\n".join([one.text for one in commands.found]) if known else None,
+            "path": "\n".join(self.paths),
+            "url": self.url or "",
+            "text": self.text or "",
+        }
+
 
 def _spellings(path: str) -> tuple[str, ...]:
     """A path as it is, and without `.`, `..` and double slashes."""
@@ -77,17 +89,12 @@ class Decision(NamedTuple):
 
 
 class CompiledRule:
-    """A condition and an exception, made ready.
+    """A condition and an exception, made ready. `needed`: what it does not hold without."""
 
-    Attributes:
-        tools: it holds for none but these; None: it may for any.
-        needle: it holds for no known command without this in its text; "" = it may for any.
-    """
-
-    __slots__ = ("_by_command", "_unless", "_when", "needle", "tools")
+    __slots__ = ("_by_command", "_unless", "_when", "needed")
 
     def __init__(self, when: Condition, unless: Condition | None) -> None:
-        self.tools, self.needle = _needed(when)
+        self.needed = _needed(when)
         self._when = _compiled(when)
         self._unless = None if unless is None else _compiled(unless)
         parts = (when,) if unless is None else (when, unless)
@@ -129,9 +136,10 @@ class RuleSet(Generic[_T]):
         self._of_tool: dict[str, list[tuple[int, _T, CompiledRule]]] = {}
         self._of_any: list[tuple[int, _T, CompiledRule]] = []
         for place, (name, rule) in enumerate(rules):
-            for tool in () if rule.tools is None else rule.tools:
+            tools = rule.needed.tools
+            for tool in () if tools is None else tools:
                 self._of_tool.setdefault(tool, []).append((place, name, rule))
-            if rule.tools is None:
+            if tools is None:
                 self._of_any.append((place, name, rule))
 
     def decide(self, action: Action) -> list[tuple[_T, Decision]]:
@@ -139,12 +147,11 @@ class RuleSet(Generic[_T]):
         asked = [*self._of_any]
         if action.tool is not None:
             asked += self._of_tool.get(action.tool, ())
-        commands = action.commands if asked else _NO_COMMANDS
-        known = commands.unknown is None and not any(one.open for one in commands.found)
-        texts = "\n".join([one.text for one in commands.found]) if known else None
+        texts = action.texts if asked else {}
         found = []
         for place, name, rule in asked:
-            if texts is None or rule.needle in texts:
+            needed = rule.needed
+            if not needed.needle or (text := texts[needed.field]) is None or needed.needle in text:
                 decision = rule.decide(action)
                 if decision.fires != NO or decision.gave_way:
                     found.append((place, name, decision))
@@ -156,21 +163,38 @@ _NOT_FIRED: Final = Decision(NO)
 _GAVE_WAY: Final = Decision(NO, gave_way=True)
 
 
-def _needed(condition: Condition) -> tuple[frozenset[str] | None, str]:
-    """The tools and the text of a command without which a condition does not hold."""
-    parts = condition.parts if isinstance(condition, All) else (condition,)
-    tools, needle = None, ""
-    for part in parts:
-        if not isinstance(part, Test) or (part.operator == "in" and part.field == "command"):
+class _Needed(NamedTuple):
+    """Without these a condition does not hold: one of the tools, and a text in a field."""
+
+    tools: frozenset[str] | None = None
+    field: str = ""
+    needle: str = ""
+
+
+def _needed(condition: Condition) -> _Needed:
+    """The needs of a condition, as far as that is read at once from the value of a field."""
+    found = _Needed()
+    for part in condition.parts if isinstance(condition, All) else (condition,):
+        if not isinstance(part, Test):
             continue
-        if part.field == "tool" and part.operator != "~":
-            tools = frozenset(part.values)
-        elif part.field == "command":
-            value = " ".join(part.values[0].split())
-            known = [one.text for one in _parts(value) if not one.any]
-            literal = value if part.operator == "=" else max(known, key=len, default="")
-            needle = max(needle, literal, key=len)
-    return tools, needle
+        if part.field == "tool":
+            if part.operator != "~":
+                found = found._replace(tools=frozenset(part.values))
+        elif part.operator != "in":
+            needle = _literal(part)
+            if len(needle) > len(found.needle):
+                found = found._replace(field=part.field, needle=needle)
+    return found
+
+
+def _literal(test: Test) -> str:
+    """The longest text that a value which passes holds."""
+    value = test.values[0]
+    if test.field == "command":
+        value = " ".join(value.split())
+    if test.operator == "~":
+        return max((one.text for one in _parts(value) if not one.any), key=len, default="")
+    return posixpath.normpath(value) if test.field == "path" else value
 
 
 def _names_command(condition: Condition) -> bool:
@@ -245,7 +269,11 @@ def _path_test(test: Test) -> _Decide:
     matches = [one for value in test.values for one in _path_matches(test.operator, value)]
 
     def decide(action: Action, _: _Bound) -> int:
-        return YES if any(match(path) for path in action.paths for match in matches) else NO
+        for path in action.paths:
+            for match in matches:
+                if match(path):
+                    return YES
+        return NO
 
     return decide
 
@@ -327,9 +355,10 @@ def glob(pattern: str) -> Callable[[str], bool]:
     if not others:
         return lambda text: len(text) == len(first) and _is_at(text, first, 0)
     last = others.pop()
+    needle = max((one.text for one in (first, *others, last) if not one.any), key=len, default="")
 
     def match(text: str) -> bool:
-        if not _is_at(text, first, 0):
+        if needle not in text or not _is_at(text, first, 0):
             return False
         at = len(first)
         for part in others:

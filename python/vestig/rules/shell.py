@@ -41,6 +41,27 @@ class SimpleCommand:
         self.fed: str | None = None
 
 
+class _WordParts:
+    """A word that is being read. `equals`: it has an = outside of quotes; `opened`: a { too;
+    `braces`: what stands in braces may be several words."""
+
+    def __init__(self, first: str) -> None:
+        self.said = [first] if first else []
+        self.fixed = self.plain = True
+        self.assigns = self.equals = self.opened = self.braces = False
+
+    def add(self, text: str, *, fixed: bool = True, plain: bool = True) -> None:
+        """Adds a part."""
+        self.said.append(text)
+        self.fixed = self.fixed and fixed
+        self.plain = self.plain and plain
+
+    def whole(self) -> Word:
+        """The word."""
+        fixed = self.fixed and (self.assigns or not self.braces)
+        return Word("".join(self.said), fixed, self.assigns, self.plain)
+
+
 class _HereDocument(NamedTuple):
     """A here-document whose body begins at the next line."""
 
@@ -122,12 +143,11 @@ class _Reader:
                 raise Unreadable("a ) without its (")
             elif char == "(":
                 command = self._parenthesis(command)
-            elif char in "<>" and not self._text.startswith("(", self._at + 1):
+            elif self._redirects():
                 self._redirection(command, "")
-            else:
-                if self._next_word(command, closer):
-                    self._level -= 1
-                    return
+            elif self._next_word(command, closer):
+                self._level -= 1
+                return
         self._done(command)
         if closer == ")":
             raise Unreadable("a ( without its )")
@@ -178,10 +198,9 @@ class _Reader:
         """Reads a word into a command; true where it ends a branch of a case."""
         word = self._word()
         text = word.text
-        if word.plain and text.isdigit() and self._at < self._end:
-            if self._text[self._at] in "<>" and not self._text.startswith("(", self._at + 1):
-                self._redirection(command, text)
-                return False
+        if word.plain and text.isdigit() and self._redirects():
+            self._redirection(command, text)
+            return False
         if command.words or not word.plain or not word.fixed:
             command.words.append(word)
         elif text == "esac" and closer == "case":
@@ -227,9 +246,7 @@ class _Reader:
             self._blanks()
             if self._at >= self._end or self._text[self._at] in "\n;":
                 return
-            if self._text[self._at] in "&|()" or (
-                self._text[self._at] in "<>" and not self._text.startswith("(", self._at + 1)
-            ):
+            if self._text[self._at] in "&|()" or self._redirects():
                 raise Unreadable("a loop that is none")
             word = self._word()
             words += 1
@@ -309,6 +326,11 @@ class _Reader:
 
     # --- redirections ----------------------------------------------------------------------
 
+    def _redirects(self) -> bool:
+        """Return whether a redirection stands here, and no substitution of a process."""
+        here = self._text[self._at : self._at + 2]
+        return here[:1] in ("<", ">") and here[1:] != "("
+
     def _redirection(self, command: SimpleCommand, number: str) -> None:
         """An operator with its target. `number`: of the file, as it was written before."""
         text = self._text
@@ -375,65 +397,71 @@ class _Reader:
         while at < end and text[at] not in _PLAIN_STOPS:
             at += 1
         first = text[self._at : at]
-        if at > self._at and (at == end or text[at] in _ENDS_WORD):
-            if at == end or text[at] not in "<>(":
-                self._at = at
-                return Word(first)
-        said = [first] if first else []
+        if first and (at == end or (text[at] in _ENDS_WORD and text[at] not in "<>(")):
+            self._at = at
+            return Word(first)
+        word = _WordParts(first)
         self._at = at
-        fixed, plain, assigns, equals, brace, parts = True, True, False, False, False, False
         while self._at < end:
             char = text[self._at]
             if char in _ENDS_WORD:
-                if char in "<>" and text.startswith("(", self._at + 1):
-                    start = self._at
-                    self._at += 2
-                    self._list(")")
-                    said.append(text[start : self._at])
-                    fixed = False
-                    continue
-                if char == "(" and assigns and said and said[-1] == "=":
-                    said.append(self._array())
-                    fixed = False
-                    continue
-                break
-            if char == "\\":
-                if not text.startswith("\n", self._at + 1):
-                    said.append(text[self._at + 1 : self._at + 2] or "\\")
-                    plain = False
-                self._at += 2
-            elif char == "'":
-                said.append(self._single())
-                plain = False
-            elif char == '"':
-                inner, same = self._double()
-                said.append(inner)
-                fixed, plain = fixed and same, False
-            elif char == "$":
-                inner, same, quotes = self._dollar(quoted=False)
-                said.append(inner)
-                fixed, plain = fixed and same, plain and not quotes
-            elif char == "`":
-                said.append(self._backquotes(quoted=False))
-                fixed = False
+                if not self._inner_list(word, char):
+                    break
+            elif char in "\\'\"$`":
+                self._quoted_part(word, char)
             else:
-                if char in "?*+@!" and text.startswith("(", self._at + 1) and (said or char != "!"):
-                    said.append(self._extended_pattern())
-                    fixed = False
-                    continue
-                if char in "*?" or (char == "[" and not _is_bracket_command(text, self._at, said)):
-                    fixed = fixed and assigns
-                elif char == "=" and not equals:
-                    equals = True
-                    assigns = plain and fixed and _is_name("".join(said))
-                elif char == "{":
-                    brace = True
-                elif char == "," or (char == "." and text.startswith(".", self._at + 1)):
-                    parts = parts or brace
-                said.append(char)
-                self._at += 1
+                self._plain_part(word, char)
         self._at = min(self._at, end)
-        return Word("".join(said), fixed and not (parts and not assigns), assigns, plain)
+        return word.whole()
+
+    def _inner_list(self, word: _WordParts, char: str) -> bool:
+        """A substitution of a process or an array, which begin as operators do; false where it is
+        an operator."""
+        start = self._at
+        if char in "<>" and not self._redirects():
+            self._at += 2
+            self._list(")")
+            word.add(self._text[start : self._at], fixed=False)
+            return True
+        if char == "(" and word.assigns and word.said[-1] == "=":
+            word.add(self._array(), fixed=False)
+            return True
+        return False
+
+    def _quoted_part(self, word: _WordParts, char: str) -> None:
+        """A quotation or a substitution."""
+        if char == "\\":
+            if not self._text.startswith("\n", self._at + 1):
+                word.add(self._text[self._at + 1 : self._at + 2] or "\\", plain=False)
+            self._at += 2
+        elif char == "'":
+            word.add(self._single(), plain=False)
+        elif char == '"':
+            inner, fixed = self._double()
+            word.add(inner, fixed=fixed, plain=False)
+        elif char == "$":
+            inner, fixed, quotes = self._dollar(quoted=False)
+            word.add(inner, fixed=fixed, plain=not quotes)
+        else:
+            word.add(self._backquotes(quoted=False), fixed=False)
+
+    def _plain_part(self, word: _WordParts, char: str) -> None:
+        """A character, or a pattern."""
+        text, at = self._text, self._at
+        if char in "?*+@!" and text.startswith("(", at + 1) and (word.said or char != "!"):
+            word.add(self._extended_pattern(), fixed=False)
+            return
+        if char in "*?" or (char == "[" and not _is_bracket_command(text, at, word.said)):
+            word.fixed = word.fixed and word.assigns
+        elif char == "=" and not word.equals:
+            word.equals = True
+            word.assigns = word.plain and word.fixed and _is_name("".join(word.said))
+        elif char == "{":
+            word.opened = True
+        elif char == "," or (char == "." and text.startswith(".", at + 1)):
+            word.braces = word.braces or word.opened
+        word.said.append(char)
+        self._at += 1
 
     def _single(self) -> str:
         stop = self._text.find("'", self._at + 1)
@@ -461,7 +489,9 @@ class _Reader:
             if char == "\\":
                 following = text[self._at + 1 : self._at + 2]
                 if following != "\n":
-                    said.append(following if following in ('"', "\\", "$", "`") else char + following)
+                    said.append(
+                        following if following in ('"', "\\", "$", "`") else char + following
+                    )
                 self._at += 2
             elif char == "$":
                 inner, same, _ = self._dollar(quoted=True)
@@ -473,7 +503,7 @@ class _Reader:
         raise Unreadable('a " without its end')
 
     def _dollar(self, *, quoted: bool) -> tuple[str, bool, bool]:
-        """What begins with $: its text, that it is the same whatever the shell knows, and that it
+        """Reads a substitution behind $: its text, that it is the same whatever the shell knows, and that it
         is a quotation."""
         text, start = self._text, self._at
         following = text[start + 1 : start + 2]
@@ -496,9 +526,7 @@ class _Reader:
             return inner, same, True
         elif following.isalpha() or following == "_":
             self._at += 2
-            while self._at < self._end and (
-                text[self._at].isalnum() or text[self._at] == "_"
-            ):
+            while self._at < self._end and (text[self._at].isalnum() or text[self._at] == "_"):
                 self._at += 1
         elif following and (following.isdigit() or following in "@*#?-$!"):
             self._at += 2

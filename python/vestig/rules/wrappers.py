@@ -110,7 +110,7 @@ class _Finder:
         self.line(" ".join(one.text for one in script), level)
 
     def fed(self, whole: SimpleCommand, level: int) -> None:
-        """What a shell reads from its input."""
+        """The lines that a shell reads from its input."""
         if whole.fed is None:
             self.say(_FROM_INPUT)
         else:
@@ -123,7 +123,7 @@ def _without_assignments(words: Sequence[Word]) -> Sequence[Word]:
 
 
 class Inner(NamedTuple):
-    """What a wrapper runs.
+    """The commands that a wrapper runs.
 
     Attributes:
         words: of the command behind it; empty: none.
@@ -202,7 +202,11 @@ def _env(words: Sequence[Word]) -> Inner:
             return _split_env(words, at, letters[place + 1 :])
         if text.partition("=")[0] == "--split-string":
             return _split_env(words, at, text.partition("=")[2])
-        at += _after_options([words[0], words[at], Word("")], options) - 1 if letters or text[1:] else 1
+        at += (
+            _after_options([words[0], words[at], Word("")], options) - 1
+            if letters or text[1:]
+            else 1
+        )
     return Inner(words[at + (at < len(words) and words[at].text == "--") :])
 
 
@@ -227,7 +231,7 @@ def _shell(words: Sequence[Word]) -> Inner:
         if text in ("--rcfile", "--init-file"):
             at += 2
             continue
-        if text == "--" or text == "-":
+        if text in ("--", "-"):
             at += 1
             break
         if len(text) < 2 or text[0] not in "-+":
@@ -294,8 +298,10 @@ def _find(words: Sequence[Word]) -> Inner:
     while at < len(words):
         if words[at].text in ("-exec", "-execdir", "-ok", "-okdir"):
             start = at = at + 1
-            while at < len(words) and words[at].text != ";" and not (
-                words[at].text == "+" and words[at - 1].text == "{}"
+            while (
+                at < len(words)
+                and words[at].text != ";"
+                and not (words[at].text == "+" and words[at - 1].text == "{}")
             ):
                 at += 1
             further.append(words[start:at])
