@@ -156,7 +156,7 @@ class ActionRequest(Request, frozen=True, kw_only=True):
         tuple[str, ...] | None,
         Texts("The files that it reads or writes.", "--path", chars_max=PATH_CHARS_MAX),
     ] = None
-    command: Annotated[str | None, Text("The line for a shell.", "--command", stdin=True)] = None
+    command: Annotated[str | None, Text("The line for a shell.", "--command")] = None
     url: Annotated[
         str | None, Label("The address that it asks.", "--url", chars_max=PATH_CHARS_MAX)
     ] = None

@@ -109,13 +109,16 @@ class _Reader:
         """Reads all of the line."""
         self._list("")
 
+    def _deeper(self) -> None:
+        self._level += 1
+        if self._level > LEVELS_MAX:
+            raise Unreadable(f"more than {LEVELS_MAX} levels")
+
     # --- lists of commands -----------------------------------------------------------------
 
     def _list(self, closer: str) -> None:
         """Commands up to `closer`: ")", "case" (the end of a branch), or "" for the whole line."""
-        self._level += 1
-        if self._level > LEVELS_MAX:
-            raise Unreadable(f"more than {LEVELS_MAX} levels")
+        self._deeper()
         command = SimpleCommand()
         while self._at < self._end:
             char = self._text[self._at]
@@ -537,9 +540,7 @@ class _Reader:
 
     def _parameter(self, quoted: bool) -> None:
         """The inside of ${ and }."""
-        self._level += 1
-        if self._level > LEVELS_MAX:
-            raise Unreadable(f"more than {LEVELS_MAX} levels")
+        self._deeper()
         while self._at < self._end:
             char = self._text[self._at]
             if char == "}":
@@ -622,12 +623,14 @@ class _Reader:
 
     def _array(self) -> str:
         """The words of an array that is assigned."""
+        self._deeper()
         start = self._at
         self._at += 1
         while self._at < self._end:
             char = self._text[self._at]
             if char == ")":
                 self._at += 1
+                self._level -= 1
                 return self._text[start : self._at]
             if char in _BLANK or char == "\n":
                 self._at += 1
@@ -691,6 +694,7 @@ class _Reader:
 
     def _arithmetic(self) -> None:
         """The inside of (( and ))."""
+        self._deeper()
         depth = 2
         while self._at < self._end:
             char = self._text[self._at]
@@ -702,6 +706,7 @@ class _Reader:
                 depth += (char == "(") - (char == ")")
                 self._at += 1
                 if depth == 0:
+                    self._level -= 1
                     return
         raise Unreadable("a (( without its ))")
 

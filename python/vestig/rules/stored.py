@@ -22,6 +22,7 @@ from vestig.calls.rules import (
 )
 from vestig.changes import ChangeSet, NewRule, RuleCounts
 from vestig.commit import pipeline
+from vestig.commit.text import content_hash, normalise
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.memories import states
 from vestig.memories.states import StateChange
@@ -43,13 +44,14 @@ def add(session: Session, asked: AddRuleRequest) -> Rule:
     """
     space = session.in_namespace(asked.namespace)
     _check_no_secret(session, {"when": asked.when, "unless": asked.unless})
-    outcome = _committed(session, space, asked.text, asked.scope)
     new = NewRule(
-        memory_id=_id_of(outcome),
-        condition=asked.when,
-        decision=asked.do,
-        exception=asked.unless,
+        memory_id="", condition=asked.when, decision=asked.do, exception=asked.unless
     )
+    known = _known(session, space, asked.text, asked.scope, new)
+    if known is not None:
+        return known
+    outcome = _committed(session, space, asked.text, asked.scope)
+    new = msgspec.structs.replace(new, memory_id=_id_of(outcome))
     made = _written(session, space, new, replaces=False)
     return msgspec.structs.replace(
         made, masked=outcome.masked, degraded=(*outcome.degraded, *made.degraded)
@@ -81,6 +83,7 @@ def edit(session: Session, asked: EditRuleRequest) -> Rule:
     )
     if asked.text is None:
         return _written(session, space, new, replaces=True)
+    _known(session, space, asked.text, memory.scope, new, but=memory.id)
     outcome = _committed(session, space, asked.text, memory.scope)
     new_id = _id_of(outcome)
     if new_id == memory.id:
@@ -192,6 +195,40 @@ def _id_of(outcome: CommitOutcome) -> str:
     return outcome.memory_id
 
 
+def _known(
+    session: Session, namespace: str, text: str, scope: str | None, new: NewRule, *, but: str = ""
+) -> Rule | None:
+    """The rule that a text is already, where it says the same; None where it is none.
+
+    Args:
+        but: the memory of a rule that does not count.
+
+    Raises:
+        ConflictError: it says something else.
+    """
+    hashed = content_hash(normalise(text, session.config.settings.hygiene))
+    with session.operation("rule_add", without_store="make"), session.ledger.read() as view:
+        for memory, row in stored(view, namespace):
+            place = (memory.content_hash, memory.scope, memory.status)
+            if place == (hashed, scope, Status.ACTIVE) and memory.id != but:
+                if not _says(row, new):
+                    raise _another(memory)
+                return _rule(memory, row)
+    return None
+
+
+def _says(row: RuleRow, new: NewRule) -> bool:
+    said = (new.condition, new.decision, new.exception)
+    return (row.condition, row.decision, row.exception) == said
+
+
+def _another(memory: Memory) -> ConflictError:
+    return ConflictError(
+        f"the text is the rule {memory.id} already, with another condition, decision or exception;"
+        " edit that one"
+    )
+
+
 def _written(session: Session, namespace: str, new: NewRule, *, replaces: bool) -> Rule:
     """Writes a rule where its memory has another one, or none.
 
@@ -203,13 +240,9 @@ def _written(session: Session, namespace: str, new: NewRule, *, replaces: bool) 
         with session.ledger.write(session.now_us()) as txn:
             (memory,) = txn.memories(namespace, [new.memory_id])
             old = rule_rows.of_memory(txn, namespace, new.memory_id)
-            said = (new.condition, new.decision, new.exception)
-            same = old is not None and (old.condition, old.decision, old.exception) == said
+            same = old is not None and _says(old, new)
             if old is not None and not (same or replaces):
-                raise ConflictError(
-                    f"the text is the rule {memory.id} already, with another condition, decision or"
-                    " exception; edit that one"
-                )
+                raise _another(memory)
             if not same:
                 txn.apply(ChangeSet(namespace=namespace, rules=(new,)))
                 degraded.extend(clock_notice(txn.clock_behind_us))
