@@ -22,8 +22,9 @@ LINES = 600
 STUB = '#!/bin/bash\nprintf "%s\\n" "$(basename "$0")" "$@" "--end--" >> "$VESTIG_LOG"\n'
 PASSES = (
     "#!/bin/bash\nwhile [ $# -gt 0 ]; do case $1 in -u) shift 2;; -*) shift;; *) break;; esac;"
-    ' done\nwhile [[ $1 == *=* ]]; do export "$1"; shift; done\n"$@"\n'
+    ' done\n"$@"\n'
 )
+SUDO = PASSES.replace('"$@"', 'while [[ $1 == *=* ]]; do export "$1"; shift; done\n"$@"')
 # Templates that take a line of one command; these leave one command.
 SIMPLE = (
     "sudo {}", "sudo -u deploy {}", "env STAGE=prod {}", "nohup {}", "nice -n 5 {}", "timeout 30 {}",
@@ -109,8 +110,8 @@ def test_no_rule_is_missed_and_none_fires_that_should_not(tmp_path: Path) -> Non
     stubs.mkdir()
     (tmp_path / "work").mkdir()
     (tmp_path / ".bash_profile").write_text(f"PATH={stubs}:$PATH\n")
-    scripts = dict.fromkeys(PROGRAMS, STUB) | dict.fromkeys(("sudo", "time", "command"), PASSES)
-    for name, script in (scripts | {"eval": '#!/bin/bash\neval "$@"\n'}).items():
+    scripts = dict.fromkeys(PROGRAMS, STUB) | dict.fromkeys(("time", "command"), PASSES)
+    for name, script in (scripts | {"sudo": SUDO, "eval": '#!/bin/bash\neval "$@"\n'}).items():
         (stubs / name).write_text(script)
         (stubs / name).chmod(0o755)
     # a sh that reads what bash reads

@@ -144,7 +144,7 @@ RUNS = [
     "f() { strike; }; f", "[[ a = a ]] && strike", "cat <(strike)", "cat <<E\n$(strike)\nE",
     "bash <<E\nstrike\nE", "sh <<< strike", "eval strike", "eval 'str'ike", "exec strike",
     "command strike", "env strike", "env -i PATH=\"$PATH\" VESTIG_MARK=\"$VESTIG_MARK\" strike",
-    "env -u A strike", "env A=1 strike", "env -S 'strike x'", "nohup strike", "setsid -w strike",
+    "env -u A strike", "env A=1 strike", "env -S 'strike x'", "env 'A=1' strike", "sudo \"A=1\" strike", "nohup strike", "setsid -w strike",
     "nice strike", "nice -n 5 strike", "nice -5 strike", "timeout 5 strike",
     "timeout -k 1 -s TERM 5s strike", "time strike", "time -p strike", "stdbuf -o0 strike",
     "stdbuf -o L strike", "xargs strike < /dev/null", "echo x | xargs strike",
@@ -169,7 +169,7 @@ NOT_RUN = [
     "bash -c 'echo \"strike\"' strike", "timeout 5 echo strike", "nice -n 5 echo strike",
     "echo \"a'strike'\"", "echo `echo strike`", "strikes", "./strike", "[ strike = strike ]",
     "alias strike=true", "sudo -u strike true", "eval echo strike", "echo $'a\\nstrike'",
-    "bash <<E\necho strike\nE", "trap - EXIT; echo strike", "echo ${x:-strike}", "type strike",
+    "bash <<E\necho strike\nE", "trap - EXIT; echo strike", "echo ${x:-strike}", "type strike", "setsid -w A=1 strike", "nice A=1 strike", "'A=1' strike",
 ]  # fmt: skip
 
 

@@ -76,11 +76,11 @@ def parse_condition(field: str, text: str) -> Condition:
         >>> parse_condition("when", "tool = Bash and not command ~ 'ls*'")
         All(parts=(Test(field='tool', operator='=', values=('Bash',)), Not(part=Test(field=\
 'command', operator='~', values=('ls*',)))))
-        >>> parse_condition("when", "file = a")
+        >>> parse_condition("when", "tool = a or")
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: when: expected one of tool, path, command, url, text at \
-character 1, got 'file'
+character 12, got 'the end'
     """
     if len(text) > CONDITION_CHARS_MAX:
         allowed = f"at most {CONDITION_CHARS_MAX} characters"

@@ -44,9 +44,7 @@ def add(session: Session, asked: AddRuleRequest) -> Rule:
     """
     space = session.in_namespace(asked.namespace)
     _check_no_secret(session, {"when": asked.when, "unless": asked.unless})
-    new = NewRule(
-        memory_id="", condition=asked.when, decision=asked.do, exception=asked.unless
-    )
+    new = NewRule(memory_id="", condition=asked.when, decision=asked.do, exception=asked.unless)
     known = _known(session, space, asked.text, asked.scope, new)
     if known is not None:
         return known

@@ -78,7 +78,8 @@ class _Finder:
         shown = " ".join((*(one.text for one in words), *whole.redirections))
         runs = list[tuple[str, ...]]()
         place = len(self.found)
-        while words := _without_assignments(words):
+        words = words[next((at for at, one in enumerate(words) if not one.assigns), len(words)) :]
+        while words:
             runs.append(tuple([one.text for one in words]))
             if not words[0].fixed:
                 self.say(f"a program whose name is not fixed: {words[0].text[:80]}")
@@ -117,8 +118,9 @@ class _Finder:
             self.line(whole.fed, level)
 
 
-def _without_assignments(words: Sequence[Word]) -> Sequence[Word]:
-    start = next((at for at, one in enumerate(words) if not one.assigns), len(words))
+def _behind_settings(words: Sequence[Word]) -> Sequence[Word]:
+    """Words behind those that set variables, quoted ones too."""
+    start = next((at for at, one in enumerate(words) if "=" not in one.text[1:]), len(words))
     return words[start:]
 
 
@@ -174,6 +176,10 @@ def _plain(options: _Options, words: Sequence[Word]) -> Inner:
     return Inner(words[_after_options(words, options) + options.operands :])
 
 
+def _sudo(words: Sequence[Word]) -> Inner:
+    return Inner(_behind_settings(_plain(_SUDO, words).words))
+
+
 def _has_letter(words: Sequence[Word], end: int, letters: str, valued: str = "") -> bool:
     """Return whether one of these short options stands among the first words."""
     for word in words[1:end]:
@@ -207,7 +213,8 @@ def _env(words: Sequence[Word]) -> Inner:
             if letters or text[1:]
             else 1
         )
-    return Inner(words[at + (at < len(words) and words[at].text == "--") :])
+    at += at < len(words) and words[at].text == "--"
+    return Inner(_behind_settings(words[at:]))
 
 
 def _split_env(words: Sequence[Word], at: int, said: str) -> Inner:
@@ -345,7 +352,7 @@ _SHELLS: Final = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 
 # Every wrapper by its name: what it runs.
 WRAPPERS: Final[Mapping[str, Callable[[Sequence[Word]], Inner]]] = {
-    "sudo": partial(_plain, _SUDO),
+    "sudo": _sudo,
     "doas": partial(_plain, _Options("aCu")),
     "su": _su,
     "env": _env,
