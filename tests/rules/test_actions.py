@@ -27,18 +27,48 @@ PASSES = (
 SUDO = PASSES.replace('"$@"', 'while [[ $1 == *=* ]]; do export "$1"; shift; done\n"$@"')
 # Templates that take a line of one command; these leave one command.
 SIMPLE = (
-    "sudo {}", "sudo -u deploy {}", "env STAGE=prod {}", "nohup {}", "nice -n 5 {}", "timeout 30 {}",
-    "stdbuf -oL {}", "STAGE=prod {}", "sudo env A=1 {}", "setsid -w {}", "command {}", "time {}",
-)  # fmt: skip
+    "sudo {}",
+    "sudo -u deploy {}",
+    "env STAGE=prod {}",
+    "nohup {}",
+    "nice -n 5 {}",
+    "timeout 30 {}",
+    "stdbuf -oL {}",
+    "STAGE=prod {}",
+    "sudo env A=1 {}",
+    "setsid -w {}",
+    "command {}",
+    "time {}",
+)
 COMPOUND = (
-    "cd . && {}", "{} || true", "({})", "{{ {}; }}", "out=$({})", 'echo "result: $({})"', "{} | cat",
-    "if true; then {}; fi", "for i in 1; do {}; done", "{} > log 2>&1", "true; {}", "! {}",
-    "case x in x) {} ;; esac", "cat <(\n{})", "{} &\nwait", "f() {{ {}; }}; f",
-)  # fmt: skip
+    "cd . && {}",
+    "{} || true",
+    "({})",
+    "{{ {}; }}",
+    "out=$({})",
+    'echo "result: $({})"',
+    "{} | cat",
+    "if true; then {}; fi",
+    "for i in 1; do {}; done",
+    "{} > log 2>&1",
+    "true; {}",
+    "! {}",
+    "case x in x) {} ;; esac",
+    "cat <(\n{})",
+    "{} &\nwait",
+    "f() {{ {}; }}; f",
+)
 QUOTED = (
-    "sh -c {}", "bash -lc {}", "bash -ec {}", "eval {}", "sudo sh -c {}", "nohup bash -c {}",
-    "echo x | xargs -I@ sh -c {}", "find . -maxdepth 0 -exec sh -c {} \\;", "sh <<< {}",
-)  # fmt: skip
+    "sh -c {}",
+    "bash -lc {}",
+    "bash -ec {}",
+    "eval {}",
+    "sudo sh -c {}",
+    "nohup bash -c {}",
+    "echo x | xargs -I@ sh -c {}",
+    "find . -maxdepth 0 -exec sh -c {} \\;",
+    "sh <<< {}",
+)
 # What only speaks of a command.
 SPOKEN = (
     "echo {}",
@@ -91,9 +121,14 @@ def started(line: str, folder: Path) -> list[list[str]]:
     }
     assert BASH is not None
     subprocess.run(
-        [BASH, "-c", line], env=env, cwd=folder / "work", stdin=subprocess.DEVNULL,
-        capture_output=True, timeout=30, check=False,
-    )  # fmt: skip
+        [BASH, "-c", line],
+        env=env,
+        cwd=folder / "work",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
     calls: list[list[str]] = [[]]
     for word in log.read_text().splitlines() if log.exists() else ():
         if word == "--end--":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+import msgspec
 
 from vestig.calls.condition import parse_condition
 from vestig.calls.rules import DECISIONS, ActionRequest
@@ -97,15 +98,16 @@ def check(session: Session, asked: ActionRequest, *, counts: bool) -> RuleCheck:
                 )
             )
     unread = action.commands.unknown if any(not one.certain for one in fired) else None
-    degraded = _counted(session, space, fired, gave_way, now_us) if counts else ()
     strongest = max((DECISIONS.index(one.do) for one in fired), default=None)
-    return RuleCheck(
+    found = RuleCheck(
         decision=None if strongest is None else DECISIONS[strongest],
         fired=tuple(fired),
         gave_way=tuple(gave_way),
         unread=unread,
-        degraded=degraded,
     )
+    if not counts:
+        return found
+    return msgspec.structs.replace(found, degraded=count(session, space, found))
 
 
 def _holds(memory: Memory, now_us: int) -> bool:
@@ -114,23 +116,20 @@ def _holds(memory: Memory, now_us: int) -> bool:
     return to_us(memory.t_valid) <= now_us and not ended
 
 
-def _counted(
-    session: Session,
-    namespace: str,
-    fired: Sequence[RuleFired],
-    gave_way: Sequence[str],
-    now_us: int,
-) -> tuple[Degradation, ...]:
-    """Adds to the counts. An action is not held up where that fails."""
+def count(session: Session, namespace: str | None, found: RuleCheck) -> tuple[Degradation, ...]:
+    """Adds what a check found to the counts of its rules. An action is not held up where that
+    fails; what is returned says so."""
+    now_us = session.now_us()
     counts = [
         (one.id, RuleCounts(fired=1, denied=int(one.do == "deny"), last_fired_us=now_us))
-        for one in fired
+        for one in found.fired
     ]
-    counts += [(id, RuleCounts(gave_way=1)) for id in gave_way]
+    counts += [(id, RuleCounts(gave_way=1)) for id in found.gave_way]
     if not counts or session.read_only:
         return ()
+    touch = AccessTouch(rules=tuple(counts), accessed_us=now_us)
     try:
-        session.ledger.touch(namespace, AccessTouch(rules=tuple(counts), accessed_us=now_us))
+        session.ledger.touch(session.in_namespace(namespace), touch)
     except VestigError as error:
         detail = f"the rules that fired were not counted: {type(error).__name__}"
         entry = Degradation(code="rules_not_counted", detail=detail)

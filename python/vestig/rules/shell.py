@@ -506,8 +506,8 @@ class _Reader:
         raise Unreadable('a " without its end')
 
     def _dollar(self, *, quoted: bool) -> tuple[str, bool, bool]:
-        """Reads a substitution behind $: its text, that it is the same whatever the shell knows, and that it
-        is a quotation."""
+        """Reads a substitution behind $: its text, that it is the same whatever the shell knows,
+        and that it is a quotation."""
         text, start = self._text, self._at
         following = text[start + 1 : start + 2]
         if following == "(":
