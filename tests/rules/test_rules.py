@@ -52,14 +52,12 @@ def test_a_rule_is_a_memory_and_the_same_again_changes_nothing(store: vestig.Ves
         ({"text": TEXT, "when": WHEN, "unless": "x"}, ValidationError),
         ({"text": TEXT, "when": WHEN, "do": "block"}, ValidationError),
         ({"text": "", "when": WHEN}, HygieneError),
-        ({"text": TEXT, "when": "text ~ AKIAIOSFODNN7EXAMPLE1"}, None),
+        ({"text": TEXT, "when": "text ~ 'password: hunter2XYZ!'"}, ValidationError),
     ],
 )
 def test_what_is_no_rule_is_refused_and_nothing_stored(
-    store: vestig.Vestig, given: dict[str, Any], error: type[Exception] | None
+    store: vestig.Vestig, given: dict[str, Any], error: type[Exception]
 ) -> None:
-    if error is None:
-        return
     with pytest.raises(error):
         store.rules.add(**given)
     assert store.count() == 0
@@ -156,9 +154,11 @@ def test_rules_travel_and_a_condition_that_cannot_be_read_does_not(tmp_path: Pat
         assert store.rules.test(command="git push", scope="p").decision == "deny"
         sound(store)
     lines = (tmp_path / "all.jsonl").read_text().replace("command = 'git push'", "file = x")
-    with vestig.open(tmp_path / "c", embedder=HashingEmbedder(16)) as store:
-        with pytest.raises(ValidationError, match="a condition of a rule"):
-            store.import_(io.StringIO(lines), format="export")
+    with (
+        vestig.open(tmp_path / "c", embedder=HashingEmbedder(16)) as store,
+        pytest.raises(ValidationError, match="a condition of a rule"),
+    ):
+        store.import_(io.StringIO(lines), format="export")
 
 
 def test_no_byte_of_a_forgotten_rule_stays(tmp_path: Path) -> None:

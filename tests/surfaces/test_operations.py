@@ -117,7 +117,7 @@ SURFACE_ONLY = {
     "inspect": {"port"},
     "mcp": {"transport", "host", "port", "scope"},
     "hook": {"event"},
-    "install": {"editor", "remove", "dry_run", "check", "history"},
+    "install": {"editor", "remove", "dry_run", "check", "history", "strict"},
     "replay": {"file", "old", "new", "llm"},
     "config show": {"all"},
     "config explain": {"key"},

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import rules
 from vestig.language.text_forms import escaped_breaks, one_line, row
-from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Call, Operation
 
 if TYPE_CHECKING:
+    from vestig.memories.states import StateChange
     from vestig.rules.values import Rule, RuleCheck, RulePage, RuleSuggestions
 
 _SNIPPET_CHARS: Final = 80
@@ -62,6 +62,10 @@ def _listed(page: RulePage, _: Mapping[str, Any]) -> str:
             f"{page.offset + 1} to {last_place} of {page.total}; --offset {last_place} goes on"
         )
     return "\n".join(lines)
+
+
+def _removed(done: StateChange, _: Mapping[str, Any]) -> str:
+    return f"Rule ended: {done.memory_id}"
 
 
 def _checked(found: RuleCheck, _: Mapping[str, Any]) -> str:
@@ -131,7 +135,7 @@ OPERATIONS: Final = (
         call=rules.RemoveRuleRequest,
         method="rules.remove",
         document="state",
-        text=render.state,
+        text=_removed,
         writes=True,
     ),
     Operation(
