@@ -464,7 +464,7 @@ def declared_calls() -> dict[str, tuple[str, type[Any]]]:
     from vestig.calls.files import ImportRequest
     from vestig.surfaces.operation import operations
 
-    places = {"": "store", "admin": "admin", "graph": "graph", "items": "items"}
+    places = {"": "store", "admin": "admin", "graph": "graph", "items": "items", "rules": "rules"}
     found: dict[str, tuple[str, type[Any]]] = {"import_": ("store", ImportRequest)}
     for operation in operations():
         if operation.arguments is not None:
@@ -511,13 +511,14 @@ def with_docstrings(
 
 def refreshed_api(path: Path) -> str:
     """What a module of `api` should hold."""
-    from vestig.api import admin, graph, items, store
+    from vestig.api import admin, graph, items, rules, store
 
     classes = {
         "store": store.Vestig,
         "admin": admin.Admin,
         "graph": graph.Graph,
         "items": items.Items,
+        "rules": rules.Rules,
     }
     calls = {
         name.rpartition(".")[2]: (getattr(classes[place], name.rpartition(".")[2]), declaration)
@@ -528,7 +529,8 @@ def refreshed_api(path: Path) -> str:
 
 
 API = tuple(
-    ROOT / "python/vestig/api" / f"{name}.py" for name in ("store", "items", "graph", "admin")
+    ROOT / "python/vestig/api" / f"{name}.py"
+    for name in ("store", "items", "rules", "graph", "admin")
 )
 
 

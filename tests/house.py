@@ -50,7 +50,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("recall",),
     ("graph",),
     ("exchange", "knowledge", "admin"),
-    ("items",),
+    ("items", "rules"),
     ("retrieve",),
     ("api",),
     ("fleet",),
@@ -170,11 +170,14 @@ PURE = frozenset(
         "retrieve/confidence.py",
         "retrieve/queries.py",
         "retrieve/values.py",
+        "rules/matcher.py",
+        "rules/shell.py",
+        "rules/wrappers.py",
     )
 )
 WIRED = ("vestig.session", "vestig.store", "vestig._core")
 # rooms that hold wiring beside pure modules
-MIXED_ROOMS = ("commit", "memories", "recall", "graph", "exchange", "retrieve")
+MIXED_ROOMS = ("commit", "memories", "recall", "graph", "exchange", "retrieve", "rules")
 # (pure module, module of wiring): one function of it, which itself is pure
 IMPURE_IMPORTS = {("recall/reason.py", "vestig.memories.read")}  # flags_of
 # words in -ing that name a thing or a stage

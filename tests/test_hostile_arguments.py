@@ -19,6 +19,7 @@ from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
+from vestig.api.rules import Rules
 from vestig.api.store import open_store
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import ItemError
@@ -35,7 +36,13 @@ SKIPPED: Final = frozenset({"close"})
 # What takes any JSON, and gives it back as it was.
 ANY_JSON: Final = ("items", "put", "value")
 DOCUMENTED: Final = (vestig.VestigError, TypeError, FileNotFoundError, IsADirectoryError)
-GROUPS: Final = (("", vestig.Vestig), ("graph", Graph), ("admin", Admin), ("items", Items))
+GROUPS: Final = (
+    ("", vestig.Vestig),
+    ("graph", Graph),
+    ("admin", Admin),
+    ("items", Items),
+    ("rules", Rules),
+)
 
 
 class World:
@@ -74,9 +81,12 @@ class World:
             "key": "kitchen.colour",
             "context": "The walls were painted green.",
             "value": {"colour": "green"},
+            "when": 'command = "git push"',
+            "tool": "Bash",
             "keys": ["kitchen.colour"],
             "text": "# Kitchen\n\nThe walls of the kitchen were painted green.",
         }
+        self.rule = self.store.rules.add("Never ship on Friday", 'command = "make ship"').id
         self.puts = {"items": [{"key": "kitchen.colour", "value": "green"}]}
         self.ids = {"edge": edge.id, "entity": entities[0], "expire_entity": entities[0]}
 
@@ -116,10 +126,18 @@ def places() -> list[tuple[str, str, str]]:
 def arguments(world: World, function: Callable[..., Any], name: str) -> dict[str, Any]:
     """Sound values of what has no default; for some calls, of what they cannot do without."""
     parameters = inspect.signature(function).parameters
-    needed = {"forget": ["ids"], "recall": ["query"], "search": ["query"], "delete": ["keys"]}.get(
-        name, []
-    )
+    needed = {
+        "forget": ["ids"],
+        "recall": ["query"],
+        "search": ["query"],
+        "delete": ["keys"],
+        "check": ["tool"],
+        "test": ["tool"],
+        "edit": ["when"],
+    }.get(name, [])
     sound = world.sound | ({"id": world.ids[name]} if name in world.ids else {})
+    if function.__qualname__.startswith("Rules."):
+        sound |= {"id": world.rule}
     sound |= world.puts if name == "put_many" else {}
     return {
         key: sound[key]

@@ -16,6 +16,7 @@ from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
+from vestig.api.rules import Rules
 from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.calls.commit import CommitRequest
@@ -134,6 +135,7 @@ ADMIN_METHODS = {
     "stats",
 }
 ITEM_METHODS = {"delete", "get", "list", "put", "put_many", "scopes"}
+RULE_METHODS = {"add", "check", "edit", "list", "remove", "show", "suggest", "test"}
 DOCUMENTED_BASES = {
     "VestigError": {"Exception"},
     "ValidationError": {"VestigError", "ValueError"},
@@ -174,7 +176,13 @@ def test_every_error_is_public() -> None:
 
 @pytest.mark.parametrize(
     ("owner", "pinned"),
-    [(Vestig, METHODS), (Graph, GRAPH_METHODS), (Admin, ADMIN_METHODS), (Items, ITEM_METHODS)],
+    [
+        (Vestig, METHODS),
+        (Graph, GRAPH_METHODS),
+        (Admin, ADMIN_METHODS),
+        (Items, ITEM_METHODS),
+        (Rules, RULE_METHODS),
+    ],
 )
 def test_methods_are_pinned(owner: type, pinned: set[str]) -> None:
     public = {name for name, _ in inspect.getmembers(owner) if not name.startswith("_")}
@@ -187,6 +195,7 @@ def public_calls() -> list[tuple[str, Callable[..., Any]]]:
         (Graph, GRAPH_METHODS),
         (Admin, ADMIN_METHODS),
         (Items, ITEM_METHODS),
+        (Rules, RULE_METHODS),
     )
     found = [(f"{o.__name__}.{name}", getattr(o, name)) for o, names in owners for name in names]
     return [*sorted(found), ("open", vestig.open), ("restore", vestig.restore)]
@@ -222,7 +231,13 @@ def test_every_parameter_is_written_out_and_described(name: str, call: Callable[
 
 def declared() -> dict[str, type[Request]]:
     """The declaration of each public call that has one."""
-    owners = {"": "Vestig.", "admin": "Admin.", "graph": "Graph.", "items": "Items."}
+    owners = {
+        "": "Vestig.",
+        "admin": "Admin.",
+        "graph": "Graph.",
+        "items": "Items.",
+        "rules": "Rules.",
+    }
     found: dict[str, type[Request]] = {
         "open": OpenRequest,
         "restore": RestoreRequest,

@@ -29,10 +29,12 @@ __all__ = [
     "NewItem",
     "NewJob",
     "NewQuestion",
+    "NewRule",
     "NewSource",
     "NewSupersession",
     "NewTokenCodes",
     "NewVector",
+    "RuleCounts",
     "TurnPosition",
 ]
 
@@ -229,6 +231,27 @@ class NewItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     expires_us: int | None
 
 
+class RuleCounts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How often a rule fired, gave way to its exception, and denied; `last_fired_us`: the last time
+    that it fired."""
+
+    fired: int = 0
+    gave_way: int = 0
+    denied: int = 0
+    last_fired_us: int | None = None
+
+
+class NewRule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The rule of a memory, in the place of the one that it had. `condition` and `exception` as
+    they were written; `counts`: those with which it begins."""
+
+    memory_id: str
+    condition: str
+    decision: str
+    exception: str | None = None
+    counts: RuleCounts | None = None
+
+
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An enrichment job, pending from the start; none where one of its kind waits for the memory
     already. `kind`: `embed`, `entities`, `hypothetical`, `stability`, `updates`,
@@ -240,10 +263,12 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AccessTouch(msgspec.Struct, frozen=True, kw_only=True):
-    """One access of each memory and entity: bookkeeping, takes no `seq`."""
+    """One access of each memory and entity, and what is added to the counts of rules, by the ids
+    of their memories: bookkeeping, takes no `seq`."""
 
-    memory_ids: tuple[str, ...]
+    memory_ids: tuple[str, ...] = ()
     entity_ids: tuple[str, ...] = ()
+    rules: tuple[tuple[str, RuleCounts], ...] = ()
     accessed_us: int
 
 
@@ -273,3 +298,4 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[NewClaim, ...] = ()
     items: tuple[NewItem, ...] = ()
     added_evidence: tuple[AddedEvidence, ...] = ()
+    rules: tuple[NewRule, ...] = ()

@@ -26,6 +26,12 @@ def a_document(vestig: Vestig) -> str:
     return str(vestig("document", "add", "Tar is black.", "--json").document["source_id"])
 
 
+def a_rule(vestig: Vestig) -> str:
+    """Id of a rule."""
+    said = ("Ask before a release", "--when", "command = 'make release'")
+    return str(vestig("rule", "add", *said, "--json").document["id"])
+
+
 def a_conversation(tmp_path: Path) -> Path:
     """A file of messages."""
     path = tmp_path / "talk.json"
@@ -34,7 +40,7 @@ def a_conversation(tmp_path: Path) -> Path:
 
 
 def commands(
-    tmp_path: Path, ids: list[str], produced: str, named: list[str], document: str
+    tmp_path: Path, ids: list[str], produced: str, named: list[str], document: str, rule: str
 ) -> dict[str, tuple[str, ...]]:
     """One line for each operation, in an order in which all of them succeed."""
     bench = tmp_path / "bench"
@@ -79,6 +85,14 @@ def commands(
         "item list": ("item", "list"),
         "item scopes": ("item", "scopes"),
         "item delete": ("item", "delete", "theme", "--yes"),
+        "rule add": ("rule", "add", "Never push on a Friday", "--when", "command = 'git push'"),
+        "rule list": ("rule", "list"),
+        "rule show": ("rule", "show", rule),
+        "rule edit": ("rule", "edit", rule, "--do", "ask"),
+        "rule check": ("rule", "check", "--command", "git push"),
+        "rule test": ("rule", "test", "--command", "git push", "--tool", "Bash"),
+        "rule suggest": ("rule", "suggest"),
+        "rule remove": ("rule", "remove", rule),
         "entity list": ("entity", "list"),
         "entity show": ("entity", "show", named[0], "--expand"),
         "entity extract": ("entity", "extract"),
@@ -148,6 +162,13 @@ DOCUMENTS = {
     "item list": "items",
     "item scopes": "scopes",
     "item delete": "forgotten",
+    "rule add": "rule",
+    "rule list": "rules",
+    "rule show": "rule",
+    "rule edit": "rule",
+    "rule check": "check",
+    "rule test": "check",
+    "rule suggest": "suggestions",
     "entity list": "entities",
     "entity show": "entity",
     "entity extract": "entity_backfill",
@@ -174,7 +195,9 @@ DOCUMENTS = {
 
 @pytest.mark.slow
 def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig))
+    lines = commands(
+        tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig), a_rule(vestig)
+    )
     assert set(lines) == {op.name for op in operations()} - SERVERS - MODELLED - IN_A_DATABASE
     for name, words in lines.items():
         answer = vestig(*words, "--json")
@@ -195,7 +218,9 @@ def test_a_command_for_a_model_says_that_there_is_none(vestig: Vestig, name: str
 
 @pytest.mark.slow
 def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig))
+    lines = commands(
+        tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig), a_rule(vestig)
+    )
     for name, words in lines.items():
         answer = vestig(*words)
         assert answer.code == 0, (name, answer.err)

@@ -17,6 +17,7 @@ from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
+from vestig.api.rules import Rules
 from vestig.api.store import Vestig
 from vestig.calls.argument import Flag, Integer, Number, Time
 from vestig.calls.filter import FIELDS, KEYWORDS
@@ -118,7 +119,13 @@ def test_the_operations_that_agents_need_are_offered_as_json() -> None:
 def test_every_argument_of_the_call_is_in_the_schema(name: str) -> None:
     arguments = OFFERED[name]
     place, _, method = arguments.method.rpartition(".")
-    owners: dict[str, Any] = {"": Vestig, "admin": Admin, "graph": Graph, "items": Items}
+    owners: dict[str, Any] = {
+        "": Vestig,
+        "admin": Admin,
+        "graph": Graph,
+        "items": Items,
+        "rules": Rules,
+    }
     call = getattr(owners[place], method)
     # functions and files are a program's
     taken = set(inspect.signature(call).parameters) - {"self", "on_commit", "progress", "target"}

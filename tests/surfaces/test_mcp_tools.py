@@ -144,6 +144,7 @@ def test_every_result_is_one_text_that_holds_what_was_asked_for(
         "remember": server.call("remember", text="The gate of the yard is blue."),
         "supersede": server.call("supersede", old=id, new=other, reason="it moved"),
         "forget": server.call("forget", id=other, confirm=True),
+        "check": server.call("check", command="git push"),
         "stats": server.call("stats"),
     }
     for name, result in changes.items():

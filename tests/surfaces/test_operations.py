@@ -12,6 +12,7 @@ from tables import each
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.items import Items
+from vestig.api.rules import Rules
 from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.calls.argument import Choice
@@ -36,6 +37,10 @@ COMMANDS = {
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
     *(f"item {name}" for name in ("put", "put-many", "get", "delete", "list", "scopes")),
+    *(
+        f"rule {name}"
+        for name in ("add", "list", "show", "edit", "remove", "check", "test", "suggest")
+    ),
     "replay",
     "retrieve",
     "search",
@@ -112,7 +117,7 @@ SURFACE_ONLY = {
     "inspect": {"port"},
     "mcp": {"transport", "host", "port", "scope"},
     "hook": {"event"},
-    "install": {"editor", "remove", "dry_run", "check", "history"},
+    "install": {"editor", "remove", "dry_run", "check", "history", "strict"},
     "replay": {"file", "old", "new", "llm"},
     "config show": {"all"},
     "config explain": {"key"},
@@ -215,11 +220,20 @@ def test_help_names_every_parameter(operation: Operation) -> None:
 @each("operation", operations(), ids=lambda op: op.name)
 def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None:
     method = METHODS.get(operation.name, operation.name.rpartition(" ")[2])
-    homes = {"item": Items, "entity": Graph, "edge": Graph, "graph": Graph, "housekeeping": Admin}
+    homes = {
+        "item": Items,
+        "rule": Rules,
+        "entity": Graph,
+        "edge": Graph,
+        "graph": Graph,
+        "housekeeping": Admin,
+    }
     owner = homes.get(operation.name.partition(" ")[0], Vestig)
     if operation.name.startswith("config"):
         method = operation.name
-    owner = next((home for home in (owner, Admin, Graph, Items) if hasattr(home, method)), None)
+    owner = next(
+        (home for home in (owner, Admin, Graph, Items, Rules) if hasattr(home, method)), None
+    )
     if owner is None:
         assert {p.name for p in operation.params} <= SURFACE_ONLY.get(operation.name, set())
         return

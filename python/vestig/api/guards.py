@@ -199,6 +199,8 @@ _STORE: Final[Mapping[str, str]] = {
     "import_": "load ingest",
     "export": "dump",
     "items.put": "put set_item kv",
+    "rules.add": "add_rule rule",
+    "rules.check": "check_rules check_action",
     "admin.stats": "stats status info",
     "admin.doctor": "doctor check verify health",
     "admin.backup": "backup snapshot",

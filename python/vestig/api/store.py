@@ -19,6 +19,7 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
+from vestig.api.rules import Rules
 from vestig.api.views import Binding, ViewSession, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
@@ -130,8 +131,8 @@ def open_store(
 class Vestig:
     """One open store; thread-safe. Made by `vestig.open`.
 
-    `store.items` has values by key, `store.graph` entities, edges and expansions, `store.admin`
-    upkeep and checks.
+    `store.items` has values by key, `store.rules` what binds actions, `store.graph` entities, edges
+    and expansions, `store.admin` upkeep and checks.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class Vestig:
         self.graph = Graph(session, binding)
         self.admin = Admin(session, binding)
         self.items = Items(session, binding)
+        self.rules = Rules(session, binding)
         if worker:
             self._start_worker()
 

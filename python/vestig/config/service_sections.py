@@ -244,7 +244,16 @@ class ServeSettings(Section, frozen=True, kw_only=True):
 
 
 ToolName = Literal[
-    "remember", "recall", "search", "retrieve", "show", "supersede", "forget", "fetch", "stats"
+    "remember",
+    "recall",
+    "search",
+    "retrieve",
+    "show",
+    "supersede",
+    "forget",
+    "fetch",
+    "check",
+    "stats",
 ]
 _ALL_TOOLS: Final[tuple[ToolName, ...]] = (
     "remember",
@@ -255,6 +264,7 @@ _ALL_TOOLS: Final[tuple[ToolName, ...]] = (
     "supersede",
     "forget",
     "fetch",
+    "check",
     "stats",
 )
 

@@ -29,6 +29,7 @@ class Outline(NamedTuple):
 GROUPS: Final[Mapping[str, str]] = {
     "memory": "Store, find and change memories.",
     "item": "Values by key: any JSON, as it was given.",
+    "rule": "Rules that bind actions: remind, ask or deny.",
     "graph": "Memories and entities, and how they are linked.",
     "entity": "People, places and things that memories mention.",
     "edge": "Links between memories, and between entities.",
@@ -117,6 +118,22 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "item list": Outline("item", "Items page by page, by scope and key."),
     "item scopes": Outline("item", "Scopes that hold items."),
+    "rule add": Outline(
+        "rule",
+        "Keep a rule: a memory that reminds, asks or denies before an action that meets its"
+        " condition.",
+    ),
+    "rule list": Outline("rule", "Rules with how often each fired, gave way and denied."),
+    "rule show": Outline("rule", "One rule with its counts."),
+    "rule edit": Outline("rule", "Change the words, condition, decision or exception of a rule."),
+    "rule remove": Outline("rule", "End a rule; its memory is withdrawn, its history stays."),
+    "rule check": Outline(
+        "rule", "What the rules say of an action that is about to happen; counts it."
+    ),
+    "rule test": Outline("rule", "Which rules an action would fire; counts nothing."),
+    "rule suggest": Outline(
+        "rule", "Stored texts that sound like rules, each with a condition; activates nothing."
+    ),
     "replay": Outline(
         "evaluate",
         "Run recorded requests of retrieve under two configurations and compare what they find.",

@@ -242,7 +242,9 @@ def test_without_claude_its_commands_are_printed(home: Path) -> None:
     assert f"claude plugin marketplace add '{plugin}'" in made.stdout
     assert "claude plugin install vestig@vestig" in made.stdout
     hooks = json.loads((plugin / "vestig" / "hooks" / "hooks.json").read_text())["hooks"]
-    assert sorted(hooks) == ["PreCompact", "SessionEnd", "SessionStart", "UserPromptSubmit"]
+    assert sorted(hooks) == [
+        "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "UserPromptSubmit",
+    ]  # fmt: skip
     for event, (entry,) in hooks.items():
         (hook,) = entry["hooks"]
         assert os.path.isabs(hook["command"].split()[0])

@@ -581,7 +581,7 @@ class Ledger:
         Raises:
             NotFoundError: an unknown id; nothing was written.
         """
-        if not touch.memory_ids and not touch.entity_ids:
+        if not (touch.memory_ids or touch.entity_ids or touch.rules):
             return
         with self.writer(make=False) as conn, store_faults(self._where):
             jobs.touch(conn, namespace, touch)

@@ -23,6 +23,7 @@ from vestig.arguments import (
     sequence_number,
     source_text,
 )
+from vestig.calls.condition import parse_condition
 from vestig.calls.items import (
     ITEM_LABEL_CHARS_MAX,
     check_stored_key,
@@ -256,6 +257,14 @@ def _item(field: str, text: str) -> None:
         raise ValidationError(field, f"{len(text)} characters", "JSON as an export writes it")
 
 
+def _condition(field: str, text: str) -> None:
+    try:
+        parse_condition(field, text)
+    except ValidationError:
+        shown = f"{len(text)} characters"
+        raise ValidationError(field, shown, "a condition of a rule") from None
+
+
 _CHECKS: Final[dict[Value, Callable[[str, Any], object]]] = {
     Value.TEXT: _text,
     Value.LABEL: lambda field, text: label(field, text, LABEL_CHARS_MAX),
@@ -271,6 +280,7 @@ _CHECKS: Final[dict[Value, Callable[[str, Any], object]]] = {
     Value.KEY: check_stored_key,
     Value.ITEM_KEY: item_label,
     Value.ITEM: _item,
+    Value.CONDITION: _condition,
     Value.REQUEST_KEY: _request_key,
     Value.VECTOR: _vector,
     Value.OBJECT: _json(dict[str, Any], _anything),

@@ -16,6 +16,7 @@ import msgspec
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes, id_text, new_id
+from vestig.store.records import rule_rows
 from vestig.store.records.memory_versions import write_processing
 from vestig.store.records.rows import Job, JobResult
 from vestig.store.sqlite.connections import each, fetch, known_ids, rows_of, select_in, store_faults
@@ -295,6 +296,8 @@ def touch(conn: apsw.Connection, namespace: str, touched: AccessTouch) -> None:
             " last_accessed_us = excluded.last_accessed_us",
             [(row, touched.accessed_us) for row in rows],
         )
+    if touched.rules:
+        rule_rows.count(conn, namespace, touched.rules)
 
 
 def _rows(conn: apsw.Connection, namespace: str, prefix: str, ids: Sequence[str]) -> list[int]:

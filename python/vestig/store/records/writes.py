@@ -21,7 +21,14 @@ from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
-from vestig.store.records import graph_writes, item_rows, memory_versions, removal, store_rows
+from vestig.store.records import (
+    graph_writes,
+    item_rows,
+    memory_versions,
+    removal,
+    rule_rows,
+    store_rows,
+)
 from vestig.store.records.graph_rows import ClaimWriter, NodeRows, named_nodes
 from vestig.store.records.graph_writes import GraphWriter
 from vestig.store.records.memory_versions import write_originals
@@ -117,6 +124,9 @@ class WriteTransaction(LedgerView):
                 self._conn, link, changes.items,
                 seq=self._new_seq, now_us=self.recorded_us, salts=self._salts,
             )  # fmt: skip
+            rule_rows.write(
+                self._conn, link, nodes, changes.rules, seq=self._new_seq, salts=self._salts
+            )
             self.close_link(link)
         self._applied_link = link
         return self._new_seq
@@ -247,7 +257,7 @@ class WriteTransaction(LedgerView):
         wanted = {new.revives for new in changes.memories if new.revives is not None}
         for named in (
             changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions,
-            changes.token_codes, changes.original_texts,
+            changes.token_codes, changes.original_texts, changes.rules,
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)

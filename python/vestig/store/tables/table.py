@@ -83,6 +83,7 @@ class Value(Enum):
     RELATION = "the label of a relation"
     SNIPPET = "a snippet"
     KEY = "what a text is the value of"
+    CONDITION = "a condition of a rule"
     ITEM_KEY = "a key of an item"
     ITEM = "a value of an item"
     REQUEST_KEY = "the key of a request"

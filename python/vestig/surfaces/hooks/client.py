@@ -30,6 +30,8 @@ TIME_LIMIT_S = 1.2
 # A server that takes no event within this time hangs.
 _ACCEPTED_S = 0.3
 INPUT_BYTES_MAX = 16 * 1024 * 1024
+# Before an action that is refused where the rules cannot be asked.
+STRICT = "PreToolUse-strict"
 # What happens behind the editor's back.
 _READ_EVENTS = ("PreCompact", "SessionEnd", "preCompact", "sessionEnd")
 # What else than variables of its own decides what Vestig does.
@@ -37,6 +39,13 @@ _VARIABLES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG
 _PEER_BYTES = 76
 _HOOK = "from vestig.surfaces.cli import main; main()"
 _LATE = "from vestig.surfaces.hooks.events import tell_late; tell_late()"
+
+
+_REFUSAL = (
+    b'{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",'
+    b' "permissionDecisionReason": "Vestig could not ask its rules in time, and was installed with'
+    b' --strict; hooks.log in the folder of the store says why."}}\n'
+)
 
 
 class LateError(Exception):
@@ -244,6 +253,8 @@ def main() -> None:
                     _print(answer)
                     return
         except LateError:
+            if words[1:2] == [STRICT]:
+                _print(_REFUSAL)
             _put_back(event)
             _detach(_LATE, words)
             return
@@ -258,4 +269,6 @@ if __name__ == "__main__":
         except Exception:  # the package's own hook says in its log what is wrong
             _become(_HOOK, sys.argv[1:])
     except BaseException:  # an editor takes another exit of a hook for an order to drop the prompt
+        if sys.argv[2:3] == [STRICT]:
+            _print(_REFUSAL)
         os._exit(0)

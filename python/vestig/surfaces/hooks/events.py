@@ -22,7 +22,7 @@ from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.recall.silence import SILENCE
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.client import INPUT_BYTES_MAX, TIME_LIMIT_S, process_age_s
+from vestig.surfaces.hooks.client import INPUT_BYTES_MAX, STRICT, TIME_LIMIT_S, process_age_s
 from vestig.surfaces.hooks.hooks_file import hook_options
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
@@ -106,6 +106,7 @@ _NAMES: Final = {
     "sessionStart": "SessionStart",
     "preCompact": "PreCompact",
     "sessionEnd": "SessionEnd",
+    STRICT: "PreToolUse",
 }
 
 
@@ -126,9 +127,9 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
         return hook.answer(hook.know(name, _standard_input()))
     except Exception as error:  # an editor must not be held up
         hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
+        return hook.without_answer()
     finally:
         watch.cancel()
-    return None
 
 
 def tell_late() -> None:
@@ -280,6 +281,31 @@ class Hook:
             raise ValidationError("transcript_path", None, "the path of the session's transcript")
         self._read_transcripts(event)
 
+    def check(self, event: Event) -> dict[str, Any] | None:
+        """Says what the rules of the project say of the call of a tool."""
+        from vestig.surfaces.hooks.actions import action_of, answer_of, count_later
+
+        action = action_of(event.told)
+        if action is None:
+            return None
+        try:
+            with self._opened(self.configuration) as store:
+                found = store.rules.test(**action, scope=event.scope)
+        except NotFoundError:
+            return None  # nothing is stored, and so no rule
+        if found.fired or found.gave_way:
+            self._check_time()
+            count_later(self._options, found, self._place.folder)
+        return answer_of(found)
+
+    def without_answer(self) -> dict[str, Any] | None:
+        """The answer where none could be found: the action is refused where that was asked for."""
+        if self._name != STRICT:
+            return None
+        from vestig.surfaces.hooks.actions import refusal
+
+        return refusal()
+
     def fail(self, error: str, *, without_store: bool = False) -> None:
         """Writes what went wrong; where no log can be written, to standard error.
 
@@ -298,8 +324,9 @@ class Hook:
             sys.stderr.write(f"vestig hook: {error}; no log: {type(unwritten).__name__}\n")
 
     def end_late(self) -> None:
-        """The time is over: nothing is answered."""
+        """The time is over: the action goes on, or is refused where that was asked for."""
         self.fail(f"{LATE} {TIME_LIMIT_S} s")
+        print_answer(self.without_answer())
         os._exit(0)
 
     @cached_property
@@ -357,6 +384,7 @@ _DO: Final[Mapping[str, Callable[[Hook, Event], dict[str, Any] | None]]] = {
     "SessionStart": Hook.start,
     "PreCompact": Hook.read,
     "SessionEnd": Hook.read,
+    "PreToolUse": Hook.check,
 }
 
 

@@ -18,6 +18,7 @@ import msgspec
 from vestig.config.environment import editor_folder, project_folder, user_folder
 from vestig.errors import ConflictError, ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.hooks.client import STRICT
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
@@ -25,7 +26,8 @@ from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault
 
 _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
-_EVENTS: Final = ("UserPromptSubmit", "SessionStart", "PreCompact", "SessionEnd")
+_EVENTS: Final = ("UserPromptSubmit", "SessionStart", "PreCompact", "SessionEnd", "PreToolUse")
+_HOOKS: Final = f"{_NAME}/hooks/hooks.json"
 _TIMEOUT_S: Final = 5
 _WHAT: Final = "Long-term memory: recalls at each prompt what was said and decided before."
 _SKILL: Final = f"""---
@@ -70,11 +72,15 @@ class Plugin:
     Args:
         folder: of the user's data, for the plugin alone.
         options: of the command line: store, config, namespace, profile.
+        strict: what happens where the rules cannot be asked is refused; None: as it is there.
     """
 
-    def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, options: Mapping[str, Any], *, strict: bool | None = None
+    ) -> None:
         self.folder = folder
         self._options = options
+        self._strict = self._is_strict() if strict is None else strict
         self._program = shutil.which("claude")
 
     @property
@@ -141,6 +147,11 @@ class Plugin:
         if self.folder.is_dir():
             shutil.rmtree(self.folder)
 
+    def _is_strict(self) -> bool:
+        """Return whether the hooks that are there are strict."""
+        path = self.folder / _HOOKS
+        return path.is_file() and STRICT in path.read_text(encoding="utf-8")
+
     def _is_installed(self) -> bool:
         return not self.missing and any(one.get("id") == _ID for one in self._listed())
 
@@ -173,7 +184,13 @@ class Plugin:
         return done.stdout
 
     def _files(self) -> dict[str, str]:
-        hooks = {event: [{"hooks": [_command_hook(event, self._options)]}] for event in _EVENTS}
+        named = {event: event for event in _EVENTS}
+        if self._strict:
+            named["PreToolUse"] = STRICT
+        hooks = {
+            event: [{"hooks": [_command_hook(name, self._options)]}]
+            for event, name in named.items()
+        }
         about = {"name": _NAME, "version": version(_NAME), "description": _WHAT}
         start = [*program(), *store_options(self._options)]
         server = {"command": start[0], "args": [*start[1:], "mcp", "--scope", "auto"]}
@@ -192,7 +209,7 @@ class Plugin:
         files = {
             ".claude-plugin/marketplace.json": _json(marketplace),
             f"{_NAME}/.claude-plugin/plugin.json": _json(manifest),
-            f"{_NAME}/hooks/hooks.json": _json({"hooks": hooks}),
+            _HOOKS: _json({"hooks": hooks}),
             f"{_NAME}/skills/memory/SKILL.md": _SKILL.format(command=shlex.join(start)),
             f"{_NAME}/README.md": _README,
             f"{_NAME}/icon.svg": _ICON,
@@ -220,6 +237,11 @@ _TRUST: Final = {
     "codex": "Codex runs new and changed hooks only once you trusted them: type /hooks in it.",
     "cursor": "Cursor shows its hooks under Settings, Hooks; your own are trusted.",
 }
+# Said where rules bind nothing.
+_NO_RULES: Final = (
+    "Rules do not bind here: these hooks hold no action up. `vestig rule check` and the call"
+    " `check` over HTTP do for who asks them."
+)
 _LOGS: Final = {"claude": "projects/*/*.jsonl", "codex": "sessions/**/*.jsonl"}
 _HEAD_LINES: Final = 50
 
@@ -259,13 +281,25 @@ def check(editor: str, options: Mapping[str, Any]) -> Installation:
     )
 
 
-def install(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) -> Installation:
-    """Hooks come into an editor; where they are there as they would be, nothing is done."""
+def install(
+    editor: str, options: Mapping[str, Any], *, dry_run: bool = False, strict: bool = False
+) -> Installation:
+    """Hooks come into an editor; where they are there as they would be, nothing is done.
+
+    Args:
+        strict: an action is refused where the rules cannot be asked.
+
+    Raises:
+        ValidationError: an editor whose actions these hooks do not hold up.
+    """
+    if strict and editor != "claude":
+        raise ValidationError("strict", editor, "claude: these hooks hold no action up elsewhere")
     state, place = _state(editor, options)
     done: list[str] = []
     notes = [_TRUST[editor]]
     if editor == "claude":
-        plugin = _plugin(options)
+        plugin = _plugin(options, strict=strict)
+        state = plugin.state()
         commands = [shlex.join(one) for one in plugin.commands]
         if plugin.missing:
             notes = ["claude is not in PATH. Where it is, run:", *commands]
@@ -280,6 +314,8 @@ def install(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) -
         done = [f"add hooks to {place}{kept}"]
         if not dry_run:
             file.install(options)
+    if editor != "claude":
+        notes.append(_NO_RULES)
     if not done:
         notes = [one for one in notes if one != _TRUST[editor] or editor == "codex"]
     after = state if dry_run else "current"
@@ -370,10 +406,10 @@ def _state(editor: str, options: Mapping[str, Any]) -> tuple[str, Path]:
     return file.state(options), file.path
 
 
-def _plugin(options: Mapping[str, Any]) -> Plugin:
+def _plugin(options: Mapping[str, Any], *, strict: bool | None = None) -> Plugin:
     # beside the folder of the default store, which begins in an empty one
     data = user_folder("data")
-    return Plugin(data.with_name(f"{data.name}-claude-plugin"), options)
+    return Plugin(data.with_name(f"{data.name}-claude-plugin"), options, strict=strict)
 
 
 def _hooks_file(editor: str) -> HooksFile:

@@ -173,6 +173,7 @@ class HookServer:
             pass  # the client tells
         except Exception as error:  # an editor must not be held up
             hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
+            answer = hook.without_answer()
         text = "" if answer is None else f"{json.dumps(answer)}\n"
         return client.ANSWERED + text.encode() + client.END
 

@@ -644,6 +644,16 @@ def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
     return " ".join([said, *stays, *_degraded(report.degraded)])
 
 
+def check(at: OpenStore, given: Mapping[str, Any]) -> str:
+    """Return the decision of the rules about an action, and those that fire."""
+    found = at.store.rules.check(**given, scope=at.scope)
+    lines = [f"Decision: {found.decision or 'no rule fires'}."]
+    lines += [f"{one.do}: {one.text} ({one.id})" for one in found.fired]
+    if found.unread is not None:
+        lines.append(f"The line may run commands that cannot be read from it: {found.unread}.")
+    return "\n".join(lines)
+
+
 def stats(at: OpenStore, _: Mapping[str, Any]) -> str:
     """Return what the store holds and its health."""
     found = at.store.admin.stats()

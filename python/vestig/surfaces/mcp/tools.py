@@ -1,4 +1,4 @@
-"""The nine tools: what each is for, what it takes, and how it may be used.
+"""The ten tools: what each is for, what it takes, and how it may be used.
 
 A client puts the whole list before its model, so that the list is short: a parameter says in a few
 words what the rows of the other surfaces say in a sentence, and the filter is described once.
@@ -27,6 +27,7 @@ from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import rows_of
 from vestig.calls.filter import FIELDS, Where
 from vestig.calls.queries import RecallRequest, RetrieveRequest
+from vestig.calls.rules import ActionRequest
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore
@@ -34,6 +35,7 @@ from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore
 _COMMIT_ROWS: Final = rows_of(CommitRequest)
 _RECALL_ROWS: Final = rows_of(RecallRequest)
 _RETRIEVE_ROWS: Final = rows_of(RetrieveRequest)
+_ACTION_ROWS: Final = rows_of(ActionRequest)
 # Fields of the filter that `recall` names, whose schema is before a model in every conversation.
 _RECALL_FIELDS: Final = ("tags", "authors", "scope", "since", "until")
 # Types of fields of the filter → how the description of the filter names their values.
@@ -251,6 +253,19 @@ _FETCH: Final = Tool(
     reads=True,
     repeats=True,
 )
+_CHECK: Final = Tool(
+    name="check",
+    title="Ask the rules",
+    help="What the user's rules say of an action. Not for what the editor checks.",
+    parameters=(
+        _said(_ACTION_ROWS["tool"], "Its name."),
+        _said(_ACTION_ROWS["path"], "Files."),
+        _said(_ACTION_ROWS["command"], "For a shell."),
+        _said(_ACTION_ROWS["url"], "Address."),
+        _said(_ACTION_ROWS["text"], "What is written."),
+    ),
+    run=answers.check,
+)
 _STATS: Final = Tool(
     name="stats",
     title="State of the store",
@@ -273,6 +288,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _SUPERSEDE,
         _FORGET,
         _FETCH,
+        _CHECK,
         _STATS,
     )
 }

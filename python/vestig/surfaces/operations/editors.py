@@ -40,7 +40,9 @@ def _install(call: Call) -> Any:
         return [install.check(editor, options)]
     if "remove" in asked:
         return [install.remove(editor, options, dry_run=dry_run)]
-    made = install.install(editor, options, dry_run=dry_run)
+    made = install.install(
+        editor, options, dry_run=dry_run, strict=bool(call.args.get("strict", False))
+    )
     if "history" in asked:
         read = install.read_history(editor, options, dry_run=dry_run, progress=call.progress)
         made = replace(made, done=(*made.done, *read))
@@ -80,6 +82,11 @@ _INSTALL: Final = Operation(
             name="check",
         ),
         Flag("Read the transcripts that are there already.", "--history", name="history"),
+        Flag(
+            "Refuse an action where the rules cannot be asked; else it goes on.",
+            "--strict",
+            name="strict",
+        ),
     ),
     run=_install,
     document="installations",
@@ -94,8 +101,8 @@ _HOOK: Final = Operation(
     name="hook",
     options=(
         Text(
-            "UserPromptSubmit, SessionStart, PreCompact or SessionEnd, or as Cursor calls it;"
-            " default: as the input says.",
+            "UserPromptSubmit, SessionStart, PreCompact, SessionEnd or PreToolUse, or as Cursor"
+            " calls it; default: as the input says.",
             name="event",
             required=False,
         ),

@@ -1,0 +1,229 @@
+"""Conditions of rules: a small language over an action that is about to happen.
+
+    or     = and {"or" and}
+    and    = not {["and"] not}
+    not    = "not" not | "(" or ")" | test
+    test   = FIELD ("=" | "~") VALUE | FIELD "in" "(" VALUE {"," VALUE} ")"
+
+A field is one of `FIELDS`. A value is a word, or a text in quotes, in which a backslash before a
+quote or a backslash takes it as it is. A condition is parsed once, into the tests below.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from vestig.errors import ValidationError
+from vestig.hints import nearest_name
+
+FIELDS: Final = ("tool", "path", "command", "url", "text")
+CONDITION_CHARS_MAX: Final = 2_000
+_LEVELS_MAX: Final = 32
+_OPERATORS: Final = ("and", "or", "not", "in")
+_SIGNS: Final = "()=~,"
+_EXAMPLE: Final = 'tool = Bash and command ~ "migrate*prod*"'
+
+
+class Test(msgspec.Struct, frozen=True):
+    """One test of a field. `values`: one for `=` and `~`, any number for `in`."""
+
+    field: str
+    operator: Literal["=", "~", "in"]
+    values: tuple[str, ...]
+
+
+class All(msgspec.Struct, frozen=True):
+    """Holds where all of its parts do."""
+
+    parts: tuple[Condition, ...]
+
+
+class AnyOf(msgspec.Struct, frozen=True):
+    """Holds where one of its parts does."""
+
+    parts: tuple[Condition, ...]
+
+
+class Not(msgspec.Struct, frozen=True):
+    """Holds where its part does not."""
+
+    part: Condition
+
+
+Condition = Test | All | AnyOf | Not
+
+
+class _Token(NamedTuple):
+    """`kind`: a sign, "word", "quoted", or "end". `at`: its place in the text."""
+
+    kind: str
+    text: str
+    at: int
+
+
+def parse_condition(field: str, text: str) -> Condition:
+    """The condition that a text states.
+
+    Args:
+        field: what an error names.
+
+    Raises:
+        ValidationError: says what was expected, what came, and where.
+
+    Example:
+        >>> parse_condition("when", "tool = Bash and not command ~ 'ls*'")
+        All(parts=(Test(field='tool', operator='=', values=('Bash',)), Not(part=Test(field=\
+'command', operator='~', values=('ls*',)))))
+        >>> parse_condition("when", "tool = a or")
+        Traceback (most recent call last):
+        ...
+        vestig.errors.ValidationError: when: expected one of tool, path, command, url, text at \
+character 12, got 'the end'
+    """
+    if len(text) > CONDITION_CHARS_MAX:
+        allowed = f"at most {CONDITION_CHARS_MAX} characters"
+        raise ValidationError(field, f"{len(text)} characters", allowed, "divide it into rules")
+    return _Parser(field, _tokens(field, text)).whole()
+
+
+def _tokens(field: str, text: str) -> list[_Token]:
+    found: list[_Token] = []
+    at, end = 0, len(text)
+    while at < end:
+        char = text[at]
+        if char.isspace():
+            at += 1
+        elif char in _SIGNS:
+            found.append(_Token(char, char, at))
+            at += 1
+        elif char in "\"'":
+            value, after = _quoted(field, text, at)
+            found.append(_Token("quoted", value, at))
+            at = after
+        else:
+            start = at
+            while at < end and not (text[at].isspace() or text[at] in _SIGNS or text[at] in "\"'"):
+                at += 1
+            found.append(_Token("word", text[start:at], start))
+    found.append(_Token("end", "", end))
+    return found
+
+
+def _quoted(field: str, text: str, start: int) -> tuple[str, int]:
+    """The text between two quotes, and the place behind them."""
+    sign, at, said = text[start], start + 1, list[str]()
+    while at < len(text):
+        char = text[at]
+        if char == sign:
+            return "".join(said), at + 1
+        if char == "\\" and text[at + 1 : at + 2] in ("\\", sign):
+            at += 1
+            char = text[at]
+        said.append(char)
+        at += 1
+    came = f"a quote at character {start + 1} without an end"
+    raise ValidationError(field, came, "a quote at the end of a text too", f"add {sign}")
+
+
+class _Parser:
+    """Reads tokens by the grammar above."""
+
+    def __init__(self, field: str, tokens: list[_Token]) -> None:
+        self._field = field
+        self._tokens = tokens
+        self._at = 0
+        self._level = 0
+
+    def whole(self) -> Condition:
+        found = self._any()
+        if self._next.kind != "end":
+            raise self._error("and, or, or the end")
+        return found
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _error(self, expected: str) -> ValidationError:
+        token = self._next
+        came = "the end" if token.kind == "end" else token.text
+        allowed = f"{expected} at character {token.at + 1}"
+        return ValidationError(self._field, came, allowed, f"an example: {_EXAMPLE}")
+
+    def _takes(self, kind: str, word: str = "") -> bool:
+        token = self._next
+        if token.kind != kind or (word and token.text.lower() != word):
+            return False
+        self._at += 1
+        return True
+
+    def _any(self) -> Condition:
+        parts = [self._all()]
+        while self._takes("word", "or"):
+            parts.append(self._all())
+        return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+
+    def _all(self) -> Condition:
+        parts = [self._one()]
+        while True:
+            token = self._next
+            joined = self._takes("word", "and")
+            if not joined and not (
+                token.kind == "(" or (token.kind == "word" and token.text.lower() != "or")
+            ):
+                return parts[0] if len(parts) == 1 else All(tuple(parts))
+            parts.append(self._one())
+
+    def _one(self) -> Condition:
+        self._level += 1
+        if self._level > _LEVELS_MAX:
+            raise self._error(f"at most {_LEVELS_MAX} levels of not and parentheses")
+        try:
+            if self._takes("word", "not"):
+                return Not(self._one())
+            if not self._takes("("):
+                return self._test()
+            found = self._any()
+            if not self._takes(")"):
+                raise self._error("and, or, or )")
+            return found
+        finally:
+            self._level -= 1
+
+    def _test(self) -> Condition:
+        token = self._next
+        if token.kind != "word" or token.text not in FIELDS:
+            raise self._field_error(token)
+        self._at += 1
+        if self._takes("="):
+            return Test(token.text, "=", (self._value(),))
+        if self._takes("~"):
+            return Test(token.text, "~", (self._value(),))
+        if not self._takes("word", "in"):
+            raise self._error(f"=, ~ or in behind {token.text}")
+        if not self._takes("("):
+            raise self._error("( behind in")
+        values = [self._value()]
+        while self._takes(","):
+            values.append(self._value())
+        if not self._takes(")"):
+            raise self._error("a comma or )")
+        return Test(token.text, "in", tuple(values))
+
+    def _field_error(self, token: _Token) -> ValidationError:
+        allowed = f"one of {', '.join(FIELDS)} at character {token.at + 1}"
+        came = "the end" if token.kind == "end" else token.text
+        near = nearest_name(came, FIELDS) if token.kind == "word" else None
+        return ValidationError(self._field, came, allowed, f"{near} is meant?" if near else "")
+
+    def _value(self) -> str:
+        token = self._next
+        reserved = token.kind == "word" and token.text.lower() in _OPERATORS
+        if token.kind not in ("word", "quoted") or reserved:
+            raise self._error("a value, in quotes where it has spaces or one of ( ) = ~ ,")
+        if not token.text.strip():
+            raise self._error("a value that is not blank")
+        self._at += 1
+        return token.text

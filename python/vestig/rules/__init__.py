@@ -1,0 +1,1 @@
+"""Rules: what is told, asked or refused before an action happens."""

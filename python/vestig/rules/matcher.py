@@ -1,0 +1,418 @@
+"""Decides which rules an action fires.
+
+A condition becomes functions once. Deciding takes time that is linear in the action, and compiles
+no regular expression. A rule that tests the command is decided for each command of the line alone.
+
+A test of a command that is not known is neither true nor false: what depends on it is `PERHAPS`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from operator import itemgetter
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from vestig.calls.condition import All, AnyOf, Condition, Not, Test
+from vestig.rules.wrappers import Command, Commands, commands_of
+
+_T = TypeVar("_T")
+
+NO: Final = 0
+PERHAPS: Final = 1
+YES: Final = 2
+_NO_COMMANDS: Final = Commands((), None)
+# The strength of a decision.
+DECISIONS: Final = ("remind", "ask", "deny")
+
+
+class Action:
+    """An action that is about to happen. `paths`: the spellings of each file that it names."""
+
+    def __init__(
+        self,
+        tool: str | None = None,
+        paths: Sequence[str] = (),
+        command: str | None = None,
+        url: str | None = None,
+        text: str | None = None,
+    ) -> None:
+        self.tool = tool
+        self.paths = tuple(dict.fromkeys(one for path in paths for one in _spellings(path)))
+        self.url = url
+        self.text = text
+        self._line = command
+
+    @cached_property
+    def commands(self) -> Commands:
+        """The commands that its line for a shell runs."""
+        return _NO_COMMANDS if self._line is None else commands_of(self._line)
+
+    @property
+    def texts(self) -> dict[str, str | None]:
+        """All that each field holds, as one text; None: a part of it is not known."""
+        commands = self.commands
+        known = commands.unknown is None and not any(one.open for one in commands.found)
+        return {
+            "command": "\n".join([one.text for one in commands.found]) if known else None,
+            "path": "\n".join(self.paths),
+            "url": self.url or "",
+            "text": self.text or "",
+        }
+
+
+def _spellings(path: str) -> tuple[str, ...]:
+    """A path as it is, and without `.`, `..` and double slashes."""
+    if path[1:3] == ":\\":
+        path = path.replace("\\", "/")
+    return path, posixpath.normpath(path)
+
+
+class _Unknown:
+    """Stands for a command that is not known."""
+
+
+_UNKNOWN: Final = _Unknown()
+_Bound = Command | _Unknown | None
+_Decide = Callable[[Action, _Bound], int]
+
+
+class Decision(NamedTuple):
+    """How a rule stands to an action: `NO`, `PERHAPS`, `YES`; `gave_way`: its exception holds.
+    `command`: the text of the one that it is about, None where it is about none, or one that is not
+    known."""
+
+    fires: int
+    gave_way: bool = False
+    command: str | None = None
+
+
+class CompiledRule:
+    """A condition and an exception, made ready. `needed`: what it does not hold without."""
+
+    __slots__ = ("_by_command", "_unless", "_when", "needed")
+
+    def __init__(self, when: Condition, unless: Condition | None) -> None:
+        self.needed = _needed(when)
+        self._when = _compiled(when)
+        self._unless = None if unless is None else _compiled(unless)
+        parts = (when,) if unless is None else (when, unless)
+        self._by_command = any(_names_command(one) for one in parts)
+
+    def decide(self, action: Action) -> Decision:
+        """How the rule stands to an action."""
+        if not self._by_command:
+            return self._decide(action, None)
+        commands = action.commands
+        bound: list[_Bound] = [*commands.found]
+        if commands.unknown is not None:
+            bound.append(_UNKNOWN)
+        best = _NOT_FIRED
+        for one in bound or (None,):
+            found = self._decide(action, one)
+            if found.fires == YES:
+                return found
+            if found.fires > best.fires or (found.gave_way and best.fires == NO):
+                best = found
+        return best
+
+    def _decide(self, action: Action, bound: _Bound) -> Decision:
+        fires = self._when(action, bound)
+        if fires == NO:
+            return _NOT_FIRED
+        if self._unless is not None:
+            excepted = self._unless(action, bound)
+            if excepted == YES:
+                return _GAVE_WAY
+            fires = min(fires, YES - excepted)
+        return Decision(fires, command=bound.text if isinstance(bound, Command) else None)
+
+
+class RuleSet(Generic[_T]):
+    """Rules by name, ready to be asked which of them an action fires."""
+
+    def __init__(self, rules: Iterable[tuple[_T, CompiledRule]]) -> None:
+        self._of_tool: dict[str, list[tuple[int, _T, CompiledRule]]] = {}
+        self._of_any: list[tuple[int, _T, CompiledRule]] = []
+        for place, (name, rule) in enumerate(rules):
+            tools = rule.needed.tools
+            for tool in () if tools is None else tools:
+                self._of_tool.setdefault(tool, []).append((place, name, rule))
+            if tools is None:
+                self._of_any.append((place, name, rule))
+
+    def decide(self, action: Action) -> list[tuple[_T, Decision]]:
+        """The rules that fire, or give way, in their order."""
+        asked = [*self._of_any]
+        if action.tool is not None:
+            asked += self._of_tool.get(action.tool, ())
+        texts = action.texts if asked else {}
+        found = []
+        for place, name, rule in asked:
+            needed = rule.needed
+            if not needed.needle or (text := texts[needed.field]) is None or needed.needle in text:
+                decision = rule.decide(action)
+                if decision.fires != NO or decision.gave_way:
+                    found.append((place, name, decision))
+        found.sort(key=itemgetter(0))
+        return [(name, decision) for _, name, decision in found]
+
+
+_NOT_FIRED: Final = Decision(NO)
+_GAVE_WAY: Final = Decision(NO, gave_way=True)
+
+
+class _Needed(NamedTuple):
+    """Without these a condition does not hold: one of the tools, and a text in a field."""
+
+    tools: frozenset[str] | None = None
+    field: str = ""
+    needle: str = ""
+
+
+def _needed(condition: Condition) -> _Needed:
+    """The needs of a condition, as far as that is read at once from the value of a field."""
+    found = _Needed()
+    for part in condition.parts if isinstance(condition, All) else (condition,):
+        if not isinstance(part, Test):
+            continue
+        if part.field == "tool":
+            if part.operator != "~":
+                found = found._replace(tools=frozenset(part.values))
+        elif part.operator != "in":
+            needle = _literal(part)
+            if len(needle) > len(found.needle):
+                found = found._replace(field=part.field, needle=needle)
+    return found
+
+
+def _literal(test: Test) -> str:
+    """The longest text that a value which passes holds."""
+    value = test.values[0]
+    if test.field == "command":
+        value = " ".join(value.split())
+    if test.operator == "~":
+        return max((one.text for one in _parts(value) if not one.any), key=len, default="")
+    return posixpath.normpath(value) if test.field == "path" else value
+
+
+def _names_command(condition: Condition) -> bool:
+    if isinstance(condition, Test):
+        return condition.field == "command"
+    if isinstance(condition, Not):
+        return _names_command(condition.part)
+    return any(_names_command(one) for one in condition.parts)
+
+
+def _compiled(condition: Condition) -> _Decide:
+    if isinstance(condition, Test):
+        return _test(condition)
+    if isinstance(condition, Not):
+        inner = _compiled(condition.part)
+        return lambda action, bound: YES - inner(action, bound)
+    parts = tuple(_compiled(one) for one in condition.parts)
+    if isinstance(condition, All):
+        return lambda action, bound: _least(parts, action, bound)
+    assert isinstance(condition, AnyOf)
+    return lambda action, bound: _most(parts, action, bound)
+
+
+def _least(parts: Iterable[_Decide], action: Action, bound: _Bound) -> int:
+    found = YES
+    for part in parts:
+        one = part(action, bound)
+        if one == NO:
+            return NO
+        found = min(found, one)
+    return found
+
+
+def _most(parts: Iterable[_Decide], action: Action, bound: _Bound) -> int:
+    found = NO
+    for part in parts:
+        one = part(action, bound)
+        if one == YES:
+            return YES
+        found = max(found, one)
+    return found
+
+
+def _test(test: Test) -> _Decide:
+    if test.field == "command":
+        return _command_test(test)
+    if test.field == "path":
+        return _path_test(test)
+    return _plain_test(test)
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+def _plain_test(test: Test) -> _Decide:
+    field = test.field
+    if test.operator == "~":
+        # a text holds it somewhere, the others are it
+        around = "*" if field == "text" else ""
+        match = glob(f"{around}{test.values[0]}{around}")
+    else:
+        match = frozenset(test.values).__contains__
+
+    def decide(action: Action, _: _Bound) -> int:
+        value = getattr(action, field)
+        return YES if value is not None and match(value) else NO
+
+    return decide
+
+
+def _path_test(test: Test) -> _Decide:
+    matches = [one for value in test.values for one in _path_matches(test.operator, value)]
+
+    def decide(action: Action, _: _Bound) -> int:
+        for path in action.paths:
+            for match in matches:
+                if match(path):
+                    return YES
+        return NO
+
+    return decide
+
+
+def _path_matches(operator: str, value: str) -> list[Callable[[str], bool]]:
+    """A path is matched whole, and from any folder on where the value does not begin at a root."""
+    rooted = value.startswith("/") or value[1:3] in (":/", ":\\")
+    if operator == "~":
+        patterns = [value] if rooted or value.startswith("*") else [value, f"*/{value}"]
+        return [glob(one) for one in patterns]
+    plain = posixpath.normpath(value)
+    below = f"/{plain}"
+    return [lambda path: path == plain or (not rooted and path.endswith(below))]
+
+
+def _command_test(test: Test) -> _Decide:
+    if test.operator == "~":
+        pattern = " ".join(test.values[0].split())
+        match = glob(f"*{pattern}*")
+        beginnings = _beginnings(pattern)
+
+        def by_glob(_: Action, bound: _Bound) -> int:
+            if bound is None or isinstance(bound, _Unknown):
+                return NO if bound is None else PERHAPS
+            if match(bound.text):
+                return YES
+            open = bound.open and any(one(bound.text) for one in beginnings)
+            return PERHAPS if open else NO
+
+        return by_glob
+    wanted = [tuple(value.split()) for value in test.values]
+
+    def by_words(_: Action, bound: _Bound) -> int:
+        if bound is None or isinstance(bound, _Unknown):
+            return NO if bound is None else PERHAPS
+        found = NO
+        for words in wanted:
+            for run in bound.runs:
+                if _begins(run, words):
+                    return YES
+                if bound.open and len(run) < len(words) and _begins(run, words[: len(run)]):
+                    found = PERHAPS
+        return found
+
+    return by_words
+
+
+def _begins(run: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Return whether a command begins with these words, the first with or without its folder."""
+    if run[1 : len(words)] != words[1:]:
+        return False
+    return run[0] == words[0] or ("/" not in words[0] and run[0].rpartition("/")[2] == words[0])
+
+
+def _beginnings(pattern: str) -> list[Callable[[str], bool]]:
+    """Matchers of texts that become one which a glob matches once words are added."""
+    found = []
+    for at, char in enumerate(pattern):
+        if char == " " and pattern[:at].strip("* "):
+            found.append(glob(f"*{pattern[:at]}"))
+        elif char == "*" and pattern[:at].strip("* "):
+            found.append(glob(f"*{pattern[:at]}*"))
+    return found
+
+
+# --- globs -------------------------------------------------------------------------------------
+
+
+def glob(pattern: str) -> Callable[[str], bool]:
+    r"""The test of a text against a pattern: `*` is any text, `?` one character, and either is
+    itself behind a backslash.
+
+    Example:
+        >>> match = glob("*migrate*prod*")
+        >>> match("rails db:migrate RAILS_ENV=production"), match("migrate"), glob(r"a\*")("a*")
+        (True, False, True)
+    """
+    first, *others = _parts(pattern)
+    if not others:
+        return lambda text: len(text) == len(first) and _is_at(text, first, 0)
+    last = others.pop()
+    needle = max((one.text for one in (first, *others, last) if not one.any), key=len, default="")
+
+    def match(text: str) -> bool:
+        if needle not in text or not _is_at(text, first, 0):
+            return False
+        at = len(first)
+        for part in others:
+            at = _find(text, part, at)
+            if at < 0:
+                return False
+            at += len(part)
+        start = len(text) - len(last)
+        return start >= at and _is_at(text, last, start)
+
+    return match
+
+
+class _Part(NamedTuple):
+    """Characters between two stars. `any`: places at which any character may stand."""
+
+    text: str
+    any: frozenset[int]
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+def _parts(pattern: str) -> list[_Part]:
+    parts, said, places, at = list[_Part](), list[str](), set[int](), 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if char == "*":
+            parts.append(_Part("".join(said), frozenset(places)))
+            said, places = [], set()
+            continue
+        if char == "\\" and pattern[at : at + 1] in ("*", "?", "\\"):
+            char = pattern[at]
+            at += 1
+        elif char == "?":
+            places.add(len(said))
+        said.append(char)
+    parts.append(_Part("".join(said), frozenset(places)))
+    return parts
+
+
+def _is_at(text: str, part: _Part, at: int) -> bool:
+    if not part.any:
+        return text.startswith(part.text, at)
+    here = text[at : at + len(part.text)]
+    return len(here) == len(part.text) and all(
+        place in part.any or char == wanted
+        for place, (char, wanted) in enumerate(zip(here, part.text, strict=True))
+    )
+
+
+def _find(text: str, part: _Part, at: int) -> int:
+    if not part.any:
+        return text.find(part.text, at)
+    starts = range(at, len(text) - len(part.text) + 1)
+    return next((start for start in starts if _is_at(text, part, start)), -1)

@@ -1,0 +1,378 @@
+"""The commands of a line with those that other commands run: `sudo`, `env`, `sh -c` and the rest of
+a closed list, each in the other, however deep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from vestig.rules.shell import LEVELS_MAX, SimpleCommand, Word, simple_commands
+
+LINE_CHARS_MAX: Final = 100_000
+_COMMANDS_MAX: Final = 1_000
+_FROM_INPUT: Final = "a shell that reads its commands from its input"
+
+
+class Command(NamedTuple):
+    """A command that a line runs. `text`: all of it with single spaces, and its redirections
+    behind; `runs`: its words without assignments, and those of each command that stands within
+    them, as of `git` in `sudo git`; `open`: more words come from its input."""
+
+    text: str
+    runs: tuple[tuple[str, ...], ...]
+    open: bool = False
+
+
+class Commands(NamedTuple):
+    """The commands of a line, and why it may run others; None: it does not."""
+
+    found: tuple[Command, ...]
+    unknown: str | None
+
+
+def commands_of(line: str) -> Commands:
+    """The commands that a line for a shell runs, those that its wrappers run too.
+
+    Example:
+        >>> found, unknown = commands_of("X=1 sudo -u ada sh -c 'git push' | tee log")
+        >>> [one.text for one in found], unknown
+        (['X=1 sudo -u ada sh -c git push', 'git push', 'tee log'], None)
+        >>> commands_of("$TOOL push").unknown
+        'a program whose name is not fixed: $TOOL'
+    """
+    finder = _Finder()
+    if len(line) > LINE_CHARS_MAX:
+        finder.unknown = f"a line of more than {LINE_CHARS_MAX} characters"
+    else:
+        finder.line(line, 0)
+    return Commands(tuple(dict.fromkeys(finder.found)), finder.unknown)
+
+
+class _Finder:
+    """Gathers commands."""
+
+    def __init__(self) -> None:
+        self.found: list[Command] = []
+        self.unknown: str | None = None
+
+    def line(self, text: str, level: int) -> None:
+        """All commands of a line."""
+        if level > LEVELS_MAX or len(self.found) > _COMMANDS_MAX:
+            self.say("more commands within commands than are read")
+            return
+        commands, unread = simple_commands(text, level)
+        for command in commands:
+            self.command(command.words, command, level)
+        if unread is not None:
+            self.say(unread)
+
+    def say(self, reason: str) -> None:
+        """Notes that the line may run other commands; the first reason is kept."""
+        self.unknown = self.unknown or reason
+
+    def command(
+        self, words: Sequence[Word], whole: SimpleCommand, level: int, *, open: bool = False
+    ) -> None:
+        """One command, and those that it runs. `whole`: the one in which it stands."""
+        shown = " ".join((*(one.text for one in words), *whole.redirections))
+        runs = list[tuple[str, ...]]()
+        place = len(self.found)
+        words = words[next((at for at, one in enumerate(words) if not one.assigns), len(words)) :]
+        while words:
+            runs.append(tuple([one.text for one in words]))
+            if not words[0].fixed:
+                self.say(f"a program whose name is not fixed: {words[0].text[:80]}")
+                break
+            wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2])
+            if wrapper is None:
+                break
+            if len(runs) > LEVELS_MAX:
+                self.say("more commands within commands than are read")
+                break
+            inner = wrapper(words)
+            open = open or inner.open
+            for script in inner.scripts:
+                self.script(script, level + 1)
+            if inner.reads_input:
+                self.fed(whole, level + 1)
+            for further in inner.further:
+                self.command(further, whole, level + 1, open=True)
+            if inner.unknown is not None:
+                self.say(inner.unknown)
+            words = inner.words
+        if runs:
+            self.found.insert(place, Command(shown, tuple(runs), open))
+
+    def script(self, script: Sequence[Word], level: int) -> None:
+        """Words that a shell reads as a line."""
+        if len(script) == 1 and not script[0].fixed and script[0].text.startswith(("$", "`")):
+            self.say(f"a script that is not fixed: {script[0].text[:80]}")
+        self.line(" ".join(one.text for one in script), level)
+
+    def fed(self, whole: SimpleCommand, level: int) -> None:
+        """The lines that a shell reads from its input."""
+        if whole.fed is None:
+            self.say(_FROM_INPUT)
+        else:
+            self.line(whole.fed, level)
+
+
+def _behind_settings(words: Sequence[Word]) -> Sequence[Word]:
+    """Words behind those that set variables, quoted ones too."""
+    start = next((at for at, one in enumerate(words) if "=" not in one.text[1:]), len(words))
+    return words[start:]
+
+
+class Inner(NamedTuple):
+    """The commands that a wrapper runs.
+
+    Attributes:
+        words: of the command behind it; empty: none.
+        scripts: words that a shell reads as a line each time.
+        further: other commands, behind whose words come others.
+        open: words from its input come behind these.
+        reads_input: a shell that reads its input as lines.
+        unknown: why it may run something else.
+    """
+
+    words: Sequence[Word] = ()
+    scripts: Sequence[Sequence[Word]] = ()
+    further: Sequence[Sequence[Word]] = ()
+    open: bool = False
+    reads_input: bool = False
+    unknown: str | None = None
+
+
+class _Options(NamedTuple):
+    """Options of a wrapper that take the next word, short ones and long ones, and the operands that
+    stand before the command."""
+
+    short: str = ""
+    long: tuple[str, ...] = ()
+    operands: int = 0
+
+
+def _after_options(words: Sequence[Word], options: _Options) -> int:
+    """The place of the first word behind the name, its options and their values."""
+    at = 1
+    while at < len(words):
+        text = words[at].text
+        if text == "--":
+            return at + 1
+        if not text.startswith("-") or text == "-":
+            return at
+        at += 1
+        if text.startswith("--"):
+            at += text in options.long
+        else:
+            valued = next((i for i, letter in enumerate(text) if letter in options.short), -1)
+            at += valued == len(text) - 1
+    return at
+
+
+def _plain(options: _Options, words: Sequence[Word]) -> Inner:
+    """A wrapper whose command stands behind its options and operands."""
+    return Inner(words[_after_options(words, options) + options.operands :])
+
+
+def _sudo(words: Sequence[Word]) -> Inner:
+    return Inner(_behind_settings(_plain(_SUDO, words).words))
+
+
+def _has_letter(words: Sequence[Word], end: int, letters: str, valued: str = "") -> bool:
+    """Return whether one of these short options stands among the first words."""
+    for word in words[1:end]:
+        if word.text.startswith("-") and not word.text.startswith("--"):
+            for letter in word.text[1:]:
+                if letter in letters:
+                    return True
+                if letter in valued:
+                    break
+    return False
+
+
+def _command(words: Sequence[Word]) -> Inner:
+    at = _after_options(words, _Options())
+    return Inner() if _has_letter(words, at, "vV") else Inner(words[at:])
+
+
+def _env(words: Sequence[Word]) -> Inner:
+    """`env`: with -S a text is split as a shell does, before what follows."""
+    options, at = _Options("uCa", ("--unset", "--chdir", "--argv0")), 1
+    while at < len(words) and words[at].text.startswith("-") and words[at].text != "--":
+        text = words[at].text
+        letters = "" if text.startswith("--") else text[1:]
+        place = next((i for i, letter in enumerate(letters) if letter in "SuCa"), len(letters))
+        if letters[place : place + 1] == "S":
+            return _split_env(words, at, letters[place + 1 :])
+        if text.partition("=")[0] == "--split-string":
+            return _split_env(words, at, text.partition("=")[2])
+        at += (
+            _after_options([words[0], words[at], Word("")], options) - 1
+            if letters or text[1:]
+            else 1
+        )
+    at += at < len(words) and words[at].text == "--"
+    return Inner(_behind_settings(words[at:]))
+
+
+def _split_env(words: Sequence[Word], at: int, said: str) -> Inner:
+    """`said`: the text that stands in the same word as -S; "" = the next word has it."""
+    rest = words[at + 1 :]
+    if not said:
+        said, rest = (rest[0].text if rest else ""), rest[1:]
+    return Inner(scripts=([Word(said), *(Word(_quoted(one.text)) for one in rest)],))
+
+
+def _quoted(text: str) -> str:
+    """A text as one word of a line."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _shell(words: Sequence[Word]) -> Inner:
+    """A shell: the text behind -c, else what stands in its input where no file is named."""
+    at, script, from_input = 1, False, False
+    while at < len(words):
+        text = words[at].text
+        if text in ("--rcfile", "--init-file"):
+            at += 2
+            continue
+        if text in ("--", "-"):
+            at += 1
+            break
+        if len(text) < 2 or text[0] not in "-+":
+            break
+        at += 1
+        if text.startswith("--"):
+            continue
+        letters = text[1:]
+        script = script or (text[0] == "-" and "c" in letters)
+        from_input = from_input or "s" in letters
+        at += letters.count("o") + letters.count("O")
+    rest = words[at:]
+    if script:
+        return Inner(scripts=(rest[:1],)) if rest else Inner()
+    if from_input or not rest:
+        informs = any(one.text in ("--version", "--help") for one in words[1:])
+        return Inner() if informs else Inner(reads_input=True)
+    if not rest[0].fixed and rest[0].text.startswith(("<(", "$(", "`")):
+        return Inner(unknown=f"a script that is not fixed: {rest[0].text[:80]}")
+    if rest[0].text in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        return Inner(reads_input=True)
+    return Inner()
+
+
+def _eval(words: Sequence[Word]) -> Inner:
+    rest = words[_after_options(words, _Options()) :]
+    unfixed = next((one for one in rest if not one.fixed and one.text.startswith(("$", "`"))), None)
+    unknown = None if unfixed is None else f"a script that is not fixed: {unfixed.text[:80]}"
+    return Inner(scripts=(rest,) if rest else (), unknown=unknown)
+
+
+def _joined(options: _Options, words: Sequence[Word]) -> Inner:
+    """A wrapper that hands its words, joined, to a shell."""
+    rest = words[_after_options(words, options) + options.operands :]
+    return Inner(scripts=(rest,)) if rest else Inner()
+
+
+def _watch(words: Sequence[Word]) -> Inner:
+    options = _Options("nq", ("--interval", "--equexit"))
+    at = _after_options(words, options)
+    executes = _has_letter(words, at, "x", "nq") or any(one.text == "--exec" for one in words[1:at])
+    return Inner(words[at:]) if executes else _joined(options, words)
+
+
+def _su(words: Sequence[Word]) -> Inner:
+    """`su`: the text behind -c, wherever it stands."""
+    scripts = []
+    for at, word in enumerate(words[1:], 1):
+        text = word.text
+        if text in ("-c", "--command", "--session-command") or (
+            text.startswith("-") and not text.startswith("--") and text.endswith("c")
+        ):
+            scripts.append(words[at + 1 : at + 2])
+        elif text.startswith(("--command=", "--session-command=")):
+            scripts.append([word._replace(text=text.partition("=")[2])])
+    if scripts:
+        return Inner(scripts=[one for one in scripts if one])
+    return Inner(reads_input=True)
+
+
+def _find(words: Sequence[Word]) -> Inner:
+    """`find`: what stands behind -exec and its like, up to ; or +."""
+    further, at = list[Sequence[Word]](), 1
+    while at < len(words):
+        if words[at].text in ("-exec", "-execdir", "-ok", "-okdir"):
+            start = at = at + 1
+            while (
+                at < len(words)
+                and words[at].text != ";"
+                and not (words[at].text == "+" and words[at - 1].text == "{}")
+            ):
+                at += 1
+            further.append(words[start:at])
+        at += 1
+    return Inner(further=further)
+
+
+def _xargs(words: Sequence[Word]) -> Inner:
+    at = _after_options(
+        words,
+        _Options(
+            "aEdILnPs",
+            ("--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars",
+             "--process-slot-var"),
+        ),
+    )  # fmt: skip
+    return Inner(words[at:], open=True)
+
+
+def _flock(words: Sequence[Word]) -> Inner:
+    at = _after_options(words, _Options("wE", ("--timeout", "--wait", "--conflict-exit-code"))) + 1
+    rest = words[at:]
+    if rest and rest[0].text in ("-c", "--command"):
+        return Inner(scripts=(rest[1:2],)) if rest[1:] else Inner()
+    return Inner(rest)
+
+
+def _trap(words: Sequence[Word]) -> Inner:
+    rest = words[_after_options(words, _Options()) :]
+    runs = len(rest) > 1 and rest[0].text not in ("", "-")
+    return Inner(scripts=(rest[:1],)) if runs else Inner()
+
+
+_SUDO: Final = _Options(
+    "aCcDghpRrTtUu",
+    ("--user", "--group", "--host", "--prompt", "--close-from", "--chdir", "--chroot", "--role",
+     "--type", "--command-timeout", "--other-user", "--login-class", "--auth-type"),
+)  # fmt: skip
+_SSH: Final = _Options("bcDEeFIiJLlmOopPQRSWwB", operands=1)
+_SHELLS: Final = ("sh", "bash", "dash", "zsh", "ksh", "ash")
+
+# Every wrapper by its name: what it runs.
+WRAPPERS: Final[Mapping[str, Callable[[Sequence[Word]], Inner]]] = {
+    "sudo": _sudo,
+    "doas": partial(_plain, _Options("aCu")),
+    "su": _su,
+    "env": _env,
+    **dict.fromkeys(_SHELLS, _shell),
+    "eval": _eval,
+    "exec": partial(_plain, _Options("a")),
+    "command": _command,
+    "builtin": partial(_plain, _Options()),
+    "nohup": partial(_plain, _Options()),
+    "setsid": partial(_plain, _Options()),
+    "nice": partial(_plain, _Options("n", ("--adjustment",))),
+    "ionice": partial(_plain, _Options("cn", ("--class", "--classdata"))),
+    "time": partial(_plain, _Options("fo", ("--format", "--output"))),
+    "timeout": partial(_plain, _Options("ks", ("--kill-after", "--signal"), operands=1)),
+    "stdbuf": partial(_plain, _Options("ioe", ("--input", "--output", "--error"))),
+    "xargs": _xargs,
+    "find": _find,
+    "watch": _watch,
+    "flock": _flock,
+    "busybox": partial(_plain, _Options()),
+    "ssh": partial(_joined, _SSH),
+    "trap": _trap,
+}

@@ -1,0 +1,116 @@
+"""Rules at the moment of an action: what an editor is about to do, what it is told of that, and the
+counts, which a process of their own adds, for the editor waits for the answer alone."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from vestig.rules.values import RuleCheck
+from vestig.surfaces.cli.opening import configuration, open_store
+
+# Members of the input of a tool that name a file, and those that are written or sent.
+_PATHS: Final = ("file_path", "notebook_path", "path")
+_TEXTS: Final = ("content", "new_string", "new_source", "text", "prompt", "query")
+_EDITS: Final = "edits"
+
+
+def action_of(told: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of `rules.check` for the call of a tool; None where it names nothing.
+
+    Example:
+        >>> action_of({"tool_name": "Bash", "tool_input": {"command": "git push"}})
+        {'tool': 'Bash', 'command': 'git push'}
+        >>> action_of({"tool_name": "Write", "tool_input": {"file_path": "/a", "content": "b"}})
+        {'tool': 'Write', 'path': ['/a'], 'text': 'b'}
+    """
+    given = told.get("tool_input")
+    given = given if isinstance(given, dict) else {}
+    command = given.get("command")
+    if isinstance(command, list) and all(isinstance(one, str) for one in command):
+        command = shlex.join(command)
+    texts = list(_texts_of(given))
+    found: dict[str, Any] = {
+        "tool": told.get("tool_name"),
+        "path": [given[name] for name in _PATHS if isinstance(given.get(name), str)],
+        "command": command,
+        "url": given.get("url"),
+        "text": "\n".join(texts),
+    }
+    action = {
+        name: value
+        for name, value in found.items()
+        if value and (isinstance(value, str) or name == "path")
+    }
+    return action or None
+
+
+def _texts_of(given: Mapping[str, Any]) -> Iterator[str]:
+    for name in _TEXTS:
+        if isinstance(given.get(name), str):
+            yield given[name]
+    edits = given.get(_EDITS)
+    for edit in edits if isinstance(edits, list) else ():
+        if isinstance(edit, dict):
+            yield from _texts_of(edit)
+
+
+def answer_of(found: RuleCheck) -> dict[str, Any] | None:
+    """The answer to the call of a tool, as Claude Code reads it; None where no rule fires. Nothing
+    is ever allowed by it: what no rule holds up goes the way it would without Vestig."""
+    if found.decision is None:
+        return None
+    lines = [f"Rule of the user ({one.id}): {one.text}" for one in found.fired]
+    if found.unread is not None:
+        lines.append(f"The line may run commands that cannot be read from it: {found.unread}.")
+    said = "\n".join(lines)
+    if found.decision == "remind":
+        return _answer({"additionalContext": said})
+    return _answer({"permissionDecision": found.decision, "permissionDecisionReason": said})
+
+
+def refusal() -> dict[str, Any]:
+    """The answer where the rules could not be asked and nothing may happen without them."""
+    reason = (
+        "Vestig could not ask its rules, and was installed with --strict; `vestig doctor` and"
+        " hooks.log in the folder of the store say why."
+    )
+    return _answer({"permissionDecision": "deny", "permissionDecisionReason": reason})
+
+
+def _answer(members: Mapping[str, str]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **members}}
+
+
+def count_later(options: Mapping[str, Any], found: RuleCheck, folder: str | None) -> None:
+    """Starts a process that counts the rules which fired and gave way."""
+    counted = msgspec.structs.replace(
+        found,
+        fired=tuple(msgspec.structs.replace(one, text="", command=None) for one in found.fired),
+    )
+    asked = {"options": dict(options), "found": msgspec.to_builtins(counted)}
+    subprocess.Popen(
+        [sys.executable, "-m", "vestig.surfaces.hooks.actions", json.dumps(asked)],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _count(asked: Mapping[str, Any]) -> None:
+    from vestig.rules.check import count
+
+    with open_store(configuration(asked["options"])) as store:
+        count(store._session, None, msgspec.convert(asked["found"], RuleCheck))
+
+
+if __name__ == "__main__":
+    _count(json.loads(sys.argv[1]))

@@ -1,0 +1,136 @@
+"""The language of conditions: what it takes, what it refuses, and what it decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from vestig.calls.condition import parse_condition
+from vestig.errors import ValidationError
+from vestig.rules.matcher import NO, PERHAPS, YES, Action, CompiledRule, Decision, glob
+
+
+def decided(when: str, action: Action, unless: str | None = None) -> Decision:
+    excepted = None if unless is None else parse_condition("unless", unless)
+    return CompiledRule(parse_condition("when", when), excepted).decide(action)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "when: expected one of tool, path, command, url, text at character 1, got 'the end'"),
+        ("file = a", "expected one of tool, path, command, url, text at character 1, got 'file'"),
+        ("tool", "expected =, ~ or in behind tool at character 5"),
+        ("tool =", "expected a value, in quotes"),
+        ("tool = and", "expected a value, in quotes"),
+        ('tool = " "', "expected a value that is not blank"),
+        ('tool = "a', "expected a quote at the end of a text too"),
+        ("tool = a)", "expected and, or, or the end at character 9, got ')'"),
+        ("(tool = a", "expected and, or, or ) at character 10, got 'the end'"),
+        ("tool in a", "expected ( behind in"),
+        ("tool in (a, b", "expected a comma or )"),
+        ("comand = ls", "command is meant?"),
+        ("not " * 40 + "tool = a", "at most 32 levels"),
+        ("tool = " + "a" * 2_000, "expected at most 2000 characters"),
+    ],
+)
+def test_what_cannot_be_read_says_what_was_expected(text: str, message: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        parse_condition("when", text)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("when", "fires"),
+    [
+        ("tool = Bash", True),
+        ("tool = bash", False),
+        ("tool in (Edit, Bash)", True),
+        ("tool ~ B*h", True),
+        ("not tool = Bash", False),
+        ("tool = Edit or tool = Bash", True),
+        ("tool = Edit or tool = Bash and path = x", False),
+        ("(tool = Edit or tool = Bash) and path = src/db.py", True),
+        ('tool=Bash path~"src/*"', True),
+        ("path = db.py", True),
+        ("path = b.py", False),
+        ("path = /src/db.py", False),
+        ("path = /srv/ada/app/src/db.py", True),
+        ("path in (a, src/db.py)", True),
+        ("path ~ src/*.py", True),
+        ("path ~ /src/*", False),
+        ('url ~ "https://*.example.com/*"', True),
+        ("url ~ example.com", False),
+        ("text ~ password", True),
+        ("text = password", False),
+        ("TOOL = Bash", None),
+        ("NOT tool = Bash AND url ~ x", False),
+    ],
+)
+def test_tests_of_fields(when: str, fires: bool | None) -> None:
+    action = Action(
+        tool="Bash",
+        paths=["/srv/ada/app/lib/../src//db.py"],
+        url="https://db.example.com/x",
+        text="the password is new",
+    )
+    if fires is None:
+        with pytest.raises(ValidationError):
+            parse_condition("when", when)
+        return
+    assert decided(when, action).fires == (YES if fires else NO)
+
+
+def test_a_field_that_an_action_lacks_is_none_of_its_values() -> None:
+    assert decided("path = a", Action(tool="Bash")).fires == NO
+    assert decided("not path = a", Action(tool="Bash")).fires == YES
+    assert decided('command ~ "*"', Action(tool="Edit")).fires == NO
+
+
+def test_each_command_of_a_line_is_decided_alone() -> None:
+    when, line = 'command ~ "apply" and not command ~ "--dry-run"', "tf plan --dry-run; tf apply"
+    found = decided(when, Action(command=line))
+    assert (found.fires, found.command) == (YES, "tf apply")
+    assert (
+        decided('command ~ "git" and command ~ "push"', Action(command="git st; x push")).fires
+        == NO
+    )
+    both = "git push --dry-run && git push"
+    assert decided("command = 'git push'", Action(command=both), "command ~ --dry-run").fires == YES
+    alone = decided(
+        "command = 'git push'", Action(command="git push --dry-run"), "command ~ --dry-run"
+    )
+    assert alone == Decision(NO, gave_way=True)
+
+
+def test_words_begin_a_command_and_a_glob_is_anywhere_in_it() -> None:
+    for line, fires in (
+        ("git push origin", YES), ("/usr/bin/git push", YES), ("git  'push'", YES),
+        ("git pushy", NO), ("echo git push", NO), ("git -C x push", NO),
+    ):  # fmt: skip
+        assert decided("command = 'git push'", Action(command=line)).fires == fires, line
+    assert decided("command ~ 'git push'", Action(command="echo git push")).fires == YES
+    assert decided("command ~ 'prod*migrate'", Action(command="migrate prod")).fires == NO
+
+
+def test_what_is_not_known_is_perhaps() -> None:
+    unknown = Action(tool="Bash", command='"$TOOL" push')
+    assert decided("command = 'git push'", unknown).fires == PERHAPS
+    assert decided("tool = Bash", unknown).fires == YES
+    assert decided("tool = Edit and command = 'git push'", unknown).fires == NO
+    assert decided("tool = Bash or command = 'git push'", unknown).fires == YES
+    excepted = decided("tool = Bash", unknown, "command ~ '--dry-run'")
+    assert excepted.fires == YES
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("a", "a", True), ("a", "ab", False), ("*", "", True), ("a*", "abc", True),
+        ("*c", "abc", True), ("a*c", "ac", True), ("a*b*c", "a-b-c", True), ("ab*ba", "aba", False),
+        ("a?c", "abc", True), ("a?c", "ac", False), ("*b?d*", "xabcdx", True), ("**", "x", True),
+        (r"a\*", "a*", True), (r"a\*", "ab", False), (r"\?", "?", True), ("[a]", "a", False),
+        ("*aab", "aaaab", True), ("?", "", False), ("a*?", "a", False), ("a*?", "ab", True),
+    ],
+)  # fmt: skip
+def test_globs(pattern: str, text: str, matches: bool) -> None:
+    assert glob(pattern)(text) is matches

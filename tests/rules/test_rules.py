@@ -1,0 +1,225 @@
+"""Rules as memories: kept, counted, changed, ended, exported and forgotten."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from vestig.errors import ConflictError, HygieneError, NotFoundError, ValidationError
+from vestig.rules.suggest import proposal
+from vestig.testing import FrozenClock, HashingEmbedder
+
+TEXT = "Never push to the lighthouse by hand"
+WHEN = "command = 'git push'"
+
+
+@pytest.fixture
+def store() -> Iterator[vestig.Vestig]:
+    with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=FrozenClock()) as opened:
+        yield opened
+
+
+def sound(store: vestig.Vestig) -> None:
+    assert store._session.ledger.verify_all() == []
+    assert not [one for one in store.admin.doctor().findings if one.level == "damage"]
+
+
+def test_a_rule_is_a_memory_and_the_same_again_changes_nothing(store: vestig.Vestig) -> None:
+    rule = store.rules.add(TEXT, WHEN, "deny", scope="p")
+    seq = store.admin.stats().seq
+    assert store.rules.add(TEXT, WHEN, "deny", scope="p") == rule
+    assert store.admin.stats().seq == seq
+    memory = store.get(rule.id)
+    assert memory is not None
+    assert (memory.content, memory.scope) == (TEXT, "p")
+    assert store.recall("who pushes to the lighthouse?")[0].memory.id == rule.id
+    with pytest.raises(ConflictError, match="edit that one"):
+        store.rules.add(TEXT, "tool = Bash", "deny", scope="p")
+    assert store.rules.add(TEXT, WHEN, "deny").id != rule.id
+    sound(store)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"text": TEXT, "when": "file = x"}, ValidationError),
+        ({"text": TEXT, "when": WHEN, "unless": "x"}, ValidationError),
+        ({"text": TEXT, "when": WHEN, "do": "block"}, ValidationError),
+        ({"text": "", "when": WHEN}, HygieneError),
+        ({"text": TEXT, "when": "text ~ 'password: hunter2XYZ!'"}, ValidationError),
+    ],
+)
+def test_what_is_no_rule_is_refused_and_nothing_stored(
+    store: vestig.Vestig, given: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        store.rules.add(**given)
+    assert store.count() == 0
+
+
+def test_the_strongest_decision_counts_and_each_rule_is_counted(store: vestig.Vestig) -> None:
+    remind = store.rules.add(f"{TEXT} today", "tool = Bash").id
+    deny = store.rules.add(TEXT, WHEN, "deny", unless="command ~ --dry-run").id
+    found = store.rules.check(tool="Bash", command="sudo git push")
+    assert (found.decision, [one.id for one in found.fired]) == ("deny", [remind, deny])
+    assert store.rules.test(tool="Bash", command="git push").decision == "deny"
+    assert store.rules.check(tool="Bash", command="git push --dry-run").gave_way == (deny,)
+    perhaps = store.rules.check(command="$TOOL push")
+    assert (perhaps.decision, perhaps.fired[0].certain) == ("ask", False)
+    assert perhaps.unread == "a program whose name is not fixed: $TOOL"
+    shown = store.rules.show(deny)
+    assert (shown.fired, shown.gave_way, shown.denied) == (2, 1, 1)
+    assert shown.last_fired_at is not None
+    assert [one.fired for one in store.rules.list()] == [2, 2]
+    with pytest.raises(ValidationError, match="any of tool, path, command, url, text"):
+        store.rules.check(scope="p")
+
+
+def test_a_scope_has_its_rules_and_those_of_all(store: vestig.Vestig) -> None:
+    for name, scope in (("here", "p"), ("there", "q"), ("everywhere", None)):
+        store.rules.add(f"{TEXT} {name}", WHEN, scope=scope)
+    texts = [one.text.split()[-1] for one in store.rules.check(command="git push", scope="p").fired]
+    assert texts == ["here", "everywhere"]
+    assert len(store.rules.check(command="git push").fired) == 3
+    assert [one.text.split()[-1] for one in store.rules.list(scope="q")] == ["there", "everywhere"]
+
+
+def test_it_binds_while_its_memory_is_active(store: vestig.Vestig) -> None:
+    for end in ("deprecate", "archive", "forget"):
+        id = store.rules.add(f"{TEXT} {end}", WHEN, "deny").id
+        assert store.rules.test(command="git push").decision == "deny"
+        getattr(store, end)(id)
+        assert store.rules.test(command="git push").decision is None, end
+    store.unarchive(store.rules.list(ended=True)[-1].id)
+    assert store.rules.test(command="git push").decision == "deny"
+    sound(store)
+
+
+def test_an_edit_keeps_the_counts_and_the_words_of_before(store: vestig.Vestig) -> None:
+    rule = store.rules.add(TEXT, WHEN, "ask", unless="tool = Test")
+    store.rules.check(command="git push")
+    same = store.rules.edit(rule.id, do="deny", unless="")
+    assert (same.id, same.do, same.unless, same.fired) == (rule.id, "deny", None, 1)
+    other = store.rules.edit(rule.id, text="Nobody pushes to the lighthouse", when="tool = Git")
+    assert other.id != rule.id
+    assert (other.when, other.do, other.fired) == ("tool = Git", "deny", 1)
+    assert store.show(rule.id).memory.superseded_by == other.id
+    assert [one.id for one in store.rules.list()] == [other.id]
+    assert [one.id for one in store.rules.list(ended=True)] == [rule.id, other.id]
+    with pytest.raises(ConflictError, match="binds nothing"):
+        store.rules.edit(rule.id, do="ask")
+    with pytest.raises(ValidationError, match="text, when, do or unless"):
+        store.rules.edit(other.id)
+    store.rules.remove(other.id)
+    assert len(store.rules.list()) == 0
+    with pytest.raises(ConflictError):
+        store.rules.remove(other.id)
+    plain = store.commit("The boiler is drained on Mondays").memory_id
+    assert plain is not None
+    for call in (store.rules.show, store.rules.remove):
+        with pytest.raises(NotFoundError, match="binds nothing"):
+            call(plain)
+    sound(store)
+
+
+def test_an_edit_that_was_interrupted_is_done_again(
+    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vestig.memories import states
+
+    rule = store.rules.add(TEXT, WHEN, "deny")
+    with monkeypatch.context() as patch:
+        patch.setattr(states, "supersede", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            store.rules.edit(rule.id, text="Nobody pushes to the lighthouse")
+    assert len(store.rules.test(command="git push").fired) == 2  # at no moment it binds nothing
+    store.rules.edit(rule.id, text="Nobody pushes to the lighthouse")
+    assert len(store.rules.test(command="git push").fired) == 1
+
+
+def test_rules_travel_and_a_condition_that_cannot_be_read_does_not(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "a", embedder=HashingEmbedder(16)) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny", unless="command ~ --dry-run", scope="p")
+        store.export(tmp_path / "all.jsonl")
+    with vestig.open(tmp_path / "b", embedder=HashingEmbedder(16)) as store:
+        store.import_(tmp_path / "all.jsonl")
+        found = store.rules.show(rule.id)
+        assert (found.when, found.do, found.unless) == (rule.when, "deny", rule.unless)
+        assert store.rules.test(command="git push", scope="p").decision == "deny"
+        sound(store)
+    lines = (tmp_path / "all.jsonl").read_text().replace("command = 'git push'", "file = x")
+    with (
+        vestig.open(tmp_path / "c", embedder=HashingEmbedder(16)) as store,
+        pytest.raises(ValidationError, match="a condition of a rule"),
+    ):
+        store.import_(io.StringIO(lines), format="export")
+
+
+def test_no_byte_of_a_forgotten_rule_stays(tmp_path: Path) -> None:
+    when = 'text ~ "the seventh lantern of the harbour"'
+    with vestig.open(tmp_path / "a", embedder=HashingEmbedder(16)) as store:
+        ids = [store.rules.add(f"{TEXT} {n}", when).id for n in ("one", "two")]
+        store.rules.check(text="the seventh lantern of the harbour is hidden")
+        assert store.forget(ids[0]).residues == 0
+        assert store.rules.show(ids[1]).fired == 1
+        assert store.forget(ids[1]).residues == 0
+    held = b"".join(path.read_bytes() for path in (tmp_path / "a").rglob("*") if path.is_file())
+    assert b"seventh lantern" not in held
+
+
+def test_a_read_only_store_decides_and_counts_nothing(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "a", embedder=HashingEmbedder(16)) as store:
+        id = store.rules.add(TEXT, WHEN, "deny").id
+    with vestig.open(tmp_path / "a", embedder=HashingEmbedder(16), read_only=True) as store:
+        assert store.rules.check(command="git push").decision == "deny"
+        assert store.rules.show(id).fired == 0
+
+
+def test_what_cannot_be_counted_holds_nothing_up(
+    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_: object) -> None:
+        raise vestig.StoreLockedError("locked")
+
+    store.rules.add(TEXT, WHEN, "deny")
+    monkeypatch.setattr(store._session.ledger, "touch", locked)
+    found = store.rules.check(command="git push")
+    assert (found.decision, found.degraded[0].code) == ("deny", "rules_not_counted")
+
+
+def test_suggestions_are_of_texts_that_bind_nothing_yet(store: vestig.Vestig) -> None:
+    store.rules.add(TEXT, WHEN)
+    store.commit("Always read docs/deploy.md before a release")
+    store.commit("The boiler is drained on Mondays")
+    (found,) = store.rules.suggest()
+    assert (found.when, found.do) == ('path ~ "docs/deploy.md"', "remind")
+    assert len(store.rules.list()) == 1
+    store.rules.add(found.text, found.when, found.do)
+    assert len(store.rules.suggest()) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Never run `terraform apply` alone", ('command ~ "terraform apply"', "ask")),
+        ("You must not touch `src/db.py`", ('path ~ "src/db.py"', "ask")),
+        ("Do not migrate production by hand", ('command ~ "migrate*production"', "ask")),
+        ("Deploys happen only after the review", ('command ~ "review"', "ask")),
+        ("The mustard is in the cellar", None),
+        ("Never", None),
+    ],
+)
+def test_proposals(text: str, expected: tuple[str, str] | None) -> None:
+    assert proposal(text) == expected
+
+
+def test_json_of_a_check(store: vestig.Vestig) -> None:
+    store.rules.add(TEXT, WHEN, "deny")
+    shown = json.loads(json.dumps(store.rules.test(command="git push").to_dict()))
+    assert shown["fired"][0]["do"] == "deny"

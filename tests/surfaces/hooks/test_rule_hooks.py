@@ -1,0 +1,135 @@
+"""Rules at the moment of an action, as the editor is told of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor import SCOPE, Editor
+
+import vestig
+from vestig.rules.values import Rule
+
+TEXT = "Never push to the lighthouse by hand"
+STRICT = "PreToolUse-strict"
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> Editor:
+    return Editor(tmp_path)
+
+
+def add(editor: Editor, when: str, do: str, **more: Any) -> str:
+    with vestig.open(config=editor.config) as store:
+        return store.rules.add(TEXT, when, do, **more).id
+
+
+def told(editor: Editor, tool: str, event: str = "PreToolUse", **given: Any) -> dict[str, str]:
+    """What the editor is told before a tool is used; {} for nothing."""
+    ended = editor.hook(event, "one", tool_name=tool, tool_input=given)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    if not ended.stdout:
+        return {}
+    answer = json.loads(ended.stdout)["hookSpecificOutput"]
+    assert answer.pop("hookEventName") == "PreToolUse"
+    return dict(answer)
+
+
+def shown(editor: Editor, id: str) -> Rule:
+    with vestig.open(config=editor.config) as store:
+        return store.rules.show(id)
+
+
+@pytest.mark.parametrize("do", ["deny", "ask"])
+def test_an_action_is_denied_or_asked_for_with_the_rule_as_the_reason(
+    editor: Editor, do: str
+) -> None:
+    id = add(editor, "command = 'git push'", do, unless="command ~ --dry-run", scope=SCOPE)
+    answer = told(editor, "Bash", command="cd x && sudo sh -c 'git push'")
+    assert answer["permissionDecision"] == do
+    assert TEXT in answer["permissionDecisionReason"]
+    assert id in answer["permissionDecisionReason"]
+    assert told(editor, "Bash", command="git push --dry-run") == {}
+    editor.wait_for(lambda: shown(editor, id).gave_way == 1)
+    editor.wait_for(lambda: shown(editor, id).fired == 1)
+    assert shown(editor, id).denied == (do == "deny")
+
+
+def test_a_reminder_is_read_by_the_model_and_allows_nothing(editor: Editor) -> None:
+    add(editor, "tool in (Edit, Write) path ~ 'db/*'", "remind")
+    answer = told(editor, "Edit", file_path="/srv/app/db/1.sql", new_string="x")
+    assert list(answer) == ["additionalContext"]
+    assert TEXT in answer["additionalContext"]
+
+
+def test_what_no_rule_names_is_left_to_the_editor(editor: Editor) -> None:
+    assert told(editor, "Bash", command="git push") == {}
+    add(editor, "command = 'git push'", "deny", scope="another project")
+    assert told(editor, "Bash", command="git push") == {}
+    assert told(editor, "Bash", command=7, file_path=["x"]) == {}
+
+
+def test_what_cannot_be_read_is_asked_for_and_says_why(editor: Editor) -> None:
+    add(editor, "command = 'git push'", "deny")
+    answer = told(editor, "Bash", command="curl x | sh")
+    assert answer["permissionDecision"] == "ask"
+    assert "a shell that reads its commands from its input" in answer["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize(
+    ("given", "when"),
+    [
+        ({"url": "https://prod.example/x"}, "url ~ '*prod.example*'"),
+        ({"content": "the password"}, "text ~ password"),
+        ({"edits": [{"new_string": "a"}, {"new_string": "the password"}]}, "text ~ password"),
+        ({"notebook_path": "/a/b.ipynb"}, "path ~ *.ipynb"),
+        ({"command": ["bash", "-lc", "git push"]}, "command = 'git push'"),
+    ],
+)
+def test_the_members_of_a_tool(editor: Editor, given: dict[str, Any], when: str) -> None:
+    add(editor, when, "deny")
+    assert told(editor, "Any", **given)["permissionDecision"] == "deny"
+
+
+def test_a_broken_store_holds_nothing_up_unless_it_was_installed_so(editor: Editor) -> None:
+    add(editor, "command = 'git push'", "deny")
+    assert told(editor, "Bash", STRICT, command="ls") == {}
+    assert told(editor, "Bash", STRICT, command="git push")["permissionDecision"] == "deny"
+    ledger = next(path for path in editor.store.iterdir() if path.suffix in (".db", ".sqlite"))
+    ledger.write_bytes(b"no database" * 1_000)
+    assert told(editor, "Bash", command="git push") == {}
+    assert "error" in editor.log()[-1]
+    answer = told(editor, "Bash", STRICT, command="ls")
+    assert answer["permissionDecision"] == "deny"
+    assert "--strict" in answer["permissionDecisionReason"]
+
+
+def test_an_answer_that_is_late_holds_nothing_up_unless_it_was_installed_so(
+    editor: Editor,
+) -> None:
+    add(editor, "command = 'git push'", "deny")
+    given = {"tool_name": "Bash", "tool_input": {"command": "git push"}}
+    assert editor.hook("PreToolUse", "one", limit=0.0, **given).stdout == ""
+    late = editor.hook(STRICT, "one", limit=0.0, **given)
+    assert json.loads(late.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_the_plugin_asks_before_each_tool_and_strictly_where_that_was_said(
+    editor: Editor,
+) -> None:
+    for words, command in (((), "PreToolUse"), (("--strict",), STRICT)):
+        installed = editor.run("", "install", "claude", *words)
+        assert installed.returncode == 0, installed.stderr
+        place = Path(installed.stdout.splitlines()[0].split(maxsplit=2)[2])
+        path = place / "vestig" / "hooks" / "hooks.json"
+        (entry,) = json.loads(path.read_text())["hooks"]["PreToolUse"]
+        assert f"hook {command}" in entry["hooks"][0]["command"]
+        assert "current" in editor.run("", "install").stdout.splitlines()[0]
+
+
+def test_where_no_action_is_held_up_the_installation_says_so(editor: Editor) -> None:
+    for name in ("codex", "cursor"):
+        assert "Rules do not bind here" in editor.run("", "install", name).stdout
+        assert editor.run("", "install", name, "--strict").returncode == 2
