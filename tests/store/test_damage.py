@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import ledger_rows as made
-from vestig.changes import ChangeSet, MemoryPatch
+from vestig.changes import ChangeSet, MemoryPatch, NewRule
 from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
@@ -50,6 +50,7 @@ def fill(store: Path, count: int = 6) -> list[str]:
                     original_texts=(made.original(ids[1], "as it\n\twas given"),),
                     claims=(made.claim(ids[1], subject_id=ada.id, evidence_of=ids[0]),),
                     items=(made.item("theme"),),
+                    rules=(NewRule(memory_id=ids[-1], condition="tool = Bash", decision="ask"),),
                 )
             )
         with ledger.write(NOW) as txn:
@@ -81,7 +82,7 @@ def store(tmp_path: Path) -> Path:
 # --- rows ------------------------------------------------------------------------------------
 
 OUTSIDE_PROJECTION = (
-    "claim_evidence", "claims", "items", "meta", "sources", "supersessions",
+    "claim_evidence", "claims", "items", "meta", "rules", "sources", "supersessions",
 )  # fmt: skip
 FLIPS = [
     ("memories", "content = content || ' '"),
@@ -121,6 +122,9 @@ FLIPS = [
     ("items", "version = version + 1"),
     ("items", "scope = 'user/eve'"),
     ("items", "expires_us = NULL"),
+    ("rules", "condition = 'tool = Edit'"),
+    ("rules", "decision = 'remind'"),
+    ("rules", "exception = 'tool = Bash'"),
     ("meta", "value = x'00'"),
 ]
 

@@ -80,6 +80,7 @@ class World:
         self.change()
         self.documents()
         self.items()
+        self.rules()
         self.link()
         self.move()
         self.keep_house()
@@ -169,6 +170,21 @@ class World:
         items.scopes(scope)
         self.failing(items.put, "theme", word("value"), expected=7)
         items.delete(key, scope=scope, actor=word("actor"))
+
+    def rules(self) -> None:
+        rules, word = self.store.rules, self.marks.word
+        kept = rules.add(
+            self.marks.text(), f'command ~ "{word("run")}"', unless=f"text ~ {word('but')}"
+        )
+        rules.check(command=f"{word('run')} {word('now')}", path=word("path"), text=word("said"))
+        rules.test(command=word("run"))
+        rules.list()
+        rules.show(kept.id)
+        rules.edit(kept.id, text=self.marks.text(), when=f"tool = {word('Tool')}")
+        rules.suggest()
+        self.failing(rules.add, self.marks.text(), f"colour = {word('red')}")
+        self.failing(rules.show, "no.such.rule")
+        rules.remove(rules.list()[0].id, reason=word("reason"))
 
     def link(self) -> None:
         graph, word = self.store.graph, self.marks.word

@@ -62,6 +62,11 @@ class _Token(NamedTuple):
     text: str
     at: int
 
+    @property
+    def came(self) -> str:
+        """The token in an error, which no value of a condition gets into."""
+        return {"end": "the end", "quoted": "a value in quotes"}.get(self.kind, self.text)
+
 
 def parse_condition(field: str, text: str) -> Condition:
     """The condition that a text states.
@@ -148,7 +153,7 @@ class _Parser:
 
     def _error(self, expected: str) -> ValidationError:
         token = self._next
-        came = "the end" if token.kind == "end" else token.text
+        came = token.came
         allowed = f"{expected} at character {token.at + 1}"
         return ValidationError(self._field, came, allowed, f"an example: {_EXAMPLE}")
 
@@ -214,7 +219,7 @@ class _Parser:
 
     def _field_error(self, token: _Token) -> ValidationError:
         allowed = f"one of {', '.join(FIELDS)} at character {token.at + 1}"
-        came = "the end" if token.kind == "end" else token.text
+        came = token.came
         near = nearest_name(came, FIELDS) if token.kind == "word" else None
         return ValidationError(self._field, came, allowed, f"{near} is meant?" if near else "")
 
