@@ -65,6 +65,7 @@ class World:
             "new": ids[1],
             "ids": [ids[2]],
             "query": "Who has the keys?",
+            "scope": "user/ada",
             "queries": ["Who has the keys?"],
             "messages": [{"content": "Who has the keys?"}],
             "a": entities[0],

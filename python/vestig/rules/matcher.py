@@ -9,7 +9,8 @@ A test of a command that is not known is neither true nor false: what depends on
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from operator import itemgetter
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -28,7 +29,8 @@ DECISIONS: Final = ("remind", "ask", "deny")
 
 
 class Action:
-    """An action that is about to happen. `paths`: the spellings of each file that it names."""
+    """An action that is about to happen. `paths`: of the files that it names, without `.`, `..` and
+    double slashes."""
 
     def __init__(
         self,
@@ -39,10 +41,17 @@ class Action:
         text: str | None = None,
     ) -> None:
         self.tool = tool
-        self.paths = tuple(dict.fromkeys(one for path in paths for one in _spellings(path)))
-        self.url = url
+        self.paths = tuple(dict.fromkeys(_plain_path(path) for path in paths if path))
+        self.url = None if url is None else _plain_url(url)
         self.text = text
         self._line = command
+
+    def each_path(self) -> Iterator[Action]:
+        """The same action with one of its files alone."""
+        for path in self.paths:
+            one = copy(self)
+            one.paths = (path,)
+            yield one
 
     @cached_property
     def commands(self) -> Commands:
@@ -62,11 +71,18 @@ class Action:
         }
 
 
-def _spellings(path: str) -> tuple[str, ...]:
-    """A path as it is, and without `.`, `..` and double slashes."""
+def _plain_path(path: str) -> str:
+    """A path without `.`, `..` and double slashes."""
     if path[1:3] == ":\\":
         path = path.replace("\\", "/")
-    return path, posixpath.normpath(path)
+    return posixpath.normpath(f"/{path.lstrip('/')}" if path.startswith("/") else path)
+
+
+def _plain_url(url: str) -> str:
+    """An address with scheme and host in small letters."""
+    scheme, colon, rest = url.strip().partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme.lower()}{colon}{host.lower()}{slash}{path}" if colon else url.strip()
 
 
 class _Unknown:
@@ -91,31 +107,30 @@ class Decision(NamedTuple):
 class CompiledRule:
     """A condition and an exception, made ready. `needed`: what it does not hold without."""
 
-    __slots__ = ("_by_command", "_unless", "_when", "needed")
+    __slots__ = ("_by_command", "_by_path", "_unless", "_when", "needed")
 
     def __init__(self, when: Condition, unless: Condition | None) -> None:
         self.needed = _needed(when)
         self._when = _compiled(when)
-        self._unless = None if unless is None else _compiled(unless)
+        self._unless = None if unless is None else _compiled(unless, excepts=True)
         parts = (when,) if unless is None else (when, unless)
-        self._by_command = any(_names_command(one) for one in parts)
+        self._by_command = any(_names(one, "command") for one in parts)
+        self._by_path = any(_names(one, "path") for one in parts)
 
     def decide(self, action: Action) -> Decision:
-        """How the rule stands to an action."""
+        """How the rule stands to an action: to each of its files and commands alone."""
+        if not self._by_path or len(action.paths) < 2:
+            return self._decide_of(action)
+        return _strongest(self._decide_of(one) for one in action.each_path())
+
+    def _decide_of(self, action: Action) -> Decision:
         if not self._by_command:
             return self._decide(action, None)
         commands = action.commands
         bound: list[_Bound] = [*commands.found]
         if commands.unknown is not None:
             bound.append(_UNKNOWN)
-        best = _NOT_FIRED
-        for one in bound or (None,):
-            found = self._decide(action, one)
-            if found.fires == YES:
-                return found
-            if found.fires > best.fires or (found.gave_way and best.fires == NO):
-                best = found
-        return best
+        return _strongest(self._decide(action, one) for one in bound or (None,))
 
     def _decide(self, action: Action, bound: _Bound) -> Decision:
         fires = self._when(action, bound)
@@ -163,6 +178,16 @@ _NOT_FIRED: Final = Decision(NO)
 _GAVE_WAY: Final = Decision(NO, gave_way=True)
 
 
+def _strongest(decisions: Iterable[Decision]) -> Decision:
+    best = _NOT_FIRED
+    for found in decisions:
+        if found.fires == YES:
+            return found
+        if found.fires > best.fires or (found.gave_way and best.fires == NO):
+            best = found
+    return best
+
+
 class _Needed(NamedTuple):
     """Without these a condition does not hold: one of the tools, and a text in a field."""
 
@@ -189,29 +214,38 @@ def _needed(condition: Condition) -> _Needed:
 
 def _literal(test: Test) -> str:
     """The longest text that a value which passes holds."""
-    value = test.values[0]
-    if test.field == "command":
-        value = " ".join(value.split())
+    value = _value(test, test.values[0])
     if test.operator == "~":
         return max((one.text for one in _parts(value) if not one.any), key=len, default="")
     return posixpath.normpath(value) if test.field == "path" else value
 
 
-def _names_command(condition: Condition) -> bool:
-    if isinstance(condition, Test):
-        return condition.field == "command"
-    if isinstance(condition, Not):
-        return _names_command(condition.part)
-    return any(_names_command(one) for one in condition.parts)
+def _value(test: Test, value: str) -> str:
+    """A value of a test in the form that the field of an action has."""
+    if test.field == "command":
+        return " ".join(value.split())
+    if test.field == "url":
+        return _plain_url(value)
+    return value.removeprefix("./") if test.field == "path" else value
 
 
-def _compiled(condition: Condition) -> _Decide:
+def _names(condition: Condition, field: str) -> bool:
     if isinstance(condition, Test):
-        return _test(condition)
+        return condition.field == field
     if isinstance(condition, Not):
-        inner = _compiled(condition.part)
+        return _names(condition.part, field)
+    return any(_names(one, field) for one in condition.parts)
+
+
+def _compiled(condition: Condition, *, excepts: bool = False) -> _Decide:
+    """`excepts`: what it is true of is let through, so that words around a command do not make it
+    true."""
+    if isinstance(condition, Test):
+        return _test(condition, excepts=excepts)
+    if isinstance(condition, Not):
+        inner = _compiled(condition.part, excepts=not excepts)
         return lambda action, bound: YES - inner(action, bound)
-    parts = tuple(_compiled(one) for one in condition.parts)
+    parts = tuple(_compiled(one, excepts=excepts) for one in condition.parts)
     if isinstance(condition, All):
         return lambda action, bound: _least(parts, action, bound)
     assert isinstance(condition, AnyOf)
@@ -238,9 +272,9 @@ def _most(parts: Iterable[_Decide], action: Action, bound: _Bound) -> int:
     return found
 
 
-def _test(test: Test) -> _Decide:
+def _test(test: Test, *, excepts: bool) -> _Decide:
     if test.field == "command":
-        return _command_test(test)
+        return _command_test(test, excepts=excepts)
     if test.field == "path":
         return _path_test(test)
     return _plain_test(test)
@@ -254,9 +288,9 @@ def _plain_test(test: Test) -> _Decide:
     if test.operator == "~":
         # a text holds it somewhere, the others are it
         around = "*" if field == "text" else ""
-        match = glob(f"{around}{test.values[0]}{around}")
+        match = glob(f"{around}{_value(test, test.values[0])}{around}")
     else:
-        match = frozenset(test.values).__contains__
+        match = frozenset([_value(test, value) for value in test.values]).__contains__
 
     def decide(action: Action, _: _Bound) -> int:
         value = getattr(action, field)
@@ -266,7 +300,8 @@ def _plain_test(test: Test) -> _Decide:
 
 
 def _path_test(test: Test) -> _Decide:
-    matches = [one for value in test.values for one in _path_matches(test.operator, value)]
+    values = [_value(test, value) for value in test.values]
+    matches = [one for value in values for one in _path_matches(test.operator, value)]
 
     def decide(action: Action, _: _Bound) -> int:
         for path in action.paths:
@@ -289,7 +324,7 @@ def _path_matches(operator: str, value: str) -> list[Callable[[str], bool]]:
     return [lambda path: path == plain or (not rooted and path.endswith(below))]
 
 
-def _command_test(test: Test) -> _Decide:
+def _command_test(test: Test, *, excepts: bool) -> _Decide:
     if test.operator == "~":
         pattern = " ".join(test.values[0].split())
         match = glob(f"*{pattern}*")
@@ -298,9 +333,10 @@ def _command_test(test: Test) -> _Decide:
         def by_glob(_: Action, bound: _Bound) -> int:
             if bound is None or isinstance(bound, _Unknown):
                 return NO if bound is None else PERHAPS
-            if match(bound.text):
+            text = " ".join(bound.runs[-1]) if excepts else bound.text
+            if match(text):
                 return YES
-            open = bound.open and any(one(bound.text) for one in beginnings)
+            open = bound.open and any(one(text) for one in beginnings)
             return PERHAPS if open else NO
 
         return by_glob

@@ -11,6 +11,8 @@ from vestig.rules.shell import LEVELS_MAX, SimpleCommand, Word, simple_commands
 
 LINE_CHARS_MAX: Final = 100_000
 _COMMANDS_MAX: Final = 1_000
+# Characters that are read again, as wrappers within wrappers make necessary, and words.
+_READ_AGAIN_MAX: Final = 200_000
 _FROM_INPUT: Final = "a shell that reads its commands from its input"
 
 
@@ -55,10 +57,16 @@ class _Finder:
     def __init__(self) -> None:
         self.found: list[Command] = []
         self.unknown: str | None = None
+        self.read_again = 0
 
     def line(self, text: str, level: int) -> None:
         """All commands of a line."""
-        if level > LEVELS_MAX or len(self.found) > _COMMANDS_MAX:
+        self.read_again += len(text) if level else 0
+        if (
+            level > LEVELS_MAX
+            or len(self.found) > _COMMANDS_MAX
+            or self.read_again > _READ_AGAIN_MAX
+        ):
             self.say("more commands within commands than are read")
             return
         commands, unread = simple_commands(text, level)
@@ -87,7 +95,8 @@ class _Finder:
             wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2])
             if wrapper is None:
                 break
-            if len(runs) > LEVELS_MAX:
+            self.read_again += len(words)
+            if len(runs) > LEVELS_MAX or self.read_again > _READ_AGAIN_MAX:
                 self.say("more commands within commands than are read")
                 break
             inner = wrapper(words)

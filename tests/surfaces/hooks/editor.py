@@ -17,9 +17,9 @@ SCOPE = "project:host.example/acme/rocket"
 # what a busy machine needs to start is no part of these tests
 _CALL = (
     "import sys\n"
-    "from vestig.surfaces.hooks import events\n"
+    "from vestig.surfaces.hooks import client\n"
     "from vestig.surfaces.cli import run\n"
-    "events.TIME_LIMIT_S = {limit}\n"
+    "client.TIME_LIMIT_S = client.ACTION_TIME_LIMIT_S = {limit}\n"
     "sys.exit(run(sys.argv[1:]))"
 )
 

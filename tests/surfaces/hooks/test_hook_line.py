@@ -21,9 +21,9 @@ PORT = "The staging database of the lighthouse listens on port 6543."
 QUESTION = "Which port does the staging database listen on?"
 # what a busy machine needs to start is no part of these tests
 _MAIN = (
-    "from vestig.surfaces.hooks import events\n"
+    "from vestig.surfaces.hooks import client\n"
     "from vestig.surfaces.cli import main\n"
-    "events.TIME_LIMIT_S = 60\n"
+    "client.TIME_LIMIT_S = client.ACTION_TIME_LIMIT_S = 60\n"
     "main()"
 )
 

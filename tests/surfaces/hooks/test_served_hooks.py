@@ -111,12 +111,12 @@ class Project:
             "cwd": str(self.editor.project),
             "prompt": QUESTION,
         }
-        limit = f"events.TIME_LIMIT_S = {SECONDS}; from vestig.surfaces.cli"
+        limit = f"client.TIME_LIMIT_S = {SECONDS}; from vestig.surfaces.cli"
         source = Path(client.__file__).read_text()
         source = source.replace("TIME_LIMIT_S = 1.2", f"TIME_LIMIT_S = {seconds}")
         source = source.replace(
             '_HOOK = "from vestig.surfaces.cli',
-            f'_HOOK = "from vestig.surfaces.hooks import events; {limit}',
+            f'_HOOK = "from vestig.surfaces.hooks import client; {limit}',
         )
         program = self.editor.folder / "client.py"
         program.write_text(source)

@@ -31,7 +31,7 @@ def action_of(told: Mapping[str, Any]) -> dict[str, Any] | None:
         {'tool': 'Write', 'path': ['/a'], 'text': 'b'}
     """
     given = told.get("tool_input")
-    given = given if isinstance(given, dict) else {}
+    given = _whole(given) if isinstance(given, dict) else {}
     command = given.get("command")
     if isinstance(command, list) and all(isinstance(one, str) for one in command):
         command = shlex.join(command)
@@ -49,6 +49,17 @@ def action_of(told: Mapping[str, Any]) -> dict[str, Any] | None:
         if value and (isinstance(value, str) or name == "path")
     }
     return action or None
+
+
+def _whole(given: Any) -> Any:
+    """JSON with U+FFFD in the place of halves of surrogate pairs, which no text may hold."""
+    if isinstance(given, dict):
+        return {_whole(name): _whole(value) for name, value in given.items()}
+    if isinstance(given, list):
+        return [_whole(value) for value in given]
+    if isinstance(given, str):
+        return given.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return given
 
 
 def _texts_of(given: Mapping[str, Any]) -> Iterator[str]:

@@ -25,13 +25,16 @@ except ImportError:
 
 PROTOCOL = "vestig hook 1"
 ACCEPTED, ANSWERED, REFUSED, END = b"+", b"=", b"-", b"."
-# From the start of the process to its end.
+# From the start of the process to its end. Whoever types a prompt waits for it; what stands before
+# an action decides on it.
 TIME_LIMIT_S = 1.2
+ACTION_TIME_LIMIT_S = 4.0
 # A server that takes no event within this time hangs.
 _ACCEPTED_S = 0.3
 INPUT_BYTES_MAX = 16 * 1024 * 1024
 # Before an action that is refused where the rules cannot be asked.
 STRICT = "PreToolUse-strict"
+_ACTIONS = ("PreToolUse", STRICT)
 # What happens behind the editor's back.
 _READ_EVENTS = ("PreCompact", "SessionEnd", "preCompact", "sessionEnd")
 # What else than variables of its own decides what Vestig does.
@@ -235,10 +238,15 @@ def _detach(code: str, words: list[str]) -> None:
         os._exit(0)
 
 
+def time_limit_s(event: str | None) -> float:
+    """Seconds from the start of the process to the end of its answer to an event."""
+    return ACTION_TIME_LIMIT_S if event in _ACTIONS else TIME_LIMIT_S
+
+
 def main() -> None:
     """Answers the event, or becomes what does."""
-    end = time.monotonic() + TIME_LIMIT_S - process_age_s()
     words = sys.argv[1:]
+    end = time.monotonic() + time_limit_s(words[1] if words[1:] else None) - process_age_s()
     if words[1:2] and words[1] in _READ_EVENTS:
         _put_back(_read_input())
         _detach(_HOOK, words)

@@ -22,7 +22,7 @@ from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.recall.silence import SILENCE
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.client import INPUT_BYTES_MAX, STRICT, TIME_LIMIT_S, process_age_s
+from vestig.surfaces.hooks.client import INPUT_BYTES_MAX, STRICT, process_age_s, time_limit_s
 from vestig.surfaces.hooks.hooks_file import hook_options
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
@@ -119,8 +119,8 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
         name: of the event; None: as the input names it.
         options: of the command line: store, config, namespace, profile.
     """
-    hook = Hook(options)
-    watch = threading.Timer(max(0.0, TIME_LIMIT_S - process_age_s()), hook.end_late)
+    hook = Hook(options, name=name, limit_s=time_limit_s(name))
+    watch = threading.Timer(max(0.0, hook.limit_s - process_age_s()), hook.end_late)
     watch.daemon = True
     watch.start()
     try:
@@ -139,12 +139,12 @@ def tell_late() -> None:
     if found is None:
         return
     name, options = found
-    hook = Hook(options, by=BY_SERVER)
+    hook = Hook(options, by=BY_SERVER, limit_s=time_limit_s(name))
     with suppress(ValidationError):
         hook.know(name, _standard_input())
     with suppress(VestigError, OSError):
         _ = hook.configuration
-    hook.fail(f"{LATE} {TIME_LIMIT_S} s")
+    hook.fail(f"{LATE} {hook.limit_s} s")
 
 
 def print_answer(answer: dict[str, Any] | None) -> None:
@@ -167,7 +167,9 @@ class Hook:
     Args:
         options: of the command line: store, config, namespace, profile.
         place: where the editor is at work.
+        name: of the event, as far as the command says it; `know` reads it too.
         by: who answers, in the log.
+        limit_s: seconds that the answer may take, for the log.
         end: when the time is over, of the monotonic clock; what is shown then reaches nobody.
         store: what is open already; None: it is opened for the event.
     """
@@ -177,17 +179,20 @@ class Hook:
         options: Mapping[str, Any],
         *,
         place: Place = _HERE,
+        name: str | None = None,
         by: str = BY_PROCESS,
+        limit_s: float = math.inf,
         end: float = math.inf,
         store: Vestig | None = None,
     ) -> None:
         self._options = options
         self._place = place
         self._by = by
+        self.limit_s = limit_s
         self._end = end
         self._open = store
         self._store: str | None = options.get("store")
-        self._name = "hook"
+        self._name = name or "hook"
         self._session: str | None = None
 
     def know(self, name: str | None, told: Mapping[str, Any]) -> Event:
@@ -325,7 +330,7 @@ class Hook:
 
     def end_late(self) -> None:
         """The time is over: the action goes on, or is refused where that was asked for."""
-        self.fail(f"{LATE} {TIME_LIMIT_S} s")
+        self.fail(f"{LATE} {self.limit_s} s")
         print_answer(self.without_answer())
         os._exit(0)
 
