@@ -15,7 +15,7 @@ from vestig.calls.argument import (
     Texts,
 )
 from vestig.calls.condition import CONDITION_CHARS_MAX, FIELDS, parse_condition
-from vestig.calls.declaration import InNamespace, MemoryId, Reason, Request
+from vestig.calls.declaration import InNamespace, MemoryId, Reason, Request, given_all
 from vestig.errors import ValidationError
 
 # What is done when a rule fires, the weakest first.
@@ -115,6 +115,7 @@ class EditRuleRequest(Request, frozen=True, kw_only=True):
     """Changes of a rule; what is absent stays."""
 
     call: ClassVar = "edit"
+    rules: ClassVar = ({"anyOf": [given_all(name) for name in ("text", "when", "do", "unless")]},)
 
     id: MemoryId
     text: Annotated[
@@ -148,6 +149,9 @@ class ActionRequest(Request, frozen=True, kw_only=True):
     """An action that is about to happen."""
 
     call: ClassVar = "check"
+    rules: ClassVar = (
+        {"anyOf": [given_all(name) for name in ("tool", "path", "command", "url", "text")]},
+    )
 
     tool: Annotated[
         str | None, Label("The tool that acts, such as Bash or Edit.", "--tool", blank=False)
