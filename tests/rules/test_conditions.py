@@ -102,6 +102,57 @@ def test_each_command_of_a_line_is_decided_alone() -> None:
     assert alone == Decision(NO, gave_way=True)
 
 
+@pytest.mark.parametrize(
+    "path", ["box/../../etc/passwd", "box/../etc", "/srv/box/../etc", "//etc/passwd", "etc/./../x"]
+)
+def test_a_path_is_what_it_leads_to(path: str) -> None:
+    action = Action("Write", [path])
+    assert decided("tool = Write", action, 'path ~ "box/*"').fires == YES
+    assert decided('not path ~ "box/*"', action).fires == YES
+    assert decided('path ~ "/etc/*"', Action("Write", ["//etc/passwd"])).fires == YES
+    assert decided("path = //etc/passwd", Action("Write", ["/etc/passwd"])).fires == YES
+
+
+def test_each_file_is_decided_alone() -> None:
+    for paths in ([".env", ".env.example"], [".env.example", ".env"]):
+        assert decided('path ~ ".env*"', Action("Edit", paths), "path = .env.example").fires == YES
+    assert decided('not path ~ "src/*"', Action("Edit", ["src/a", "/etc/b"])).fires == YES
+    both = Action("Edit", [".env.example", "a/.env.example"])
+    assert decided('path ~ ".env*"', both, "path = .env.example") == Decision(NO, gave_way=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "DRY=--dry-run git push",
+        "sudo -p --dry-run git push",
+        "git push > --dry-run",
+        "xargs -a --dry-run git push",
+    ],
+)
+def test_words_around_a_command_excuse_nothing(line: str) -> None:
+    action = Action("Bash", command=line)
+    assert decided("command = 'git push'", action, "command ~ --dry-run").fires != NO
+    assert decided("command = 'git push' and not command ~ --dry-run", action).fires != NO
+    excused = Action("Bash", command="sudo git push --dry-run")
+    assert decided("command = 'git push'", excused, "command ~ --dry-run").gave_way
+
+
+@pytest.mark.parametrize("url", ["HTTPS://A.Example.com/X", " https://a.example.com/X"])
+def test_a_host_is_the_same_in_capitals(url: str) -> None:
+    for when in ('url ~ "https://*.EXAMPLE.com/*"', 'url = "Https://a.example.com/X"'):
+        assert decided(when, Action("Fetch", url=url)).fires == YES
+    assert decided('url ~ "*/x"', Action("Fetch", url=url)).fires == NO, "paths differ in case"
+
+
+def test_wrappers_within_wrappers_are_read_so_far() -> None:
+    """The work is bounded; what was read is decided, and the rest may be anything."""
+    action = Action("Bash", command="git push; " + "env -S " * 10_000)
+    assert decided("command = 'git push'", action).fires == YES
+    assert decided("command = 'git pull'", action).fires == PERHAPS
+    assert action.commands.unknown == "more commands within commands than are read"
+
+
 def test_words_begin_a_command_and_a_glob_is_anywhere_in_it() -> None:
     for line, fires in (
         ("git push origin", YES), ("/usr/bin/git push", YES), ("git  'push'", YES),

@@ -111,11 +111,15 @@ class RuleRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
 
+# What an edit changes.
+_CHANGES: Final = ("text", "when", "do", "unless")
+
+
 class EditRuleRequest(Request, frozen=True, kw_only=True):
     """Changes of a rule; what is absent stays."""
 
     call: ClassVar = "edit"
-    rules: ClassVar = ({"anyOf": [given_all(name) for name in ("text", "when", "do", "unless")]},)
+    rules: ClassVar = ({"anyOf": [given_all(name) for name in _CHANGES]},)
 
     id: MemoryId
     text: Annotated[
@@ -131,8 +135,10 @@ class EditRuleRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
     def __post_init__(self) -> None:
-        if all(one is None for one in (self.text, self.when, self.do, self.unless)):
-            raise ValidationError("text", "nothing", "text, when, do or unless")
+        if all(getattr(self, name) is None for name in _CHANGES):
+            raise ValidationError(
+                "text", "nothing", f"{', '.join(_CHANGES[:-1])} or {_CHANGES[-1]}"
+            )
 
 
 class RemoveRuleRequest(Request, frozen=True, kw_only=True):
@@ -149,9 +155,7 @@ class ActionRequest(Request, frozen=True, kw_only=True):
     """An action that is about to happen."""
 
     call: ClassVar = "check"
-    rules: ClassVar = (
-        {"anyOf": [given_all(name) for name in ("tool", "path", "command", "url", "text")]},
-    )
+    rules: ClassVar = ({"anyOf": [given_all(name) for name in FIELDS]},)
 
     tool: Annotated[
         str | None, Label("The tool that acts, such as Bash or Edit.", "--tool", blank=False)

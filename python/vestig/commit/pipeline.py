@@ -627,8 +627,7 @@ def follow(
     if changes.jobs:
         session.jobs_queued.set()
     own = [] if batch is None else batch.inline_jobs()
-    if own:
-        degraded.extend(run_jobs(session, changes.namespace, own))
+    degraded.extend(run_jobs(session, changes.namespace, own))
 
 
 def _only_outcome(batch: Batch, seq: int, degraded: list[Degradation]) -> CommitOutcome | None:

@@ -376,11 +376,11 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         values = self._values(row, memory, matched, before)
         added = self._added(row)
         told = [
-            (sum([added.get(name, 0.0) for name in names]), text)
+            (share, text)
             for sentences, names in _TOLD.items()
-            if (text := _first_said(sentences, values)) is not None
+            if (share := sum([added.get(name, 0.0) for name in names])) > 0
+            and (text := _first_said(sentences, values)) is not None
         ]
-        told = [one for one in told if one[0] > 0]
         if not told:
             meaning = _first_said(TABLE["topic"].sentences, values)
             return [] if meaning is None else [meaning]

@@ -24,8 +24,6 @@ NO: Final = 0
 PERHAPS: Final = 1
 YES: Final = 2
 _NO_COMMANDS: Final = Commands((), None)
-# The strength of a decision.
-DECISIONS: Final = ("remind", "ask", "deny")
 
 
 class Action:
@@ -217,7 +215,7 @@ def _literal(test: Test) -> str:
     value = _value(test, test.values[0])
     if test.operator == "~":
         return max((one.text for one in _parts(value) if not one.any), key=len, default="")
-    return posixpath.normpath(value) if test.field == "path" else value
+    return _plain_path(value) if test.field == "path" else value
 
 
 def _value(test: Test, value: str) -> str:
@@ -319,7 +317,7 @@ def _path_matches(operator: str, value: str) -> list[Callable[[str], bool]]:
     if operator == "~":
         patterns = [value] if rooted or value.startswith("*") else [value, f"*/{value}"]
         return [glob(one) for one in patterns]
-    plain = posixpath.normpath(value)
+    plain = _plain_path(value)
     below = f"/{plain}"
     return [lambda path: path == plain or (not rooted and path.endswith(below))]
 

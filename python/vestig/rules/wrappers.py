@@ -273,7 +273,7 @@ def _shell(words: Sequence[Word]) -> Inner:
 
 
 def _eval(words: Sequence[Word]) -> Inner:
-    rest = words[_after_options(words, _Options()) :]
+    rest = _plain(_Options(), words).words
     unfixed = next((one for one in rest if not one.fixed and one.text.startswith(("$", "`"))), None)
     unknown = None if unfixed is None else f"a script that is not fixed: {unfixed.text[:80]}"
     return Inner(scripts=(rest,) if rest else (), unknown=unknown)
@@ -281,7 +281,7 @@ def _eval(words: Sequence[Word]) -> Inner:
 
 def _joined(options: _Options, words: Sequence[Word]) -> Inner:
     """A wrapper that hands its words, joined, to a shell."""
-    rest = words[_after_options(words, options) + options.operands :]
+    rest = _plain(options, words).words
     return Inner(scripts=(rest,)) if rest else Inner()
 
 
@@ -346,7 +346,7 @@ def _flock(words: Sequence[Word]) -> Inner:
 
 
 def _trap(words: Sequence[Word]) -> Inner:
-    rest = words[_after_options(words, _Options()) :]
+    rest = _plain(_Options(), words).words
     runs = len(rest) > 1 and rest[0].text not in ("", "-")
     return Inner(scripts=(rest[:1],)) if runs else Inner()
 

@@ -11,6 +11,7 @@ from editor import SCOPE, Editor
 
 import vestig
 from vestig.rules.values import Rule
+from vestig.surfaces.hooks import client, events
 
 TEXT = "Never push to the lighthouse by hand"
 STRICT = "PreToolUse-strict"
@@ -91,6 +92,22 @@ def test_what_cannot_be_read_is_asked_for_and_says_why(editor: Editor) -> None:
 def test_the_members_of_a_tool(editor: Editor, given: dict[str, Any], when: str) -> None:
     add(editor, when, "deny")
     assert told(editor, "Any", **given)["permissionDecision"] == "deny"
+
+
+def test_half_a_character_hides_nothing(editor: Editor) -> None:
+    add(editor, "command = 'git push'", "deny")
+    answer = told(editor, "Bash", command="git push; echo \ud800")
+    assert answer["permissionDecision"] == "deny"
+
+
+def test_a_strict_hook_that_is_late_before_it_has_read_refuses(editor: Editor) -> None:
+    add(editor, "command = 'git push'", "deny")
+    hook = events.Hook({"config": str(editor.config)}, name=STRICT)
+    answer = hook.without_answer()
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert client.time_limit_s(STRICT) == client.time_limit_s("PreToolUse") > 2
+    assert client.time_limit_s("UserPromptSubmit") < 2
 
 
 def test_a_broken_store_holds_nothing_up_unless_it_was_installed_so(editor: Editor) -> None:

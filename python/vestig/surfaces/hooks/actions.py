@@ -86,15 +86,6 @@ def answer_of(found: RuleCheck) -> dict[str, Any] | None:
     return _answer({"permissionDecision": found.decision, "permissionDecisionReason": said})
 
 
-def refusal() -> dict[str, Any]:
-    """The answer where the rules could not be asked and nothing may happen without them."""
-    reason = (
-        "Vestig could not ask its rules, and was installed with --strict; `vestig doctor` and"
-        " hooks.log in the folder of the store say why."
-    )
-    return _answer({"permissionDecision": "deny", "permissionDecisionReason": reason})
-
-
 def _answer(members: Mapping[str, str]) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **members}}
 

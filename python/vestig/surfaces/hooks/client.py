@@ -42,17 +42,16 @@ _VARIABLES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG
 _PEER_BYTES = 76
 _HOOK = "from vestig.surfaces.cli import main; main()"
 _LATE = "from vestig.surfaces.hooks.events import tell_late; tell_late()"
-
-
-_REFUSAL = (
+# The answer where the rules could not be asked and nothing may happen without them.
+REFUSAL = (
     b'{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",'
-    b' "permissionDecisionReason": "Vestig could not ask its rules in time, and was installed with'
-    b' --strict; hooks.log in the folder of the store says why."}}\n'
+    b' "permissionDecisionReason": "Vestig could not ask its rules, and was installed with'
+    b' --strict; `vestig doctor` and hooks.log in the folder of the store say why."}}\n'
 )
 
 
 class LateError(Exception):
-    """A server took the event and gave no answer in time."""
+    """The time of a hook is over."""
 
 
 def process_age_s() -> float:
@@ -262,7 +261,7 @@ def main() -> None:
                     return
         except LateError:
             if words[1:2] == [STRICT]:
-                _print(_REFUSAL)
+                _print(REFUSAL)
             _put_back(event)
             _detach(_LATE, words)
             return
@@ -278,5 +277,5 @@ if __name__ == "__main__":
             _become(_HOOK, sys.argv[1:])
     except BaseException:  # an editor takes another exit of a hook for an order to drop the prompt
         if sys.argv[2:3] == [STRICT]:
-            _print(_REFUSAL)
+            _print(REFUSAL)
         os._exit(0)

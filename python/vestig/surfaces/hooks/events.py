@@ -22,7 +22,14 @@ from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.recall.silence import SILENCE
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.client import INPUT_BYTES_MAX, STRICT, process_age_s, time_limit_s
+from vestig.surfaces.hooks.client import (
+    INPUT_BYTES_MAX,
+    REFUSAL,
+    STRICT,
+    LateError,
+    process_age_s,
+    time_limit_s,
+)
 from vestig.surfaces.hooks.hooks_file import hook_options
 from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
@@ -155,10 +162,6 @@ def print_answer(answer: dict[str, Any] | None) -> None:
         sys.stdout.flush()
     with suppress(OSError):
         sys.stderr.flush()
-
-
-class LateError(Exception):
-    """The time of a hook is over."""
 
 
 class Hook:
@@ -305,11 +308,8 @@ class Hook:
 
     def without_answer(self) -> dict[str, Any] | None:
         """The answer where none could be found: the action is refused where that was asked for."""
-        if self._name != STRICT:
-            return None
-        from vestig.surfaces.hooks.actions import refusal
-
-        return refusal()
+        refusal: dict[str, Any] | None = json.loads(REFUSAL) if self._name == STRICT else None
+        return refusal
 
     def fail(self, error: str, *, without_store: bool = False) -> None:
         """Writes what went wrong; where no log can be written, to standard error.

@@ -294,12 +294,11 @@ def install(
     """
     if strict and editor != "claude":
         raise ValidationError("strict", editor, "claude: these hooks hold no action up elsewhere")
-    state, place = _state(editor, options)
+    state, place = _state(editor, options, strict=strict)
     done: list[str] = []
     notes = [_TRUST[editor]]
     if editor == "claude":
         plugin = _plugin(options, strict=strict)
-        state = plugin.state()
         commands = [shlex.join(one) for one in plugin.commands]
         if plugin.missing:
             notes = ["claude is not in PATH. Where it is, run:", *commands]
@@ -398,9 +397,11 @@ def _stands(editor: str, options: Mapping[str, Any]) -> Installation:
     return Installation(editor=editor, state=state, place=str(place))
 
 
-def _state(editor: str, options: Mapping[str, Any]) -> tuple[str, Path]:
+def _state(
+    editor: str, options: Mapping[str, Any], *, strict: bool | None = None
+) -> tuple[str, Path]:
     if editor == "claude":
-        plugin = _plugin(options)
+        plugin = _plugin(options, strict=strict)
         return plugin.state(), plugin.folder
     file = _hooks_file(editor)
     return file.state(options), file.path

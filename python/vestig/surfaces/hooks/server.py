@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from vestig.errors import NotFoundError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.surfaces.hooks import client
-from vestig.surfaces.hooks.events import BY_SERVER, Hook, LateError, Place, read_input
+from vestig.surfaces.hooks.events import BY_SERVER, Hook, Place, read_input
 from vestig.surfaces.hooks.hooks_file import hook_options, store_options
 from vestig.surfaces.hooks.sessions import fault
 
@@ -169,7 +169,7 @@ class HookServer:
         answer = None
         try:
             answer = hook.answer(event)
-        except LateError:
+        except client.LateError:
             pass  # the client tells
         except Exception as error:  # an editor must not be held up
             hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
