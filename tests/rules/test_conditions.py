@@ -6,6 +6,7 @@ import pytest
 
 from vestig.calls.condition import parse_condition
 from vestig.errors import ValidationError
+from vestig.rules import wrappers
 from vestig.rules.matcher import NO, PERHAPS, YES, Action, CompiledRule, Decision, glob
 
 
@@ -147,7 +148,11 @@ def test_a_host_is_the_same_in_capitals(url: str) -> None:
 
 def test_wrappers_within_wrappers_are_read_so_far() -> None:
     """The work is bounded; what was read is decided, and the rest may be anything."""
-    action = Action("Bash", command="git push; " + "env -S " * 10_000)
+    line = "git push; " + "env -S " * 10_000
+    finder = wrappers._Finder()
+    finder.line(line, 0)
+    assert finder.read_again < 200_000 + len(line)
+    action = Action("Bash", command=line)
     assert decided("command = 'git push'", action).fires == YES
     assert decided("command = 'git pull'", action).fires == PERHAPS
     assert action.commands.unknown == "more commands within commands than are read"
