@@ -190,7 +190,6 @@ NEVER_IN_A_RECALL = {
     "vestig.calls.items",
     "vestig.calls.memories",
     "vestig.calls.upkeep",
-    "vestig.commit.model_answer",
     "vestig.commit.pipeline",
     "vestig.config.explain",
     "vestig.language.quantities",
@@ -265,12 +264,8 @@ def test_a_recall_with_the_built_in_embedder_loads_no_runtime_of_models(tmp_path
 
 
 OF_MODELS = (
-    "vestig.commit.enrich",
-    "vestig.commit.memory_enrichment",
-    "vestig.commit.queue_run",
-    "vestig.commit.model_answer",
+    "vestig.enrichment",
     "vestig.session.model_calls",
-    "vestig.knowledge",
     "vestig.prompts",
     "vestig.llms",
 )

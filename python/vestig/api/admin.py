@@ -54,9 +54,9 @@ class Admin:
             dry_run: Say what due jobs would ask a language model, and its price; ask nothing.
         """
         asked = checked(calls.upkeep.EnrichRequest, given(locals()))
-        from vestig.commit import enrich
+        from vestig.enrichment import jobs
 
-        return enrich.enrich(self._session, asked)
+        return jobs.enrich(self._session, asked)
 
     def gc(self, dry_run: bool = False) -> GcReport:
         """Removes items past their `expires` as `items.delete` does, sources that produced nothing,
@@ -66,10 +66,9 @@ class Admin:
             dry_run: Say what would go and keep everything.
         """
         asked = checked(calls.upkeep.GcRequest, given(locals()))
-        from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget
 
-        return forget.gc(self._session, dry_run=asked.dry_run, run_jobs=run_jobs)
+        return forget.gc(self._session, dry_run=asked.dry_run)
 
     def prune(
         self,
@@ -106,10 +105,9 @@ class Admin:
             (2, 1, True)
         """
         asked = checked(calls.upkeep.PruneRequest, given(locals()))
-        from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget as pruning
 
-        return pruning.prune(self._session, asked, run_jobs=run_jobs)
+        return pruning.prune(self._session, asked)
 
     def secrets(
         self, fix: bool = False, dry_run: bool = False, *, namespace: str | None = None
@@ -140,9 +138,8 @@ class Admin:
         """
         asked = checked(calls.upkeep.SecretsRequest, given(locals()))
         from vestig.commit import stored_secrets
-        from vestig.commit.run_jobs import run_jobs
 
-        return stored_secrets.secrets(self._session, asked, run_jobs=run_jobs)
+        return stored_secrets.secrets(self._session, asked)
 
     def stats(self, *, namespace: str | None = None) -> StoreStats:
         """Counts, seq and bytes of the store.

@@ -165,10 +165,9 @@ class Items:
             (1, None, 0)
         """
         asked = checked(calls.items.DeleteRequest, given(locals()))
-        from vestig.commit.run_jobs import run_jobs
         from vestig.memories.forget import delete_items
 
-        return delete_items(self._session, asked, run_jobs=run_jobs)
+        return delete_items(self._session, asked)
 
     def list(
         self,

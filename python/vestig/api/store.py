@@ -35,8 +35,8 @@ from vestig.store.sqlite import processes
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
     from vestig.arguments import Provenance
-    from vestig.commit.enrich import Worker
     from vestig.commit.update import UpdateResult
+    from vestig.enrichment.jobs import Worker
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.results import (
@@ -51,7 +51,14 @@ if TYPE_CHECKING:
         MemoryPage,
     )
     from vestig.retrieve.values import RetrieveResult
-    from vestig.types import CommitOutcome, Event, ItemError, Memory, SupersessionRecord
+    from vestig.types import (
+        CommitOutcome,
+        Degradation,
+        Event,
+        ItemError,
+        Memory,
+        SupersessionRecord,
+    )
 
 
 @names_faults
@@ -125,6 +132,13 @@ def open_store(
     return store
 
 
+def _run_jobs(session: Session, namespace: str, ids: Sequence[str]) -> list[Degradation]:
+    # loaded where there are jobs: most calls leave none
+    from vestig.enrichment.jobs import enrich_inline
+
+    return enrich_inline(session, namespace, ids)
+
+
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
@@ -141,6 +155,7 @@ class Vestig:
         self._session = session
         self._binding = binding
         self._worker: Worker | None = None
+        session.job_runner = _run_jobs
         self.graph = Graph(session, binding)
         self.admin = Admin(session, binding)
         self.items = Items(session, binding)
@@ -278,7 +293,7 @@ class Vestig:
 
     def _start_worker(self) -> None:
         """Works the queue of jobs in the background until `close`."""
-        from vestig.commit.enrich import Worker
+        from vestig.enrichment.jobs import Worker
 
         if not self._session.read_only:
             self._worker = Worker(self._session)
@@ -789,10 +804,9 @@ class Vestig:
             (1, 0, 0)
         """
         asked = checked(calls.memories.ForgetRequest, given(locals()))
-        from vestig.commit.run_jobs import run_jobs
         from vestig.memories import forget as forgetting
 
-        return forgetting.forget(self._session, asked, run_jobs=run_jobs)
+        return forgetting.forget(self._session, asked)
 
     def record_access(self, ids: str | Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories; how many.
@@ -1392,7 +1406,7 @@ class Vestig:
             ('Ann lives in Oslo', 1)
         """
         asked = checked(calls.upkeep.CognifyRequest, given(locals()))
-        from vestig.knowledge import cognify
+        from vestig.enrichment.cognify import cognify
 
         return cognify(self._session, asked)
 
@@ -1554,10 +1568,9 @@ class Vestig:
             ForgetIncompleteError: as `forget`.
         """
         asked = checked(calls.files.ForgetDocumentRequest, given(locals()))
-        from vestig.commit.run_jobs import run_jobs
         from vestig.exchange import documents
 
-        return documents.forget_document(self._session, asked, run_jobs=run_jobs)
+        return documents.forget_document(self._session, asked)
 
 
 @cache

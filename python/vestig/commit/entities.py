@@ -10,12 +10,11 @@ from typing import Final
 import msgspec
 
 from vestig.changes import ChangeSet, EntityPatch, NewEdge, NewEntity
-from vestig.commit.model_answer import KeptEntity
 from vestig.commit.names import new_entity
 from vestig.commit.rows import EntityMention, mention_edge
 from vestig.errors import ConflictError
 from vestig.ids import new_id
-from vestig.language.names import embedded_name, norm_name
+from vestig.language.names import embedded_name, norm_key, norm_name
 from vestig.language.ontology import UNTYPED
 from vestig.session import references
 from vestig.session.references import LATEST_US, ids_with_name
@@ -25,6 +24,22 @@ from vestig.times import format_us, to_us
 from vestig.types import Edge, EdgeType, Entity, Memory
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class KeptEntity(msgspec.Struct, frozen=True, kw_only=True):
+    """An entity that passed every gate; `type` is one of the ontology, or one that the model
+    invented. `evidence`: an exact passage of the text, "" where there is none."""
+
+    name: str
+    type: str
+    confidence: float
+    evidence: str
+    description: str
+
+    @property
+    def key(self) -> str:
+        """Entities of a namespace with equal keys are one."""
+        return norm_key(self.name, self.type)
 
 
 class EntityRows(msgspec.Struct, frozen=True, kw_only=True):

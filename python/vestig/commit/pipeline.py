@@ -34,7 +34,6 @@ from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Item, extract, unstored
 from vestig.commit.keys import key_of_claim
 from vestig.commit.names import NameVectors, named_claim, with_known_types
-from vestig.commit.run_jobs import run_jobs
 from vestig.commit.text import (
     check_text,
     content_hash,
@@ -627,7 +626,7 @@ def follow(
     if changes.jobs:
         session.jobs_queued.set()
     own = [] if batch is None else batch.inline_jobs()
-    degraded.extend(run_jobs(session, changes.namespace, own))
+    degraded.extend(session.run_jobs(changes.namespace, own))
 
 
 def _only_outcome(batch: Batch, seq: int, degraded: list[Degradation]) -> CommitOutcome | None:

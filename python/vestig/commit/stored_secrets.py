@@ -17,7 +17,6 @@ from vestig.errors import ConflictError, VestigError
 from vestig.firewall import Secret, counted, masked_text, without_secrets
 from vestig.memories import forget as forgetting
 from vestig.memories import states
-from vestig.memories.forget import RunJobs
 from vestig.memories.states import selected_ids
 from vestig.results import SecretsReport, StoredSecret
 from vestig.session.session import Session
@@ -49,7 +48,7 @@ class _Found(NamedTuple):
     secrets: tuple[Secret, ...]
 
 
-def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> SecretsReport:
+def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
     """Looks at every memory and item of a namespace, expired ones too. With `fix` the masked text
     of each memory that has a secret takes over, and the memory is forgotten; values of items are
     masked where they stand."""
@@ -72,7 +71,7 @@ def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> Se
                     errors.append(ItemError(index=index, code=error.code, message=message))
             if done:
                 request = {"ids": done, "force": True, "namespace": space}
-                forgetting.forget(session, checked(ForgetRequest, request), run_jobs=run_jobs)
+                forgetting.forget(session, checked(ForgetRequest, request))
         with session.ledger.read() as view:
             seq = view.seq
     return SecretsReport(

@@ -36,7 +36,7 @@ from vestig.exchange.inputs import Input
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
-from vestig.memories.forget import RunJobs, forget
+from vestig.memories.forget import forget
 from vestig.results import AddedDocument, Document, DocumentList, ForgetReport
 from vestig.session.references import unambiguous_id
 from vestig.session.session import Session, cleaned, count_secrets
@@ -676,9 +676,7 @@ def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
     return DocumentList(documents=tuple(found[: asked.limit]), total=len(found))
 
 
-def forget_document(
-    session: Session, asked: ForgetDocumentRequest, *, run_jobs: RunJobs
-) -> ForgetReport:
+def forget_document(session: Session, asked: ForgetDocumentRequest) -> ForgetReport:
     """Removes all versions of a document and their passages for good.
 
     Raises:
@@ -702,7 +700,7 @@ def forget_document(
         namespace=asked.namespace,
     )
     gone = tuple(source.id for source in chosen)
-    return forget(session, request, run_jobs=run_jobs, documents=gone)
+    return forget(session, request, documents=gone)
 
 
 def _document(source: Source) -> Document:

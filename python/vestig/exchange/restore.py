@@ -6,7 +6,6 @@ import msgspec
 
 from vestig.calls.files import ImportFormat, ImportRequest
 from vestig.calls.upkeep import SecretsRequest
-from vestig.commit.run_jobs import run_jobs
 from vestig.commit.stored_secrets import secrets
 from vestig.commit.text import normalise
 from vestig.config.schema import HygieneSettings
@@ -105,7 +104,7 @@ def _mask_restored(session: Session) -> list[str]:
         spaces = view.namespaces()
     fixed, items, warnings = 0, 0, list[str]()
     for space in spaces:
-        report = secrets(session, SecretsRequest(fix=True, namespace=space), run_jobs=run_jobs)
+        report = secrets(session, SecretsRequest(fix=True, namespace=space))
         fixed += report.fixed
         items += report.items_fixed
         warnings += [f"a secret could not be masked: {error.message}" for error in report.errors]

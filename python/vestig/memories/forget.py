@@ -42,12 +42,9 @@ from vestig.telemetry import span
 from vestig.times import DAY_US, format_us, to_us
 from vestig.types import Degradation, ItemError, Memory
 
-# Tries these jobs (ids) of a namespace at once; what degraded.
-RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
-
 
 def forget(
-    session: Session, asked: ForgetRequest, *, run_jobs: RunJobs, documents: tuple[str, ...] = ()
+    session: Session, asked: ForgetRequest, *, documents: tuple[str, ...] = ()
 ) -> ForgetReport:
     """Removes memories for good, and proves it; `documents`: versions of documents (ids of sources)
     that go as a whole."""
@@ -77,10 +74,10 @@ def forget(
             keep_summaries=keep,
             documents=documents,
         )
-        return _forgotten(session, space, select, how, run_jobs)
+        return _forgotten(session, space, select, how)
 
 
-def delete_items(session: Session, asked: DeleteRequest, *, run_jobs: RunJobs) -> ForgetReport:
+def delete_items(session: Session, asked: DeleteRequest) -> ForgetReport:
     """Removes items with all their versions for good, and proves it."""
     space = session.in_namespace(asked.namespace)
 
@@ -96,7 +93,7 @@ def delete_items(session: Session, asked: DeleteRequest, *, run_jobs: RunJobs) -
 
     with session.operation("item_delete", without_store="make"), session.freeing_space():
         how = _How(asked.actor, force=asked.force, dry_run=asked.dry_run)
-        return _forgotten(session, space, select, how, run_jobs)
+        return _forgotten(session, space, select, how)
 
 
 def replace_values(
@@ -149,7 +146,6 @@ def _forgotten(
     space: str,
     select: Callable[[LedgerView], _Selected],
     how: _How,
-    run_jobs: RunJobs,
 ) -> ForgetReport:
     """Removes what is selected under the write lock, and proves it."""
     degraded: list[Degradation] = []
@@ -179,7 +175,7 @@ def _forgotten(
         catch_up(session, degraded)
         jobs = tuple(removed.embed_jobs.values())
         proof = prove_and_run(
-            session, {seq: removed.runs}, lambda: run_jobs(session, space, jobs), degraded
+            session, {seq: removed.runs}, lambda: session.run_jobs(space, jobs), degraded
         )
     return ForgetReport(
         memory_ids=tuple(memory.id for memory in chosen.memories),
@@ -272,7 +268,7 @@ def _proved(proof: erasure.ErasureProof) -> dict[str, Any]:
     }
 
 
-def gc(session: Session, *, dry_run: bool, run_jobs: RunJobs) -> GcReport:
+def gc(session: Session, *, dry_run: bool) -> GcReport:
     """Removes expired items, and sources, entities and edges that support nothing."""
     counts: dict[str, int] = {}
     space, now_us = session.namespace, session.now_us()
@@ -282,7 +278,6 @@ def gc(session: Session, *, dry_run: bool, run_jobs: RunJobs) -> GcReport:
             space,
             lambda view: _with_items(view, space, [], item_rows.expired(view, space, now_us)),
             _How(None, force=True, dry_run=dry_run),
-            run_jobs,
         )
         seq = items.seq
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
@@ -346,7 +341,7 @@ class _Removals(msgspec.Struct):
     degraded: list[Degradation] = []
 
 
-def prune(session: Session, asked: PruneRequest, *, run_jobs: RunJobs) -> PruneReport:
+def prune(session: Session, asked: PruneRequest) -> PruneReport:
     """Removes every memory that is due, each in a transaction of its own, and proves it once."""
     space, now_us = session.in_namespace(asked.namespace), session.now_us()
     days = asked.superseded_after_days
@@ -380,7 +375,7 @@ def prune(session: Session, asked: PruneRequest, *, run_jobs: RunJobs) -> PruneR
             session.drop_cached(removals.seq)
             catch_up(session, degraded)
             jobs = tuple(removals.embed_jobs)
-            prove_and_run(session, removals.runs, lambda: run_jobs(session, space, jobs), degraded)
+            prove_and_run(session, removals.runs, lambda: session.run_jobs(space, jobs), degraded)
         return PruneReport(
             evaluated=evaluated,
             removed=len(removals.ids),

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from vestig.answers import QueryName
-from vestig.commit.model_answer import ExtractedEntity, kept_entities
 from vestig.config import Config
+from vestig.enrichment.memory_answer import ExtractedEntity, kept_entities
 from vestig.errors import ConfigError, ModelCallError, ProviderError
 from vestig.recall.request import Request
 from vestig.session.model_calls import degradation_of

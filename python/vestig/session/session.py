@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -74,6 +74,15 @@ class Cache(Protocol):
 
 
 _C = TypeVar("_C", bound=Cache)
+
+
+class JobRunner(Protocol):
+    """Work on jobs of the queue, for a call that waits for it."""
+
+    def __call__(
+        self, session: Session, namespace: str, ids: Sequence[str], /
+    ) -> list[Degradation]:
+        """Tries these jobs at once; returns what degraded."""
 
 
 class _Operation:
@@ -155,6 +164,8 @@ class Session:
         self.hook_depth = threading.local()
         # set where a call queues jobs: a worker of this store wakes up
         self.jobs_queued = threading.Event()
+        # works jobs for a call that waits for them; the store's owner sets it
+        self.job_runner: JobRunner | None = None
         self._caches: dict[type[Cache], Cache] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
 
@@ -163,6 +174,13 @@ class Session:
         """Terms of the ranking that count for any kind; the configuration of an open store stays as
         it is, so they are looked up once."""
         return counting_terms(self.config.settings)
+
+    def run_jobs(self, namespace: str, ids: Sequence[str]) -> list[Degradation]:
+        """Tries jobs that a call leaves, at once; returns what degraded. Without a runner they stay
+        in the queue."""
+        if not ids or self.job_runner is None:
+            return []
+        return self.job_runner(self, namespace, ids)
 
     @property
     def has_model(self) -> bool:

@@ -26,9 +26,9 @@ from typing import Final
 import msgspec
 
 from vestig.calls.upkeep import EnrichRequest
-from vestig.commit.memory_enrichment import MODEL_KINDS, model_of
-from vestig.commit.model_answer import PROMPTS, answer_form
-from vestig.commit.queue_run import (
+from vestig.enrichment.memory_answer import PROMPTS, answer_form
+from vestig.enrichment.memory_changes import MODEL_KINDS, model_of
+from vestig.enrichment.queue_run import (
     KINDS,
     PAUSING,
     QueueRun,

@@ -14,8 +14,9 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.arguments import LABEL_CHARS_MAX, SCOPE_CHARS_MAX, parse_time
-from vestig.commit.model_answer import KeptEntity, is_name, is_type, stands_in
+from vestig.commit.entities import KeptEntity
 from vestig.config.recall_sections import EntitySettings
+from vestig.enrichment.memory_answer import is_name, is_type, stands_in
 from vestig.errors import ValidationError
 from vestig.language.names import cased_name, norm_name
 from vestig.language.ontology import Ontology

@@ -14,7 +14,8 @@ import pytest
 import vestig
 from scripted import Opener
 from tables import each
-from vestig.commit.model_answer import (
+from vestig.config.schema import UpdateSettings
+from vestig.enrichment.memory_answer import (
     SUPERSEDED_MAX,
     JudgedUpdate,
     OlderMemory,
@@ -22,7 +23,6 @@ from vestig.commit.model_answer import (
     is_one_sentence,
     stands_in,
 )
-from vestig.config.schema import UpdateSettings
 from vestig.language.text_forms import normal_form
 from vestig.ports import ModelRequest
 from vestig.testing import ScriptedEmbedder, ScriptedModel, vector_at

@@ -18,16 +18,10 @@ from typing import Any, Final
 import msgspec
 
 from vestig.changes import ChangeSet, NewEvent, NewJob, NewVector
-from vestig.commit.memory_enrichment import (
-    MODEL_KINDS,
-    Answered,
-    Writing,
-    applies,
-    kept_of,
-    model_of,
-    no_vectors,
-)
-from vestig.commit.model_answer import (
+from vestig.commit.near_duplicates import CANDIDATES_MAX, SIMILAR_FOUND, SIMILAR_SHOWN
+from vestig.commit.rows import related_edge, similar_payload, token_codes
+from vestig.config.schema import Settings
+from vestig.enrichment.memory_answer import (
     PROMPTS,
     answer_form,
     older_memories,
@@ -37,9 +31,15 @@ from vestig.commit.model_answer import (
     shown,
     update_values,
 )
-from vestig.commit.near_duplicates import CANDIDATES_MAX, SIMILAR_FOUND, SIMILAR_SHOWN
-from vestig.commit.rows import related_edge, similar_payload, token_codes
-from vestig.config.schema import Settings
+from vestig.enrichment.memory_changes import (
+    MODEL_KINDS,
+    Answered,
+    Writing,
+    applies,
+    kept_of,
+    model_of,
+    no_vectors,
+)
 from vestig.errors import (
     ConfigError,
     ModelBudgetError,

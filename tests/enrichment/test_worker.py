@@ -123,7 +123,7 @@ def test_vectors_are_made_while_the_model_is_left_alone(
     embedder = Late(64)
     slow = partial(JobRules, backoff_base_s=1_000)
     monkeypatch.setattr("vestig.store.ledger.opening.JobRules", slow)
-    monkeypatch.setattr("vestig.commit.enrich.JobRules", slow)
+    monkeypatch.setattr("vestig.enrichment.jobs.JobRules", slow)
     config = {"embedding.on_failure": "defer"}
     store = opener(llm=model, worker=True, embedder=embedder, config=config, clock=system_clock)
     store.commit(TEXT)

@@ -21,12 +21,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from vestig.calls.upkeep import CognifyRequest
-from vestig.commit.claim_answer import WindowAnswer
-from vestig.commit.claim_changes import PROMPT, AnswerWriting, WrittenAnswer
-from vestig.commit.queue_run import PAUSING
-from vestig.commit.summary_changes import PROMPT as SUMMARY_PROMPT
-from vestig.commit.summary_changes import SummaryAnswer, SummaryWriting
 from vestig.config.schema import CognifySettings, SummarySettings
+from vestig.enrichment.claim_answer import WindowAnswer
+from vestig.enrichment.claim_changes import PROMPT, AnswerWriting, WrittenAnswer
+from vestig.enrichment.queue_run import PAUSING
+from vestig.enrichment.summary_changes import PROMPT as SUMMARY_PROMPT
+from vestig.enrichment.summary_changes import SummaryAnswer, SummaryWriting
 from vestig.errors import (
     ConfigError,
     ModelBudgetError,

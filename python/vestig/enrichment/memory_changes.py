@@ -11,7 +11,8 @@ import msgspec
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewQuestion
 from vestig.commit.entities import EntityRows, entity_rows
 from vestig.commit.item import is_allowed, usable_questions
-from vestig.commit.model_answer import (
+from vestig.config.schema import Settings
+from vestig.enrichment.memory_answer import (
     PROMPTS,
     KeptEntities,
     ModelAnswer,
@@ -20,7 +21,6 @@ from vestig.commit.model_answer import (
     older_memories,
     stability_of,
 )
-from vestig.config.schema import Settings
 from vestig.errors import ProviderTimeoutError
 from vestig.ids import new_id
 from vestig.memories.states import Successor, replace

@@ -18,9 +18,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.commit.canonical_form import canonical_form, is_same_statement
+from vestig.commit.entities import KeptEntity
 from vestig.config.recall_sections import EntitySettings
 from vestig.config.schema import UpdateSettings
-from vestig.language.names import cased_name, is_specific, norm_key
+from vestig.language.names import cased_name, is_specific
 from vestig.language.ontology import Ontology
 from vestig.language.text_forms import CONTROL_CHARACTERS, evidence_text, normal_form, sentences
 from vestig.language.time.expressions import find_windows
@@ -126,22 +127,6 @@ def read_parts(
         elif found == [] and dropped:
             faults[kind] = f"every item under {member} may have been dropped ({dropped} were bad)"
     return ModelAnswer(**given), faults
-
-
-class KeptEntity(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity that passed every gate; `type` is one of the ontology, or one that the model
-    invented. `evidence`: an exact passage of the text, "" where there is none."""
-
-    name: str
-    type: str
-    confidence: float
-    evidence: str
-    description: str
-
-    @property
-    def key(self) -> str:
-        """Entities of a namespace with equal keys are one."""
-        return norm_key(self.name, self.type)
 
 
 class KeptEntities(msgspec.Struct, frozen=True, kw_only=True):

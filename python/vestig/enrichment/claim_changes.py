@@ -22,7 +22,13 @@ from vestig.changes import (
 )
 from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.canonical_form import canonical_form, is_same_statement
-from vestig.commit.claim_answer import (
+from vestig.commit.entities import EntityDecision, EntityRows
+from vestig.commit.item import Item, extract
+from vestig.commit.names import NameVectors
+from vestig.commit.pipeline import call_hooks, count_outcomes, prepare_part
+from vestig.commit.rows import evidence_rows, new_claim, token_codes
+from vestig.commit.vectors_ahead import embedded_as
+from vestig.enrichment.claim_answer import (
     KeptAnswer,
     KeptClaim,
     Statement,
@@ -32,12 +38,6 @@ from vestig.commit.claim_answer import (
     name_form,
     statement_of,
 )
-from vestig.commit.entities import EntityDecision, EntityRows
-from vestig.commit.item import Item, extract
-from vestig.commit.names import NameVectors
-from vestig.commit.pipeline import call_hooks, count_outcomes, prepare_part
-from vestig.commit.rows import evidence_rows, new_claim, token_codes
-from vestig.commit.vectors_ahead import embedded_as
 from vestig.errors import ValidationError
 from vestig.ids import new_id
 from vestig.language.claim_text import claim_text

@@ -21,7 +21,7 @@ from read_by_model import (
     turns,
 )
 from scripted import Opener
-from vestig.commit.claim_answer import Statement, statement_of
+from vestig.enrichment.claim_answer import Statement, statement_of
 from vestig.errors import ModelCallError, ProviderError, ProviderTimeoutError
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
 from vestig.results import CognifyReport
@@ -333,7 +333,7 @@ def test_many_claims_are_each_compared_with_those_that_say_the_same(
         compared.append(fact_type)
         return statement_of(fact_type, *rest)
 
-    monkeypatch.setattr("vestig.commit.claim_changes.statement_of", counted)
+    monkeypatch.setattr("vestig.enrichment.claim_changes.statement_of", counted)
     many = [claim(f"Ann noted row {n} of it", 1, object=f"row {n}") for n in range(60)]
     store = read_store(opener, always(*many, *many[::-1]))
     report = store.cognify()
