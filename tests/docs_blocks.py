@@ -437,8 +437,6 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/export.md": {"lines": export_rows},
     "docs/ledger.md": {"chained": chained_table_rows, "plain": plain_table_rows},
     "docs/configuration.md": {
-        "keys": key_rows,
-        "parameters": parameter_tables,
         "terms": term_rows,
     },
     "docs/python.md": {"calls": call_rows, "filter": filter_rows},

@@ -44,7 +44,11 @@ _PART = re.compile(r"<!-- site:(\w+) -->")
 _NOT_OF_SLUG = re.compile(r"[^\w\- ]")
 
 
-_PARTS: dict[str, Callable[[], str]] = {"help": docs_blocks.help_pages}
+_PARTS: dict[str, Callable[[], str]] = {
+    "help": docs_blocks.help_pages,
+    "keys": docs_blocks.key_rows,
+    "parameters": docs_blocks.parameter_tables,
+}
 
 
 class Link(NamedTuple):
@@ -148,7 +152,12 @@ def page_text(document: str, text: str) -> str:
         old = own[own.rindex("](") + 2 : -1] if own.startswith("[") else own[5:-1]
         made += [text[end:start], own[: own.rindex(old)], target, own[own.rindex(old) + len(old) :]]
         end = stop
-    return _PART.sub(lambda part: _PARTS[part[1]](), "".join([*made, text[end:]]))
+    return whole("".join([*made, text[end:]]))
+
+
+def whole(text: str) -> str:
+    """`text` with what is made for the site alone. KeyError: a part that nobody makes."""
+    return _PART.sub(lambda part: _PARTS[part[1]](), text)
 
 
 def nav_pages(entries: Any = None) -> Iterator[str]:

@@ -124,7 +124,7 @@ def test_a_stale_generated_part_is_noticed() -> None:
 
 
 def test_every_configuration_key_is_documented() -> None:
-    page = read(ROOT / "docs" / "configuration.md")
+    page = docs_site.whole(read(ROOT / "docs" / "configuration.md"))
     assert [key for key in schema.key_specs() if f"`{key}`" not in page] == []
 
 
@@ -137,9 +137,15 @@ def test_every_command_and_option_is_documented() -> None:
 
 
 def test_what_is_made_for_the_site_is_not_committed() -> None:
-    page = read(ROOT / "docs" / "cli.md")
-    assert "<!-- site:help -->" in page
-    assert "## `vestig recall`" not in page
+    for name, part, made in (
+        ("cli.md", "help", "## `vestig recall`"),
+        ("configuration.md", "keys", "| **`recall.default_limit`** |"),
+        ("configuration.md", "parameters", "### `walk`"),
+    ):
+        page = read(ROOT / "docs" / name)
+        assert f"<!-- site:{part} -->" in page
+        assert made not in page
+        assert made in docs_site.whole(page)
     with pytest.raises(KeyError):
         docs_site.page_text("docs/cli.md", "<!-- site:nothing -->")
 

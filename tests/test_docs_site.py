@@ -37,7 +37,7 @@ def broken(document: str, text: str) -> list[str]:
         place = ROOT / path
         if not place.is_file() or path not in pages:
             found.append(f"{document}:{link.line}: no page {link.target}")
-        elif anchor and anchor not in docs_site.anchors(place.read_text("utf-8")):
+        elif anchor and anchor not in docs_site.anchors(docs_site.whole(place.read_text("utf-8"))):
             found.append(f"{document}:{link.line}: no anchor {link.target}")
     return found
 
