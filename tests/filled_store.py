@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 import ledger_rows as made
-from vestig.changes import AccessTouch, ChangeSet, EntityPatch, NewClaim, NewEvidence
+from vestig.changes import AccessTouch, ChangeSet, EntityPatch, NewClaim, NewEvidence, RequestRecord
 from vestig.ids import new_id
 from vestig.ports import EmbeddingIdentity
 from vestig.results import Finding
@@ -19,7 +19,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import export
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.records.rows import RequestRecord, StoredAnswer
+from vestig.store.records.rows import StoredAnswer
 from vestig.times import from_us
 from vestig.types import EdgeType
 

@@ -203,6 +203,7 @@ BAD: list[tuple[Check, str, str]] = [
     (house.exclusive_imports, "calls/argument.py", "from vestig import _core"),
     (house.exclusive_imports, "recall/a.py", "from vestig._core import dot"),
     (house.exclusive_imports, "store/a.py", "def f():\n    import sqlite3"),
+    (house.exclusive_imports, "surfaces/a.py", "from vestig.store.records.rows import Job"),
     (house.exclusive_imports, "embedders/openai.py", "import onnxruntime as o"),
     (house.exclusive_imports, "embedders/a.py", "from anthropic import Anthropic"),
     (house.compiled_at_import, "a.py", "import re\n_A = re.compile('a')"),

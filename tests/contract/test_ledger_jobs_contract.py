@@ -10,11 +10,11 @@ import pytest
 from ledger_adapters import add, write
 
 import ledger_rows as made
-from vestig.changes import ChangeSet
+from vestig.changes import ChangeSet, RequestRecord
 from vestig.errors import ConflictError
 from vestig.ids import new_id
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
+from vestig.store.records.rows import Job, JobResult, StoredAnswer
 from vestig.types import EventType
 
 NOW = made.NOW

@@ -11,9 +11,9 @@ import pytest
 
 import vestig
 from exports import Line, of, parsed, records, sealed
-from vestig.changes import ChangeSet, NewJob
+from vestig.changes import ChangeSet, NewJob, RequestRecord
 from vestig.ids import new_id
-from vestig.store.records.rows import RequestRecord, StoredAnswer
+from vestig.store.records.rows import StoredAnswer
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import Claim
 

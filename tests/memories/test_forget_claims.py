@@ -10,9 +10,9 @@ import vestig
 from forget_checks import OTHER, SECRET, clean, commit, folder_of
 from scripted import Opener
 from traces import holding
-from vestig.changes import ChangeSet
+from vestig.changes import ChangeSet, RequestRecord
 from vestig.ids import new_id
-from vestig.store.records.rows import RequestRecord, StoredAnswer
+from vestig.store.records.rows import StoredAnswer
 
 SNIPPET = "kept by Ximena Quartz in a drawer at home"
 CLAIM = {

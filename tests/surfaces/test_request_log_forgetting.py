@@ -58,8 +58,8 @@ def test_no_queue_writes_back_what_was_forgotten(tmp_path: Path, ask: str) -> No
 def test_a_request_that_began_before_and_ended_after_is_logged_without_its_text(
     tmp_path: Path,
 ) -> None:
+    from vestig.changes import RequestRecord
     from vestig.ids import new_id
-    from vestig.store.records.rows import RequestRecord
 
     with vestig.open(tmp_path / "store") as store:
         id = store.commit(f"The gate opens to the word {WORD} alone.").memory_id

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from vestig import calls
 from vestig.api.guards import (
-    apart_from_forks,
-    apart_from_forks_of_methods,
     names_faults,
     names_faults_of_methods,
 )
@@ -18,6 +16,7 @@ from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
+from vestig.session.forks import apart_from_forks, apart_from_forks_of_methods
 from vestig.session.session import Session
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vestig import calls
-from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.guards import names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.results import EdgeRebuildReport
+from vestig.session.forks import apart_from_forks_of_methods
 from vestig.session.session import Session, cleaned, count_secrets
 
 if TYPE_CHECKING:

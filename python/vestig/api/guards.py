@@ -1,6 +1,4 @@
-"""Guards of every public call: what is said of arguments and attributes that do not exist, and what
-keeps a call and a fork of its process apart.
-"""
+"""Guards of every public call: what is said of arguments and attributes that do not exist."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 from vestig.calls.filter import nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
-from vestig.store.sqlite import processes
 
 if TYPE_CHECKING:
     from inspect import BoundArguments
@@ -154,27 +151,6 @@ def _holds(value: object, owner: object, depth: int) -> bool:
     elif isinstance(value, dict):
         inner = (*dict.keys(value), *dict.values(value))
     return any(_holds(item, owner, depth - 1) for item in inner)
-
-
-def apart_from_forks(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function, during which no fork happens. In a child of a fork that did not wait it raises
-    `ConflictError`: locks that it would need may never be free."""
-
-    @wraps(function)
-    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with processes.inside():
-            processes.require_usable(function.__name__)
-            return function(*args, **kwargs)
-
-    return call
-
-
-def apart_from_forks_of_methods(cls: type[_C]) -> type[_C]:
-    """A class with `apart_from_forks` around its public methods but `close`."""
-    for name, method in list(vars(cls).items()):
-        if isinstance(method, FunctionType) and not name.startswith("_") and name != "close":
-            setattr(cls, name, apart_from_forks(method))
-    return cls
 
 
 _STORE: Final[Mapping[str, str]] = {

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vestig import calls
-from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.guards import names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Time
 from vestig.results import Item, ItemPage, PutOutcome
+from vestig.session.forks import apart_from_forks_of_methods
 from vestig.session.session import Session
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.guards import names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Words
@@ -17,6 +17,7 @@ from vestig.calls.rules import (
     RuleRequest,
     SuggestRulesRequest,
 )
+from vestig.session.forks import apart_from_forks_of_methods
 from vestig.session.session import Session
 
 if TYPE_CHECKING:

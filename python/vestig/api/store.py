@@ -13,8 +13,6 @@ from vestig import calls
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.guards import (
-    apart_from_forks,
-    apart_from_forks_of_methods,
     names_faults,
     names_faults_of_methods,
 )
@@ -28,9 +26,9 @@ from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
+from vestig.session.forks import apart_from_forks, apart_from_forks_of_methods
 from vestig.session.opening import open_session
 from vestig.session.session import Session, cleaned, count_secrets
-from vestig.store.sqlite import processes
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
@@ -216,22 +214,8 @@ class Vestig:
     def close(self) -> None:
         """Releases the store; idempotent. Calls after it raise `ConflictError`. A view closes
         nothing: it ends with its store."""
-        session = self._session
-        if self._binding is None and not session.closed:
-            session.closed = True
-            if not processes.is_usable():
-                return  # what is open here is the parent's
-            session.end_waits()
-            if self._worker is not None:
-                self._worker.close()
-            with processes.inside():
-                if session.tenant is not None:
-                    session.tenant.end_following()
-                session.keeper.close()
-                session.ledger.close()
-                if session.tenant is not None:
-                    session.tenant.close()
-                session.observer.close()
+        if self._binding is None:
+            self._session.close(self._worker)
 
     def scoped(
         self, scope: str, *, author: str | None = None, namespace: str | None = None

@@ -46,7 +46,7 @@ from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite import files
+from vestig.store.sqlite import files, processes
 from vestig.telemetry import Trace, TraceFile, current_trace, span
 from vestig.times import DAY_US, duration_text, format_us, to_us
 from vestig.types import Degradation, Memory
@@ -74,6 +74,13 @@ class Cache(Protocol):
 
 
 _C = TypeVar("_C", bound=Cache)
+
+
+class Worker(Protocol):
+    """Background work on the queue of jobs."""
+
+    def close(self) -> None:
+        """Ends it, and waits until it has ended."""
 
 
 class JobRunner(Protocol):
@@ -205,7 +212,26 @@ class Session:
                         self._models.close()
         return self._models
 
-    def end_waits(self) -> None:
+    def close(self, worker: Worker | None = None) -> None:
+        """Releases what is open, once `worker` has ended; idempotent."""
+        if self.closed:
+            return
+        self.closed = True
+        if not processes.is_usable():
+            return  # what is open here is the parent's
+        self._end_waits()
+        if worker is not None:
+            worker.close()
+        with processes.inside():
+            if self.tenant is not None:
+                self.tenant.end_following()
+            self.keeper.close()
+            self.ledger.close()
+            if self.tenant is not None:
+                self.tenant.close()
+            self.observer.close()
+
+    def _end_waits(self) -> None:
         """Breaks off every wait for a language model; no further call is sent."""
         with self._models_lock:
             if self._models is not None:

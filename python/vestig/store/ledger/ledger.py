@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import apsw
 import msgspec
 
-from vestig.changes import AccessTouch
+from vestig.changes import AccessTouch, RequestRecord
 from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
@@ -24,7 +24,7 @@ from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger
 from vestig.store.records import jobs, store_rows
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.rows import Job, JobResult, RequestRecord, StoredAnswer
+from vestig.store.records.rows import Job, JobResult, StoredAnswer
 from vestig.store.sqlite import connections, files, processes
 from vestig.store.sqlite.connections import damaged, fetch, store_faults
 from vestig.telemetry import span

@@ -144,24 +144,6 @@ class StoredAnswer(NamedTuple):
     created_us: int
 
 
-class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of the log of requests: numbers and codes. `id` is a `req_…`; `payload`, what was
-    asked and answered as text, only where that is to be logged, and `began_seq` with it: the
-    newest transaction when the request began."""
-
-    id: str
-    namespace: str
-    route: str
-    began_us: int
-    duration_us: int
-    status: int
-    counts: dict[str, int] = {}
-    confidence: float | None = None
-    reason: str | None = None
-    payload: str | None = None
-    began_seq: int = 0
-
-
 class UniquenessCollision(Exception):
     """The ledger refused a second unexpired memory with one text. Commit decides again."""
 

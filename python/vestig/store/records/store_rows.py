@@ -15,13 +15,14 @@ from typing import Any, Final, NamedTuple
 import apsw
 import msgspec
 
+from vestig.changes import RequestRecord
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
 from vestig.store.records.graph_rows import stored_codes
-from vestig.store.records.rows import RequestRecord, StoredAnswer, to_json
+from vestig.store.records.rows import StoredAnswer, to_json
 from vestig.store.sqlite.connections import damaged, each, fetch, has_table, select_in
 from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.schema import NODE_TABLES, columns_sql

@@ -27,14 +27,15 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from vestig.api.store import Vestig
+from vestig.changes import RequestRecord
 from vestig.config.service_sections import ServeSettings
 from vestig.errors import SchemaVersionError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
+from vestig.session.kept_answers import RunningKeys
 from vestig.session.observer import Metrics
 from vestig.session.session import Session
-from vestig.store.records.rows import RequestRecord
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     Bodies,
@@ -46,7 +47,7 @@ from vestig.surfaces.http.access import (
     is_loopback,
     problem_of,
 )
-from vestig.surfaces.http.calls import Answer, CallInput, Calls, RunningKeys
+from vestig.surfaces.http.calls import Answer, CallInput, Calls
 from vestig.surfaces.http.late import LateAnswer, LateAnswers
 from vestig.surfaces.http.places import Place, Places, Progress
 from vestig.surfaces.http.routes import Route, from_query
