@@ -156,7 +156,8 @@ def test_the_page_of_http_names_every_route_and_what_has_none() -> None:
     assert [route for route in routes if f"`/{route}`" not in page] == []
     # an import streams a file, by a route of its own
     alone = {one.name.split()[0] for one in operations() if not one.path} - {"import"}
-    named = re.search(r"\sand errors\. Only ([^.]+) are the command line's alone", page)
+    said = " ".join(page.split())
+    named = re.search(r" and errors\. Only ([^.]+) are the command line's alone", said)
     assert named is not None
     assert set(re.findall(r"`(\w+)`", named[1])) == alone
 
