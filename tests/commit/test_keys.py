@@ -109,6 +109,23 @@ def test_a_key_is_compared_with_nothing_else(opener: Opener) -> None:
     assert store.admin.doctor().exit_code == 0
 
 
+def test_a_key_asked_for_without_its_scope_is_told_where_it_has_a_value(opener: Opener) -> None:
+    store = opener()
+    for number in range(5):
+        store.commit(f"Ann {number} lives in Oslo", key="home", scope=f"user/{number}")
+    for read in (store.get, store.history):
+        with pytest.raises(
+            NotFoundError, match=r"in scope user/0, user/1, user/2, …: name the scope"
+        ):
+            read("home")
+        for asked in ({"scope": "user/9"}, {"namespace": "other"}):
+            with pytest.raises(NotFoundError) as raised:
+                read("home", **asked)
+            assert "user/" not in str(raised.value), (
+                "other scopes are named to nobody who named one"
+            )
+
+
 def test_a_scope_and_a_namespace_have_keys_of_their_own(opener: Opener) -> None:
     store = opener()
     for text, place in ((PORTO, {}), (LISBON, {"scope": "b"}), (FARO, {"namespace": "other"})):

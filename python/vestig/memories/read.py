@@ -159,8 +159,23 @@ def get(session: Session, asked: GetRequest) -> Memory:
             return found
         if memory_id_text(name) is not None and view.ids_with_prefix(space, f"mem_{name}"):
             return session.memory(view, space, name)
-    why = "" if found is None else f"{found.id} has the key and is archived"
+        why = f"{found.id} has the key and is archived" if found else _in_scopes(view, space, asked)
     raise NotFoundError("Memory", name, why)
+
+
+_SCOPES_NAMED: Final = 3
+
+
+def _in_scopes(view: LedgerView, space: str, asked: GetRequest | HistoryRequest) -> str:
+    """Return in which scopes a key that was asked for without one has a value, as a hint."""
+    if asked.scope is not None:
+        return ""
+    named = keyed_memories.current_keys(view, space, asked.key, None)
+    scopes = sorted(scope for key, scope in named if key == asked.key and scope is not None)
+    if not scopes:
+        return ""
+    some = ", ".join(scopes[:_SCOPES_NAMED]) + (", …" if len(scopes) > _SCOPES_NAMED else "")
+    return f"the key has a value in scope {some}: name the scope"
 
 
 def _value_at(session: Session, asked: GetRequest) -> Memory:
@@ -211,8 +226,9 @@ def history(session: Session, asked: HistoryRequest) -> list[Memory]:
                 found = _versions(view, space, session.memory(view, space, name)) if ids else []
         now_us = session.now_us()
         found = [one for one in found if not item_rows.is_hidden(view, one, now_us)]
+        why = "" if found else _in_scopes(view, space, asked)
     if not found:
-        raise NotFoundError("Memory", name)
+        raise NotFoundError("Memory", name, why)
     return found
 
 

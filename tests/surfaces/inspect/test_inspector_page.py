@@ -46,6 +46,7 @@ VIEWS = (
     "recall",
     "recall?q=which+gauge+of+the+ward&limit=20&profile=default&beside=reference",
     "list",
+    "keys",
     "store",
 )
 
@@ -113,9 +114,37 @@ def test_contrast_and_width(shown: Any, dark: bool, width: int) -> None:
 
 
 def test_a_page_asks_little_and_nothing_outside(shown: Any) -> None:
-    page = opened(shown, VIEWS[0])
-    assert len(page.requests) <= 8
-    assert page.received_bytes <= 80_000
+    for view in VIEWS[:2]:  # the first page, and two profiles side by side
+        page = opened(shown, view)
+        assert len(page.requests) <= 8, page.requests
+        assert page.received_bytes <= 160_000
+
+
+def test_the_first_page_leads_to_what_is_stored(tmp_path: Path) -> None:
+    """Newest memories, keys, and the versions of one, each a link away."""
+    folder = tmp_path / "store"
+    with vestig.open(folder, init=True, embedder=HashingEmbedder()) as store:
+        for text in ("Ann lives in Oslo", HOSTILE[0], "Ann lives in Bergen"):
+            store.commit(text, key="home/ann", scope="user/ann")
+        for number in range(9):
+            store.commit(f"The shelf number {number} holds the pumps of year {number}")
+    with inspecting(folder) as site, browser(tmp_path / "profile") as found:
+        page = found.page()
+        page.open(address(site, ""))
+        rows = "[...document.querySelectorAll('tbody tr')].map((one) => one.cells[0].textContent)"
+        assert page.value(rows)[0] == "The shelf number 8 holds the pumps of year 8"
+        assert len(page.value(rows)) == 8
+        links = "[...document.querySelectorAll('a')]"
+        page.value(f"{links}.find((one) => one.textContent === 'home/ann').click()")
+        page.wait("location.hash.startsWith('#keys') && document.querySelector('tbody')")
+        page.settled()
+        assert page.value(rows) == ["Ann lives in Bergen", HOSTILE[0], "Ann lives in Oslo"]
+        page.value("document.querySelector('tbody a').click()")
+        page.wait("location.hash.startsWith('#memory')")
+        page.settled()
+        assert "Versions of home/ann" in page.text()
+        assert "SUPERSEDED" in page.text()
+        assert page.complaints == []
 
 
 def test_everything_is_done_with_keys(shown: Any) -> None:

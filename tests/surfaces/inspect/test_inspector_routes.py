@@ -18,7 +18,7 @@ from vestig.surfaces.http.routes import routes
 from vestig.surfaces.inspect import OFFERED
 
 PAGE = files("vestig.surfaces.inspect").joinpath("page")
-FILES = ("/", "/page.css", "/page.js", "/elements.js", "/icon.svg")
+FILES = ("/", "/page.css", "/page.js", "/icon.svg")
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +89,10 @@ def test_it_reads(site: Site, ids: list[str]) -> None:
     assert site.get(f"show/{ids[0]}?expand=1").document["content"] == HOSTILE[0]
     events = site.get(f"events/{ids[0]}").document["events"]
     assert [event["event_type"] for event in events] == ["ADD"]
+    assert site.get("list?limit=2").document["memories"][0]["id"] == ids[-2]
+    assert site.get("keys").document["keys"] == []
+    versions = site.get(f"history?key={ids[0]}").document["history"]
+    assert [one["content"] for one in versions] == [HOSTILE[0]]
     overview = site.get("overview").document
     assert overview["stats"]["memories"] == len(HOSTILE)
     assert overview["health"]["status"] == "healthy"

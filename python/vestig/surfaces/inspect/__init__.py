@@ -27,6 +27,8 @@ OFFERED: Final = frozenset(
         "memory show",
         "memory events",
         "memory list",
+        "memory history",
+        "keys",
         "graph neighbourhood",
         "doctor",
     )
@@ -36,7 +38,6 @@ _FILES: Final = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/elements.js": ("elements.js", "text/javascript; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 # Nothing from elsewhere, nothing inline, and no text that becomes markup.

@@ -1,5 +1,4 @@
 // The inspector. What is stored goes into the page as text nodes and nothing else.
-import { el, link, rings, short } from "./elements.js";
 
 const API = "/api/memory/";
 const CUT = 600;
@@ -22,6 +21,30 @@ async function ask(path, body) {
   if (answer.status === 401) document.getElementById("token").hidden = false;
   throw new Error(found.detail ?? found.title ?? `status ${answer.status}`);
 }
+
+// --- elements, made of text nodes: no string ever becomes markup ---------------------------------
+
+function el(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+function svg(name, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+function filled(made, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(key.slice(2), value);
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
+  }
+  made.append(...children.flat(9).filter((one) => one !== null && one !== undefined && one !== false));
+  return made;
+}
+
+const link = (target, text) => el("a", { href: `#${target}`, class: "line", dir: "auto" }, text);
+
+const short = (id) => id.replace(/^([a-z]+_\w{8}).*$/, "$1");
 
 // --- pieces -------------------------------------------------------------------------------------
 
@@ -158,19 +181,25 @@ function whyNot(one) {
     ]));
 }
 
-async function recalled(params, profile) {
+function recallOf(params, profile) {
   const expect = params.get("expect");
-  const found = await ask("recall", {
+  return ask("recall", {
     query: params.get("q"), limit: Number(params.get("limit") ?? 5), explain: true,
     ...(profile ? { profile } : {}), ...(params.get("as_of") ? { as_of: params.get("as_of") } : {}), ...(expect ? { expect: expect.split(/[\s,]+/) } : {}),
   });
+}
+
+// Labels of all that the paths of several answers go through, by id.
+async function labelsOf(answers) {
+  const ids = answers.flatMap((found) => [...found.results, ...(found.associated ?? [])])
+    .flatMap((hit) => [hit.reason.start, ...(hit.reason.path ?? []).slice(1).map((one) => one.split(":")[1])]).filter(Boolean);
+  if (!ids.length) return new Map();
+  const named = await ask("neighbourhood", { ids: [...new Set(ids)], depth: 0, limit: 1000, snippet_len: 40, include_expired: true });
+  return new Map(named.nodes.map((node) => [node.id, node.label]));
+}
+
+function recalled(found, labels) {
   const beside = found.associated ?? [];
-  const ids = [...found.results, ...beside].flatMap((hit) => [hit.reason.start, ...(hit.reason.path ?? []).slice(1).map((one) => one.split(":")[1])]).filter(Boolean);
-  const labels = new Map();
-  if (ids.length) {
-    const named = await ask("neighbourhood", { ids: [...new Set(ids)], depth: 0, limit: 1000, snippet_len: 40, include_expired: true });
-    named.nodes.forEach((node) => labels.set(node.id, node.label));
-  }
   const hits = found.results.length ? found.results : found.nearest ?? [];
   const most = Math.max(1e-9, ...[...hits, ...beside].flatMap((hit) => Object.values(hit.reason.leads ?? {}).map(Math.abs)));
   const sure = found.confidence === null || found.confidence === undefined ? "no confidence in this profile" : `confidence ${number(found.confidence, 2)}`;
@@ -196,11 +225,53 @@ async function recallView(params) {
     el("button", { class: "main" }, "Recall"))];
   if (!params.get("q")) {
     const empty = overview.stats.memories === 0;
-    return [...made, el("p", { class: "quiet" }, empty ? "This store holds no memories yet: add one with vestig add." : "Ask a question to see what comes back, and why.")];
+    return empty
+      ? [...made, el("p", { class: "quiet" }, "This store holds no memories yet: add one with vestig add.")]
+      : [...made, el("p", { class: "quiet" }, "Ask a question to see what comes back, and why."), await newestPart(), await keysPart(KEYS_SHOWN)];
   }
   const wanted = [params.get("profile"), params.get("beside")].filter((one, at) => at === 0 || one);
-  const columns = await Promise.all(wanted.map((one) => recalled(params, one)));
+  const answers = await Promise.all(wanted.map((one) => recallOf(params, one)));
+  const labels = await labelsOf(answers);
+  const columns = answers.map((found) => recalled(found, labels));
   return [...made, el("div", { class: columns.length > 1 ? "columns two" : "columns" }, columns)];
+}
+
+// --- what the first page shows of the store -----------------------------------------------------
+
+const NEWEST_SHOWN = 8;
+const KEYS_SHOWN = 20;
+const memoryRow = (one) => [memoryLink(one.id, clipped(one.content, 120)), moment(one.t_created), one.key ? keyLink(one.key) : ""];
+const keyLink = (key) => link(`keys?${new URLSearchParams({ key })}`, clipped(key, 80));
+
+async function newestPart() {
+  const { memories } = await ask(`list?limit=${NEWEST_SHOWN}`);
+  return [el("h2", {}, "Newest memories"), memories.length ? table(["Memory", "Stored", "Key"], memories.map(memoryRow)) : el("p", {}, "None is active."),
+    el("div", { class: "links" }, link("list", "All memories"))];
+}
+
+async function keysPart(most) {
+  const { keys } = await ask("keys");
+  if (!keys.length) return [];
+  return [el("h2", {}, "Keys"), el("ul", { class: "links" }, keys.slice(0, most).map((key) => el("li", {}, keyLink(key)))),
+    keys.length > most ? el("div", { class: "links" }, link("keys", `All ${keys.length.toLocaleString("en")} keys`)) : null];
+}
+
+// Versions of what a memory states, of any of them.
+async function versionsPart(one) {
+  const { history } = await ask(`history?${new URLSearchParams({ key: one.id })}`);
+  const rows = history.toReversed().map((other) => [memoryLink(other.id, clipped(other.content, 120)), moment(other.t_valid), other.t_invalid ? moment(other.t_invalid) : "still", other.status]);
+  return [el("h2", {}, "Versions of ", el("code", { class: "line" }, one.key), one.scope ? [" in ", el("bdi", { class: "line" }, clipped(one.scope, 60))] : null), table(["Value", "Holds from", "To", "Status"], rows)];
+}
+
+// A key stands once in each scope.
+async function keysView(params) {
+  const key = params.get("key");
+  const made = [form("keys", field("Key", "key", key, { wide: true, required: true }), el("button", { class: "main" }, "Versions"))];
+  if (key) {
+    const { memories } = await ask(`list?${new URLSearchParams({ limit: 10, where: JSON.stringify({ keys: [key] }) })}`);
+    made.push(memories.length ? await Promise.all(memories.map(versionsPart)) : el("p", {}, "This key has no value."));
+  }
+  return [...made, await keysPart(Infinity)];
 }
 
 // --- one memory, and all of them ----------------------------------------------------------------
@@ -230,9 +301,10 @@ async function memoryView(params) {
     ["Stated again", found.reinforce_count ? `${found.reinforce_count} times, last ${found.last_seen_at ?? ""}` : null],
     ["Times named", found.times.map((one) => one.text).join(", ")]]),
   el("h2", {}, "Where it comes from"), facts([
-    ["Author", found.author], ["Role", found.role], ["Session", found.session_id], ["Scope", found.scope], ["Key", found.key], ["Title", found.title],
+    ["Author", found.author], ["Role", found.role], ["Session", found.session_id], ["Scope", found.scope], ["Key", found.key ? keyLink(found.key) : null], ["Title", found.title],
     ["Metadata", Object.keys(found.metadata).length ? el("code", {}, JSON.stringify(found.metadata)) : null]]),
   sources.length ? table(["Source", "Made", "Place"], sources.map((one) => [one.source_type, moment(one.created_at), [one.path, one.agent, one.session_id].filter(Boolean).join(" · ")])) : null, claim,
+  found.key ? await versionsPart(found) : null,
   chain.length ? el("h2", {}, "Replacements") : null,
   chain.length ? table(["Newer", "Older", "When", "Reason"], chain.map((one) => [memoryLink(one.superseding_id), memoryLink(one.superseded_id), moment(one.created_at), one.reason ?? ""])) : null,
   el("h2", {}, "Links"),
@@ -247,10 +319,101 @@ async function listView(params) {
   const query = new URLSearchParams({ limit: 25, offset, ...(all ? { where: JSON.stringify({ include_expired: true, include_archived: true }) } : {}) });
   const found = await ask(`list?${query}`);
   const page = (to, text) => link(`list?${new URLSearchParams({ offset: to, ...(all ? { all: "on" } : {}) })}`, text);
-  const rows = found.memories.map((one) => [memoryLink(one.id, clipped(one.content, 120)), moment(one.t_created), one.status ?? "ACTIVE"]);
   return [form("list", el("label", { class: "check" }, el("input", { type: "checkbox", name: "all", checked: all }), "With superseded, withdrawn and archived ones"), el("button", {}, "List")),
-    rows.length ? table(["Memory", "Stored", "Status"], rows) : el("p", {}, "No memories found."),
-    el("div", { class: "links" }, offset ? page(Math.max(0, offset - 25), "Newer") : null, rows.length === 25 ? page(offset + 25, "Older") : null), notes(found)];
+    found.memories.length ? table(["Memory", "Stored", "Key", "Status"], found.memories.map((one) => [...memoryRow(one), one.status ?? "ACTIVE"])) : el("p", {}, "No memories found."),
+    el("div", { class: "links" }, offset ? page(Math.max(0, offset - 25), "Newer") : null, found.memories.length === 25 ? page(offset + 25, "Older") : null), notes(found)];
+}
+
+// --- the neighbourhood as rings: a node stands at its depth, near the one that leads to it -------
+
+const LABELLED = 40;
+const LABEL = 20;
+const RADIUS = 330;
+const WIDE = 1.45;
+
+function places(nodes, edges) {
+  const around = new Map(nodes.map((node) => [node.id, []]));
+  for (const edge of edges) {
+    around.get(edge.from_id).push(edge.to_id);
+    around.get(edge.to_id).push(edge.from_id);
+  }
+  const rings = Map.groupBy ? Map.groupBy(nodes, (node) => node.depth) : grouped(nodes);
+  const step = RADIUS / Math.max(1, ...rings.keys());
+  const found = new Map();
+  for (const [depth, ring] of [...rings].sort(([a], [b]) => a - b)) {
+    const angle = (node) => around.get(node.id).map((id) => found.get(id)?.angle).find((one) => one !== undefined) ?? 0;
+    const sorted = ring.map((node, at) => [angle(node), at, node]).sort(([a, i], [b, j]) => a - b || i - j);
+    const radius = depth === 0 ? (ring.length > 1 ? 45 : 0) : depth * step;
+    sorted.forEach(([, , node], at) => {
+      const turn = (2 * Math.PI * (at + 0.5)) / ring.length;
+      found.set(node.id, { angle: turn, radius, x: WIDE * radius * Math.cos(turn), y: radius * Math.sin(turn) });
+    });
+  }
+  return { found, around, radii: [...rings.keys()].filter((depth) => depth > 0).map((depth) => depth * step) };
+}
+
+function grouped(nodes) {
+  const rings = new Map();
+  for (const node of nodes) rings.set(node.depth, [...(rings.get(node.depth) ?? []), node]);
+  return rings;
+}
+
+function label(node, place) {
+  const signs = Array.from(node.label.replace(/^UNTYPED:/, ""));
+  const text = signs.length > LABEL ? `${signs.slice(0, LABEL).join("")}…` : signs.join("");
+  if (node.depth === 0) return svg("text", { y: 28, "text-anchor": "middle" }, text);
+  const degrees = (Math.atan2(place.y, place.x) * 180) / Math.PI;
+  const left = place.x < 0;
+  return svg("text", { x: left ? -13 : 13, y: 5, "text-anchor": left ? "end" : "start", transform: `rotate(${left ? degrees - 180 : degrees})` }, text);
+}
+
+function dot(node, count) {
+  const size = node.depth === 0 ? 11 : count > 100 ? 4 : 7;
+  const own = { class: `dot ${node.kind}` };
+  if (node.kind === "entity") return svg("rect", { ...own, x: -size, y: -size, width: 2 * size, height: 2 * size, rx: 3 });
+  return svg("circle", { ...own, r: size });
+}
+
+// Arrow keys move from node to node, the one with the focus is the only one that Tab reaches.
+function movement(links) {
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  return (event) => {
+    const at = links.indexOf(event.target.closest("a"));
+    const ends = { Home: 0, End: links.length - 1 };
+    const next = ends[event.key] ?? (event.key in steps ? (at + steps[event.key] + links.length) % links.length : null);
+    if (next === null || at < 0) return;
+    event.preventDefault();
+    links[at].setAttribute("tabindex", "-1");
+    links[next].setAttribute("tabindex", "0");
+    links[next].focus();
+  };
+}
+
+function rings({ nodes, edges }, tell) {
+  const { found, around, radii } = places(nodes, edges);
+  const labelled = nodes.length <= LABELLED;
+  const lines = new Map(nodes.map((node) => [node.id, []]));
+  const drawn = edges.map((edge) => {
+    const [a, b] = [found.get(edge.from_id), found.get(edge.to_id)];
+    const line = svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, "stroke-width": 0.6 + Math.min(1, edge.weight), class: a.radius === b.radius ? "beside" : null });
+    lines.get(edge.from_id).push(line);
+    lines.get(edge.to_id).push(line);
+    return line;
+  });
+  const links = nodes.map((node, at) => {
+    const place = found.get(node.id);
+    const count = around.get(node.id).length;
+    const target = node.kind === "entity" ? `graph?${new URLSearchParams({ ids: node.id })}` : `memory?${new URLSearchParams({ id: node.id })}`;
+    const near = (on) => lines.get(node.id).forEach((line) => line.classList.toggle("near", on));
+    return svg("a", {
+      href: `#${target}`, tabindex: at ? -1 : 0, transform: `translate(${place.x} ${place.y})`,
+      "aria-label": `${node.kind} ${node.label || short(node.id)}, ${node.depth} away, ${count} links`,
+      onfocus: () => { near(true); tell(node); }, onblur: () => near(false), onmouseenter: () => { near(true); tell(node); }, onmouseleave: () => near(false),
+    }, dot(node, nodes.length), labelled ? label(node, place) : null);
+  });
+  const [x, y] = labelled ? [WIDE * RADIUS + 185, RADIUS + 175] : [WIDE * RADIUS + 25, RADIUS + 25];
+  return svg("svg", { class: labelled ? "rings" : "rings many", viewBox: `${-x} ${-y} ${2 * x} ${2 * y}`, role: "group", "aria-label": `Neighbourhood of ${nodes.length} nodes`, onkeydown: movement(links) },
+    radii.map((radius) => svg("ellipse", { class: "ring", rx: WIDE * radius, ry: radius })), drawn, links);
 }
 
 // --- the graph ----------------------------------------------------------------------------------
@@ -307,7 +470,7 @@ async function storeView() {
 
 // --- navigation ---------------------------------------------------------------------------------
 
-const VIEWS = { recall: ["Recall", recallView], list: ["Memories", listView], memory: ["Memory", memoryView], graph: ["Graph", graphView], store: ["Store", storeView] };
+const VIEWS = { recall: ["Recall", recallView], list: ["Memories", listView], keys: ["Keys", keysView], memory: ["Memory", memoryView], graph: ["Graph", graphView], store: ["Store", storeView] };
 
 async function show(first = false) {
   const own = ++newest;
