@@ -72,4 +72,5 @@ fuzz:
 # build/site/index.html. The site needs the extra `site`.
 docs:
 	$(BIN)/python tests/docs_blocks.py
+	$(BIN)/python tests/docs_picture.py
 	$(BIN)/python tests/docs_site.py

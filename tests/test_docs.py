@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import docs_blocks
+import docs_picture
 import docs_site
 import documents
 import house
@@ -121,6 +122,10 @@ def test_a_stale_generated_part_is_noticed() -> None:
     assert docs_blocks.replaced(text, {"keys": "new"}).split("\n")[2] == "new"
     with pytest.raises(KeyError):
         docs_blocks.replaced(text, {})
+
+
+def test_the_picture_of_a_terminal_is_what_it_shows() -> None:
+    assert docs_picture.drawn() == read(docs_picture.PICTURE), "make docs"
 
 
 def test_every_configuration_key_is_documented() -> None:
