@@ -16,7 +16,7 @@ from vestig.language.text_forms import one_line
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
 from vestig.times import to_plain
-from vestig.types import Degradation, Memory, TemporalWindow, _Value
+from vestig.types import MODEL_ROLES, Degradation, Memory, TemporalWindow, _Value
 
 __all__ = [
     "Analysis",
@@ -352,6 +352,8 @@ def memory_in_brief(memory: Memory) -> dict[str, Any]:
         "t_created": memory.t_created,
         "t_expired": memory.t_expired,
         "author": memory.author,
+        "role": memory.role,
+        "confirmed": memory.confirmed if memory.role in MODEL_ROLES else None,
         "session_id": memory.session_id,
         "tags": memory.tags or None,
     }

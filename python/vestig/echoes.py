@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
+import msgspec
+
 from vestig.config.weights import TABLE
 from vestig.language.text_forms import escaped_breaks, one_line, single_spaced
 from vestig.language.time.printed_dates import dated, day_of, meanings
@@ -32,9 +34,10 @@ from vestig.printed import (
     heading,
     limits,
     on_line,
+    said_by,
     speaker_of,
 )
-from vestig.types import Memory, Stability, is_undated
+from vestig.types import MODEL_ROLES, Memory, Stability, is_undated
 
 _ID: Final = r"(?:mem_)?[0-9a-f]{8}[0-9a-f-]{0,28}"
 _FULL_ID: Final = r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -44,19 +47,20 @@ _MAY_HOLD: Final = lazy_pattern(
 )
 _SCORE: Final = r"-?\d+\.\d{4}"
 _DAY: Final = r"\d{4}-\d\d-\d\d"
+_ROLE: Final = r"(?:, role=(?:assistant|tool)(?:, confirmed)?)?"
 _STABILITY: Final = "|".join(one.value for one in Stability)
 _HEADER: Final = lazy_pattern(
     rf"\[({_FULL_ID})\] \(score={_SCORE}, method=(?:direct_match|graph_traversal)(?:, hops=\d+)?"
-    rf", date=({_DAY})(, key=.*?)?(?:, repeats=\d+)?\)"
+    rf", date=({_DAY}){_ROLE}(, key=.*?)?(?:, repeats=\d+)?\)"
 )
 _COMPACT: Final = lazy_pattern(
     rf"\(score={_SCORE}, age=(?:just now|unknown|\d+(?:mo|[mhdw])), stability=(?:{_STABILITY})"
-    rf", date=({_DAY})(, key=.*)?\)"
+    rf", date=({_DAY}){_ROLE}(, key=.*)?\)"
 )
 _LISTED: Final = lazy_pattern(rf"ID: ({_FULL_ID})")
 _LISTED_SCORE: Final = lazy_pattern(rf"Score: {_SCORE}")
 _RELATED: Final = lazy_pattern(
-    rf"Related: \[({_FULL_ID})\] \((?:signal={_SCORE}, hops=\d+, )?date=({_DAY})"
+    rf"Related: \[({_FULL_ID})\] \((?:signal={_SCORE}, hops=\d+, )?date=({_DAY}){_ROLE}"
 )
 _QUOTED: Final = lazy_pattern(rf"(?:[+~] )?\[({_ID})\](.*)")
 _WORDS: Final = r"[^.:\"]{1,200}"
@@ -92,6 +96,7 @@ _SENTENCE: Final = "|".join(
         r"Found by words \(the query had no vector\)\.",
         rf"Through stored question \"[^\n]{{0,300}}\" \({_SCORE}\)\.",
         rf"Reinforced \d+×; TraceRank {_SCORE}\.", rf"(?:Newer|Older) than {_FULL_ID}\.",
+        r"Not confirmed by a user; stands behind what one stated\.",
         rf"No longer valid since {_DAY}\.",
         r"Written in [A-Z][A-Za-z ]{1,30}; the question is in [A-Z][A-Za-z ]{1,30}\.",
     )
@@ -99,7 +104,8 @@ _SENTENCE: Final = "|".join(
 _REASON: Final = rf"(?:{_SENTENCE})(?: (?:{_SENTENCE}))*"
 _NUMBER: Final = rf"(?:{_SCORE}|–)"
 _STATE: Final = (
-    r"(?:no_longer_valid|not_yet_valid|expired|archived|pinned|asked_before|other_language"
+    r"(?:no_longer_valid|not_yet_valid|expired|archived|pinned|confirmed|unconfirmed|asked_before"
+    r"|other_language"
     rf"|(?:supersedes|newer_than|older_than): {_FULL_ID})"
 )
 _EXPLAINED: Final = lazy_pattern(
@@ -350,15 +356,17 @@ def _listed(lines: Sequence[str], at: int, id: str, memories: Memories) -> _Fram
         return None
     memory = stored.memory
     key = [] if memory.key is None else [f"Key: {escaped_breaks(memory.key)}"]
+    roles = [f"Role: {said_by(one)}" for one in _confirmed_or_not(memory)]
+    role = [one.rstrip() for one in lines[at + 3 : at + 4] if one.rstrip() in roles]
     content = f"{_CONTENT}{one_line(memory.content, LIST_CHARS)}"
     days = [f"Date: {day}" for day in _days(memory, memories.zone)]
-    end = at + 4 + len(key)
+    end = at + 4 + len(role) + len(key)
     found = [line.rstrip() for line in lines[at:end]]
     same = (
         len(found) == end - at
         and _LISTED_SCORE.fullmatch(found[1]) is not None
         and found[2] in days
-        and found[3:] == [*key, content.rstrip()]
+        and found[3:] == [*role, *key, content.rstrip()]
     )
     return _Frame(end if same else at + 1, memory, same)
 
@@ -385,6 +393,13 @@ def _indented(lines: Sequence[str], at: int, first: str, mark: str = "  ") -> tu
         found.append(line[len(mark) :])
         place += 1
     return "\n".join(found), place
+
+
+def _confirmed_or_not(memory: Memory) -> list[Memory]:
+    """A statement of a model before and after somebody stood for it; of others itself."""
+    if memory.role not in MODEL_ROLES:
+        return [memory]
+    return [msgspec.structs.replace(memory, confirmed=one) for one in (True, False)]
 
 
 def _key(memory: Memory) -> str:
@@ -466,9 +481,9 @@ def _without(text: str, words: set[str]) -> str:
 
 
 def _limits(stored: Stored, zone: str) -> set[str]:
-    memory, flags = stored
     return {
-        limits(memory, flags, one, day=day, older=older)
+        limits(memory, stored.flags, one, day=day, older=older)
+        for memory in _confirmed_or_not(stored.memory)
         for one in ("UTC", zone)
         for day in (True, False)
         for older in (True, False)

@@ -6,11 +6,11 @@ What is printed here is recognised again when it comes back (`vestig.echoes`).
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from typing import Final, Protocol
 
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
-from vestig.types import Kind, Memory
+from vestig.types import MODEL_ROLES, Kind, Memory, Role
 
 # Characters of a text that layouts of one line show.
 LIST_CHARS: Final = 100
@@ -66,13 +66,31 @@ def content_lines(content: str) -> str:
     return "\n  ".join([f"\\{SEPARATOR}" if first == SEPARATOR else first, *further])
 
 
+class _Spoken(Protocol):
+    @property
+    def role(self) -> Role | None: ...
+    @property
+    def confirmed(self) -> bool: ...
+
+
+def said_by(memory: _Spoken) -> str:
+    """Return the role of a statement of an assistant or a tool, and whether it is confirmed; "" for
+    all others.
+
+    What nobody confirmed has its role alone: the layouts print it with every such memory.
+    """
+    if memory.role is None or memory.role not in MODEL_ROLES:
+        return ""
+    return f"{memory.role.value}, confirmed" if memory.confirmed else memory.role.value
+
+
 def speaker_of(memory: Memory) -> str:
     """Return who said it as a line of a context block names them: the author, the role or the
-    quoted title; "" where there is none."""
+    quoted title; "" where there is none, and for the roles that `limits` names."""
     if memory.author is not None:
         return on_line(memory.author)
     if memory.role is not None:
-        return memory.role.value
+        return "" if memory.role in MODEL_ROLES else memory.role.value
     return "" if memory.title is None else f"“{on_line(memory.title)}”"
 
 
@@ -86,14 +104,14 @@ def heading(memory: Memory, span: str) -> str:
 def limits(
     memory: Memory, flags: Collection[str], zone: str, *, day: bool = True, older: bool = False
 ) -> str:
-    """Return what limits the memory, in round brackets, with the day of its end; "" where nothing
-    does.
+    """Return what limits the memory, in round brackets, with the day of its end and the role where
+    an assistant or a tool stated it; "" where nothing does.
 
     Args:
         flags: as in the reason of a hit.
         older: a newer version of it stands beside it.
     """
-    notes = list[str]()
+    notes = [said_by(memory)] if memory.role in MODEL_ROLES else []
     if memory.kind is Kind.SUMMARY:
         notes.append("summary")
     if "expired" in flags:

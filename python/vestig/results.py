@@ -15,6 +15,7 @@ from vestig.types import (
     ItemError,
     MaskedSecret,
     Memory,
+    Role,
     Source,
     SupersessionRecord,
     _Value,
@@ -150,11 +151,14 @@ class JudgedMemory(_Value, frozen=True, kw_only=True):
 
 
 class Version(_Value, frozen=True, kw_only=True):
-    """A memory that is a version of what another one states: its text, and from when it holds."""
+    """A memory that is a version of what another one states: its text, from when it holds, and its
+    role and whether that is confirmed."""
 
     memory_id: str
     t_valid: datetime
     content: str
+    role: Role | None = None
+    confirmed: bool = True
 
 
 class MemoryDetail(_Value, frozen=True, kw_only=True):

@@ -147,6 +147,8 @@ class OriginType(Word):
 
 
 _AGENT_ROLES: Final = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
+# Roles whose statements nobody stands for until a user confirms them.
+MODEL_ROLES: Final = frozenset((Role.ASSISTANT, Role.TOOL))
 
 
 # What metadata `time_from` of a passage says where its document does not tell when it was written.
@@ -231,6 +233,7 @@ class EventType(RecordWord):
     UPDATE = "UPDATE"
     ENTITY_EXTRACTED = "ENTITY_EXTRACTED"
     SUMMARY_CREATED = "SUMMARY_CREATED"
+    CONFIRM = "CONFIRM"
 
 
 class EdgeType(RecordWord):
@@ -373,8 +376,9 @@ class Memory(_Value, frozen=True):
     `content`: its text as it was given, trimmed at its ends. `content_hash`: SHA-256 of its normal
     form (NFC, single spaces, indentation of lines). `t_valid` to `t_invalid`: when its statement
     holds; `t_created` to `t_expired`: when the store knew it. Ends are None while open. `sequence`:
-    position in the session. `key`: what the text is the value of. `version` is 1 for a new memory
-    and grows with each `update`.
+    position in the session. `confirmed`: false for a statement of an assistant or a tool until a
+    user states the same or `confirm` is called, true for all others. `key`: what the text is the
+    value of. `version` is 1 for a new memory and grows with each `update`.
     """
 
     id: str
@@ -386,6 +390,7 @@ class Memory(_Value, frozen=True):
     content_hash: str
     author: str | None
     role: Role | None
+    confirmed: bool
     session_id: str | None
     sequence: int | None
     title: str | None
@@ -562,7 +567,9 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `key`: what
     the text is the value of. `similar`: what is known of the same already, at most three memories,
     the nearest first. `revives`: an expired memory with an equal text. `repeats`: the oldest
-    memory with the text of a turn that is a memory of its own. `masked`: secrets that were found in
+    memory with the text of a turn that is a memory of its own. `beside`: the memory that keeps the
+    key that was asked for, since this text is a statement of an assistant or a tool. `confirms`:
+    such statements that this one of a user confirms. `masked`: secrets that were found in
     the arguments, and do not stand in what is stored. `echoes`: memories that came back as the
     store prints them and were taken out; `echo_places`: the characters of the text that they were,
     such as `content[0:80]`, once its secrets were masked. `seq`: the state of the ledger after it.
@@ -586,6 +593,8 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     similar: tuple[SimilarMemory, ...] = ()
     revives: str | None = None
     repeats: str | None = None
+    beside: str | None = None
+    confirms: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
     masked: tuple[MaskedSecret, ...] = ()
     echoes: tuple[str, ...] = ()

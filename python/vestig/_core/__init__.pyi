@@ -899,13 +899,14 @@ class Projection:
         self,
         seq: int,
         filter: Filter,
-        rows: Sequence[tuple[bytes, float, bool]],
+        rows: Sequence[tuple[bytes, float, bool, bool]],
         content: Sequence[str],
         of_present: bool,
         at_us: int,
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
-        bytes, L, and whether it reads as an answer; best first), the newest first. `content`:
+        bytes, L, whether it reads as an answer, and whether a model stated it and nobody confirmed
+        it; best first), the confirmed first, then the newest. `content`:
         content terms of the query; `of_present`: it has a word of the present; `at_us`: when it is
         asked. Raises SnapshotMoved unless applied_seq == seq."""
 

@@ -40,6 +40,7 @@ class Items:
         *,
         scope: str | None = None,
         text: str | None = None,
+        role: str | None = None,
         index: bool = True,
         expires: Time = None,
         expected: int | None = None,
@@ -54,6 +55,7 @@ class Items:
             scope: The label inside the namespace under which the key stands; its parts are divided
                 by slashes, and one within a part is written %2F.
             text: Words by which searches find it: a memory of this key. Absent: none do.
+            role: Part in a dialogue of who said the text.
             index: Make a memory of the text.
             expires: From then on nothing shows it, and `gc` removes it for good.
             expected: The version that it has to have, 0 for a key without a value; else

@@ -728,6 +728,28 @@ class Vestig:
         """
         return self._simple("unarchive", given(locals()))
 
+    def confirm(self, id: str, *, by: str, namespace: str | None = None) -> StateChange:
+        """Stands for a statement of an assistant or a tool, which then counts as a user's.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            by: Who stands for it; the actor of the event.
+            namespace: The namespace to act in instead of the store's own.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     said = store.commit("The lease ends in May 2031", role="assistant")
+            ...     before = store.count({"confirmed": True})
+            ...     store.confirm(said.memory_id, by="Ada").changed, before, store.count()
+            (True, 0, 1)
+        """
+        clean = self._cleaned(locals())
+        from vestig.memories import states
+
+        return states.confirm(self._session, checked(calls.memories.ConfirmRequest, clean))
+
     def _cleaned(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that are given, without secrets."""
         clean = cleaned(self._session, given(arguments))

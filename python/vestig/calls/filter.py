@@ -230,6 +230,7 @@ class FilterFields(TypedDict, total=False):
     source_ids: Words
     message_ids: Words
     pinned: bool | None
+    confirmed: bool | None
     retention_policies: Words
     min_similarity: float | None
 
@@ -277,6 +278,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         source_ids: What these sources produced, by their ids, or by the path of a file or folder.
         message_ids: What carries one of these artifact references.
         pinned: Only pinned memories, or only others.
+        confirmed: No statements of an assistant or a tool that no user confirmed, or only these.
         retention_policies: How long they are worth keeping.
         min_similarity: Least cosine to the query, from -1 to 1; only where there is a query.
 
@@ -464,6 +466,14 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         bool | UnsetType | None,
         a.Switch("Only pinned memories, or only others.", "--pinned"),
         _narrows(column="pinned"),
+    ] = UNSET
+    confirmed: Annotated[
+        bool | UnsetType | None,
+        a.Switch(
+            "No statements of an assistant or a tool that no user confirmed, or only these.",
+            "--confirmed",
+        ),
+        _narrows(column="confirmed"),
     ] = UNSET
     retention_policies: Annotated[
         Words | UnsetType,

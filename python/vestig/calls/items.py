@@ -11,6 +11,7 @@ from vestig.arguments import check_unicode, label, listed
 from vestig.calls.argument import (
     NO_FACTS,
     Argument,
+    Choice,
     Facts,
     Flag,
     Integer,
@@ -23,6 +24,7 @@ from vestig.calls.argument import (
 )
 from vestig.calls.declaration import InNamespace, Request, checked
 from vestig.errors import ValidationError
+from vestig.types import Role
 
 # Of a key, and of a scope.
 ITEM_LABEL_CHARS_MAX: Final = 512
@@ -228,6 +230,9 @@ class PutRequest(Request, frozen=True, kw_only=True):
     text: Annotated[
         str | None,
         Text("Words by which searches find it: a memory of this key. Absent: none do.", "--text"),
+    ] = None
+    role: Annotated[
+        Role | None, Choice("Part in a dialogue of who said the text.", "--role", words=Role)
     ] = None
     index: Annotated[bool, Flag("Make a memory of the text.")] = True
     expires: Annotated[

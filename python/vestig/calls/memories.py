@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from vestig.calls.argument import (
     KEY_CHARS_MAX,
+    SCOPE_CHARS_MAX,
     Choice,
     Flag,
     Id,
@@ -40,6 +41,24 @@ class StateRequest(Request, frozen=True, kw_only=True):
 
     id: MemoryId
     reason: Reason = None
+    namespace: InNamespace = None
+
+
+class ConfirmRequest(Request, frozen=True, kw_only=True):
+    """A statement of an assistant or a tool that somebody stands for."""
+
+    call: ClassVar = "confirm"
+
+    id: MemoryId
+    by: Annotated[
+        str,
+        Label(
+            "Who stands for it; the actor of the event.",
+            "--by",
+            chars_max=SCOPE_CHARS_MAX,
+            blank=False,
+        ),
+    ]
     namespace: InNamespace = None
 
 

@@ -7,7 +7,8 @@ group inserts or changes, as it will be. A decision can be repeated: each starts
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -31,6 +32,7 @@ from vestig.commit.near_duplicates import (
 )
 from vestig.commit.rows import (
     Rows,
+    add_confirmation,
     add_memory,
     add_mentions,
     add_nearest,
@@ -39,13 +41,14 @@ from vestig.commit.rows import (
     reinforced,
     repeat_wishes,
 )
+from vestig.commit.text import speaks_of_itself
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
 from vestig.firewall import holds_marker
 from vestig.memories import states
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories
-from vestig.store.records.memory_queries import beginnings
+from vestig.store.records.memory_queries import beginnings, unconfirmed_with_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
 from vestig.times import format_us, from_us, to_us
@@ -104,6 +107,8 @@ def _outcome(
         similar=decision.similar,
         revives=decision.revives,
         repeats=decision.repeats,
+        beside=item.beside,
+        confirms=decision.confirms,
         superseded=decision.superseded,
         event_id=decision.event_id if written else None,
         seq=seq,
@@ -179,6 +184,8 @@ class Batch:
         self._inserted_turns: dict[tuple[TextKey, TurnPosition | None], str] = {}
         self._inserted: dict[int, str] = {}
         self._inserted_items: dict[str, Item] = {}
+        # ids of inserted statements of models by the hash of their text
+        self._inserted_of_models: dict[str, list[str]] = {}
         # ids of inserted memories by their key, oldest first
         self._inserted_versions: dict[Slot, list[str]] = {}
         # whether an archived memory was made active again
@@ -229,8 +236,12 @@ class Batch:
             return
         space = self.items[0].request.namespace
         known = view.known_hashes(space, [item.identity for item in self.items])
-        slots = {item.slot for item in self.items if item.slot is not None}
-        self._of_keys = {slot: keyed_memories.current(view, *slot) for slot in slots}
+        slots = {item.asked_slot for item in self.items}
+        self._of_keys = {
+            slot: keyed_memories.current(view, *slot) for slot in slots if slot is not None
+        }
+        for item in self.items:
+            self._stand_beside(view, item)
         self._hashes = known
         found: dict[tuple[TextKey, TurnPosition | None], list[Memory]] = {}
         first: dict[TextKey, Memory | None] = {}
@@ -247,6 +258,22 @@ class Batch:
         ]
         self._first_texts = [None if one is None else first.get(one.text_key) for one in noted]
         self._seq = view.seq
+
+    def _stand_beside(self, view: LedgerView, item: Item) -> None:
+        """Finds the memory that keeps the key of a statement of a model, in the store."""
+        if item.is_of_model and item.asked_slot is not None:
+            named = set[str]()
+            with suppress(VestigError):
+                named = {one.id for one in self._named(view, item)}
+            item.stand_beside(self._keeps_key(item, self._of_keys[item.asked_slot], named))
+
+    @staticmethod
+    def _keeps_key(item: Item, holder: Memory | None, replaced: Collection[str]) -> str | None:
+        """The memory that has the key of a statement of a model and keeps it: a user or a document
+        stated it or a user confirmed it, it says something else, and no order replaces it."""
+        if item.ordered or holder is None or not holder.confirmed or holder.id in replaced:
+            return None
+        return None if holder.content_hash == item.identity else holder.id
 
     # --- decide ----------------------------------------------------------------------------
 
@@ -281,12 +308,27 @@ class Batch:
     def _decide(self, view: LedgerView, place: int, similar: SimilarMemories) -> None:
         item = self.items[place]
         decision = Decision(replaced=self._replaced(view, item))
+        if item.is_of_model and item.asked_slot is not None:
+            replaced = {old.id for old in decision.replaced}
+            keeps = self._keeps_key(item, self._current(item.asked_slot), replaced)
+            if keeps != item.beside and not self.dry:
+                # an earlier item gives or takes the key
+                raise SplitGroup(place)
+            item.stand_beside(keeps)
         if item.claim is not None:
             item.claim = stored_claim(view, item.request.namespace, item.claim)
         if item.slot is None:
             self._decide_text(view, place, decision, similar)
         else:
             self._decide_version(view, place, item.slot, decision, similar)
+        if item.beside is not None:
+            decision.warnings.append(
+                f"{item.beside} keeps the key {item.asked_key}: this is a statement of the role"
+                f" {item.request.role} that nobody confirmed, and was stored beside it without a"
+                " key"
+            )
+        if item.is_of_user and not item.is_masked:
+            self._confirm(view, item, decision, similar)
         item.decision = decision
 
     def _decide_text(
@@ -347,6 +389,9 @@ class Batch:
             check_replaceable_by_key(current)
             if to_us(current.t_valid) <= item.begins_us:
                 decision.by_key = current
+            elif not current.confirmed and not item.is_of_model:
+                # what a model states from later on keeps no key from a user
+                decision.replaced.append(current)
         if self._lacks_vector(place):
             raise UniquenessCollision("the key had this text a moment ago")
         if self._unarchived and not self.dry:
@@ -402,8 +447,7 @@ class Batch:
     def _replaced(self, view: LedgerView, item: Item) -> list[Memory]:
         """The memories named in `supersedes`; every id is checked before anything is written."""
         space, found = item.request.namespace, []
-        for id in item.request.supersedes:
-            memory = self.session.memory(view, space, id, "supersedes")
+        for memory in self._named(view, item):
             current = self._known.get(memory.id, memory)
             states.check_replaceable(current)
             if current.status is Status.SUPERSEDED and current.id not in self._successors:
@@ -415,6 +459,11 @@ class Batch:
                 }
             found.append(current)
         return found
+
+    def _named(self, view: LedgerView, item: Item) -> Iterator[Memory]:
+        """The memories named in `supersedes`, as they are stored."""
+        for id in item.request.supersedes:
+            yield self.session.memory(view, item.request.namespace, id, "supersedes")
 
     def _near_duplicate(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -506,6 +555,10 @@ class Batch:
             )
         self._unarchived |= memory.status is Status.ARCHIVED
         wishes = repeat_wishes(memory, item.request, self._mentioned(view, item, memory))
+        if not memory.confirmed and not item.is_of_model:
+            # the memory is a statement of somebody else too
+            wishes.fields["confirmed"] = True
+            decision.confirms = (memory.id,)
         event, fields = add_reinforcement(self._rows, item, memory, wishes, near_score=score)
         decision.warnings += [f"{memory.id} holds the text already: {kept}" for kept in wishes.kept]
         self._known[memory.id] = reinforced(memory, fields, item)
@@ -573,6 +626,8 @@ class Batch:
             self._inserted_turns[item.text_key, item.position] = memory.id
         self._inserted[place] = memory.id
         self._inserted_items[memory.id] = item
+        if item.is_of_model:
+            self._inserted_of_models.setdefault(item.identity, []).append(memory.id)
         decision.kind = CommitOutcomeKind.INSERTED_NEW
         queued = len(item.job_kinds(has_similar=bool(known)))
         decision.jobs = tuple(job.id for job in self._rows.jobs[-queued:]) if queued else ()
@@ -582,6 +637,42 @@ class Batch:
         self._supersede(item, decision, memory.id, item.begins_us)
         if item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)
+
+    def _confirm(
+        self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
+    ) -> None:
+        """Confirms the statements of models that a statement of a user, made later, makes too."""
+        ids = [*self._inserted_of_models.get(item.identity, ())]
+        if item.identity in self._hashes:
+            space, scope = item.request.namespace, item.request.scope
+            ids += unconfirmed_with_text(view, space, scope, item.identity)
+        near = self.settings.hygiene.near_duplicate
+        if near.enabled and item.vector is not None:
+            ids += [id for id, score in similar.known if score >= near.threshold]
+            places = [at for at, score in similar.in_group if score >= near.threshold]
+            ids += [self._inserted[at] for at in places if at in self._inserted]
+        unknown = [id for id in dict.fromkeys(ids) if id not in self._known]
+        stored = view.memories(item.request.namespace, unknown) if unknown else []
+        by_id = {one.id: one for one in stored} | self._known
+        for id in dict.fromkeys(ids):
+            memory = by_id.get(id)
+            if memory is None or memory.confirmed or not self._is_said_again(memory, item):
+                continue
+            add_confirmation(self._rows, item, id, decision.memory_id)
+            self._known[id] = msgspec.structs.replace(memory, confirmed=True)
+            decision.confirms += (id,)
+
+    def _is_said_again(self, memory: Memory, item: Item) -> bool:
+        """Return whether a later item certainly states what a live memory states. Of two authors
+        "I" is not the same one."""
+        request = item.request
+        if memory.status not in _LIVE or memory.scope != request.scope:
+            return False
+        if to_us(memory.t_valid) > item.begins_us or holds_marker(memory.content):
+            return False
+        if memory.author != request.author and speaks_of_itself(item.text):
+            return False
+        return is_same_statement(self._form(memory), item_form(item))
 
     def _revived(self, view: LedgerView, place: int) -> str | None:
         """The newest expired memory with the text of an item, of its key where it has one."""

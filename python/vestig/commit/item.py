@@ -29,11 +29,13 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Pieces
 from vestig.times import from_us
 from vestig.types import (
+    MODEL_ROLES,
     Claim,
     CommitOutcome,
     CommitOutcomeKind,
     Memory,
     RetentionPolicy,
+    Role,
     SimilarMemory,
     Stability,
     TemporalWindow,
@@ -77,6 +79,7 @@ class Decision(msgspec.Struct, kw_only=True, gc=False):
     superseded: tuple[str, ...] = ()
     compared: bool = False
     by_key: Memory | None = None
+    confirms: tuple[str, ...] = ()
     warnings: list[str] = msgspec.field(default_factory=list)
 
 
@@ -91,6 +94,11 @@ class Item(msgspec.Struct, kw_only=True):
     claim: Claim | None = None
     # what the text is the value of, as the caller says or the claim
     key: str | None = None
+    # a statement of a model stands beside the memory that keeps the key which was asked for
+    beside: str | None = None
+    asked_key: str | None = None
+    # a program ordered that it takes the place of what has the key
+    ordered: bool = False
     # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the
     # text was said, from which its relative times are measured
     text: str
@@ -167,6 +175,30 @@ class Item(msgspec.Struct, kw_only=True):
     def slot(self) -> Slot | None:
         """Where its key stands; None without one."""
         return None if self.key is None else Slot(*self.owner[:2], self.key)
+
+    @property
+    def asked_slot(self) -> Slot | None:
+        """Where the key stands that was asked for; None without one."""
+        key = self.key if self.beside is None else self.asked_key
+        return None if key is None else Slot(*self.owner[:2], key)
+
+    def stand_beside(self, id: str | None) -> None:
+        """Leaves the key that was asked for to this memory; None = has it."""
+        if id is not None and self.beside is None:
+            self.asked_key, self.key = self.key, None
+        elif id is None and self.beside is not None:
+            self.key = self.asked_key
+        self.beside = id
+
+    @property
+    def is_of_model(self) -> bool:
+        """Return whether an assistant or a tool states it."""
+        return self.request.role in MODEL_ROLES
+
+    @property
+    def is_of_user(self) -> bool:
+        """Return whether a user states it."""
+        return self.request.role == Role.USER
 
     def job_kinds(self, *, has_similar: bool) -> tuple[str, ...]:
         """Kinds of the jobs that are queued where the item is inserted; what it may replace is

@@ -211,6 +211,8 @@ def add_memory(
         "structured": request.structured is not None,
         "key": item.key,
     }
+    if item.beside is not None:
+        payload["beside"] = item.beside
     rows.events.append(_first_event(rows, item, memory.id, payload))
     _add_questions(rows, memory.id, item)
     rows.claims += [] if claim is None else [new_claim(memory.id, claim)]
@@ -233,6 +235,7 @@ def _memory(rows: Rows, item: Item, revives: str | None, *, has_jobs: bool) -> M
         content_hash=item.content_hash,
         author=request.author,
         role=request.role,
+        confirmed=not item.is_of_model,
         session_id=request.session_id,
         sequence=request.sequence,
         title=request.title,
@@ -409,6 +412,8 @@ def add_reinforcement(
     if fields.get("pinned"):
         fields["pinned_at"] = from_us(rows.now_us)
         rows.events.append(_event(rows, item, known.id, EventType.PIN, {"reason": None}))
+    if fields.get("confirmed"):
+        rows.events.append(_event(rows, item, known.id, EventType.CONFIRM, {"said_in": None}))
     if known.status is Status.ARCHIVED:
         fields["status"] = Status.ACTIVE
         why = {"reason": "said again"}
@@ -460,6 +465,23 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
         )
     )
     rows.patches.append(MemoryPatch(memory_id=known.id, reinforce=1, seen_us=item.reference_us))
+
+
+def add_confirmation(rows: Rows, item: Item, id: str, said_in: str | None) -> None:
+    """A statement of a model that a user makes too: its event and its mark. `said_in`: the memory
+    of the user's statement."""
+    rows.patches.append(MemoryPatch(memory_id=id, fields={"confirmed": True}))
+    rows.events.append(
+        NewEvent(
+            id=rows.ids.take("evt"),
+            memory_id=id,
+            event_type=EventType.CONFIRM,
+            occurred_us=item.reference_us,
+            source=item.request.source,
+            actor=item.request.author,
+            payload={"said_in": said_in},
+        )
+    )
 
 
 def reinforced(known: Memory, fields: Mapping[str, Any], item: Item) -> Memory:

@@ -314,6 +314,22 @@ def is_too_short(text: str, chars_min: int) -> bool:
     return len(words) < _WORDS_MIN or not _is_specific(text)
 
 
+def speaks_of_itself(text: str) -> bool:
+    """Return whether a text holds a word of the first person.
+
+    Example:
+        >>> speaks_of_itself("I'm in Porto"), speaks_of_itself("Maria is in Porto")
+        (True, False)
+    """
+    return not (_FIRST_PERSON | _WITHOUT_PRONOUN).isdisjoint(_words_of(text))
+
+
+def _words_of(text: str) -> list[str]:
+    """The words of a text, in lower case, contractions in full."""
+    found = _WORD.findall(text.lower().translate(APOSTROPHES))
+    return [part for word in found for part in expanded(word, "")]
+
+
 def _is_specific(text: str) -> bool:
     return (
         any(map(str.isdigit, text))
@@ -328,8 +344,7 @@ def _is_specific(text: str) -> bool:
 
 def _says_it_of_somebody(text: str) -> bool:
     """Return whether it holds a negation, or the first person and what is said of it."""
-    found = _WORD.findall(text.lower().translate(APOSTROPHES))
-    words = [part for word in found for part in expanded(word, "")]
+    words = _words_of(text)
     if not _NEGATIONS.isdisjoint(words):
         return True
     if _FIRST_PERSON.isdisjoint(words) and _WITHOUT_PRONOUN.isdisjoint(words):

@@ -39,7 +39,7 @@ from vestig.enrichment.claim_answer import (
     statement_of,
 )
 from vestig.errors import ValidationError
-from vestig.ids import new_id
+from vestig.ids import id_bytes, new_id
 from vestig.language.claim_text import claim_text
 from vestig.language.names import aliases_of
 from vestig.ports import Pieces
@@ -50,6 +50,7 @@ from vestig.session.references import LATEST_US, ids_with_name, only_entity, typ
 from vestig.session.session import Session
 from vestig.store.records.graph_rows import active_claims
 from vestig.store.records.graph_writes import label_of
+from vestig.store.records.memory_queries import unconfirmed
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, UniquenessCollision
 from vestig.types import (
@@ -60,6 +61,8 @@ from vestig.types import (
     EventType,
     Evidence,
     Memory,
+    OriginType,
+    Role,
     Status,
 )
 
@@ -97,9 +100,11 @@ class _Ends(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Stated(msgspec.Struct, kw_only=True):
-    """A claim of the answer with its ends; `evidence` of all claims of the answer that state it."""
+    """A claim of the answer with its ends; `evidence` of all claims of the answer that state it;
+    `role` of the model that stated it, where nobody else did."""
 
     kept: KeptClaim
+    role: Role | None
     ends: _Ends
     evidence: tuple[Evidence, ...]
     confidence: float
@@ -326,7 +331,13 @@ class _AnswerDecision:
                 subject=self._end(kept.subject, by_name),
                 object=None if kept.object is None else self._end(kept.object, by_name),
             )
-            stated = _Stated(kept=kept, ends=ends, evidence=evidence, confidence=kept.confidence)
+            stated = _Stated(
+                kept=kept,
+                role=self._role(kept),
+                ends=ends,
+                evidence=evidence,
+                confidence=kept.confidence,
+            )
             alike, claim = by_statement.setdefault(stated.statement, []), stated.claim
             same = next((one for one in alike if self._is_same_subject(one, claim)), None)
             if same is None:
@@ -334,9 +345,15 @@ class _AnswerDecision:
                 found.append(stated)
                 continue
             same.evidence += _new_evidence(same.evidence, evidence)
+            same.role = None if stated.role is None else same.role
             same.confidence = max(same.confidence, kept.confidence)
             self.counts.claims_merged += 1
         return found
+
+    def _role(self, kept: KeptClaim) -> Role | None:
+        """The role of a claim that rests on statements of models alone; None for others."""
+        cited = [self._memories[id] for id in kept.cited]
+        return cited[0].role if cited and not any(one.confirmed for one in cited) else None
 
     def _end(self, name: str, by_name: Mapping[str, Mapping[str, Entity]]) -> Entity | None:
         """The entity that an end of a claim is; None where it is none, or several have its name."""
@@ -400,13 +417,21 @@ class _AnswerDecision:
         """The cited memories whose own text a claim is."""
         form = canonical_form(stated.kept.content)
         cited = [self._memories[id] for id in stated.kept.cited]
-        return [one for one in cited if is_same_statement(canonical_form(one.content), form)]
+        same = [one for one in cited if is_same_statement(canonical_form(one.content), form)]
+        return sorted(same, key=lambda one: not one.confirmed)
 
     def _add_evidence(self, id: str, known: Claim, stated: _Stated) -> None:
         """The stored claim gets what the answer adds to it; nothing where it has all of it."""
         self.counts.claims_merged += 1
         more = _new_evidence(known.evidence, stated.evidence)
         sure = stated.confidence if stated.confidence > (known.confidence or 0.0) else None
+        if stated.role is None and unconfirmed(self._view, self._space, [id_bytes(id)]):
+            confirmed = ChangeSet(
+                namespace=self._space,
+                patches=(MemoryPatch(memory_id=id, fields={"confirmed": True}),),
+                events=(self._event(id, EventType.CONFIRM, {"said_in": stated.kept.cited[0]}),),
+            )
+            self._parts.append(confirmed)
         if not more and sure is None:
             return
         evidence = (*known.evidence, *more)
@@ -502,6 +527,8 @@ class _AnswerDecision:
                 if one is not None and types.get(one.entity_type) is not None
             ],
         }
+        if stated.role is not None:
+            given |= {"role": stated.role.value, "origin_type": OriginType.NOTE.value}
         if kept.stability is not None:
             given["temporal_stability"] = kept.stability.value
         for name in ("t_valid", "t_invalid"):

@@ -392,6 +392,8 @@ def ignored_because(
         return "not_active"
     if old.pinned:
         return "pinned"
+    if old.confirmed and not memory.confirmed:
+        return "unconfirmed"
     if old.key is not None and old.key != memory.key:
         return "other_key"
     if old.t_valid >= memory.t_valid:

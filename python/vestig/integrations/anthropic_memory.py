@@ -218,9 +218,12 @@ class MemoryTool(BetaAbstractMemoryTool):
         """Writes files and folders (key, text, expected version) in one transaction; a sentence
         about the secrets that were masked in them, "" for none."""
         puts = [
-            {"key": key, "value": text, "text": text, "scope": self._scope, "expected": version}
+            {
+                "key": key, "value": text, "text": text, "role": "assistant",
+                "scope": self._scope, "expected": version,
+            }
             for key, text, version in files
-        ]
+        ]  # fmt: skip
         count = 0
         try:
             for start in range(0, len(puts), _PAGE):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.errors import ConflictError
 from vestig.integrations import count_masked
 from vestig.results import ItemPage
+from vestig.types import Role
 
 try:
     from agents.memory.session import SessionABC
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _PAGE: Final = 1_000
 _TRIES: Final = 20
+_ROLES: Final = frozenset(one.value for one in Role)
 # Keys sort as their numbers do.
 _DIGITS: Final = 12
 
@@ -106,6 +108,7 @@ class VestigSession(SessionABC):
                     "scope": self._scope,
                     "value": item,
                     "text": "\n".join(_texts(item)) or None,
+                    "role": _role(item),
                     "expected": 0,
                 }
                 for at, item in enumerate(items)
@@ -130,6 +133,12 @@ class VestigSession(SessionABC):
             return None
         self._items.delete(last[0].key, scope=self._scope)
         return last[0].value
+
+
+def _role(item: Any) -> str | None:
+    """Return the role that an entry names, where it is one that a memory has."""
+    named = item.get("role") if isinstance(item, dict) else None
+    return named if isinstance(named, str) and named in _ROLES else None
 
 
 def _texts(item: Any) -> Iterator[str]:

@@ -36,7 +36,7 @@ from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
 from vestig.times import to_us
-from vestig.types import Degradation, Memory, RetentionPolicy
+from vestig.types import Degradation, Memory, OriginType, RetentionPolicy, Role
 
 _TRIES: Final = 5
 _OTHER_TEXT: Final = "the item has another text"
@@ -132,14 +132,19 @@ def _prepared(session: Session, space: str, asked: PutRequest) -> _Put:
         value=value,
         expires_us=asked.expires,
         expected=asked.expected,
-        parts=_parts(session, space, place, found.get("text") or "", warnings),
+        parts=_parts(session, space, place, found.get("text") or "", asked.role, warnings),
         secrets=clean.secrets,
         warnings=tuple(warnings),
     )
 
 
 def _parts(
-    session: Session, space: str, place: _Place, text: str, warnings: list[str]
+    session: Session,
+    space: str,
+    place: _Place,
+    text: str,
+    role: Role | None,
+    warnings: list[str],
 ) -> tuple[Item, ...]:
     """The text of an item as commits: without control characters and frames, and in parts where it
     is long."""
@@ -147,7 +152,12 @@ def _parts(
     if left_out:
         warnings.append(f"{left_out} control characters were left out of the text")
     request = CommitRequest(
-        content=plain, scope=place.scope, namespace=space, on_near_dup=OnNearDup.INSERT
+        content=plain,
+        scope=place.scope,
+        namespace=space,
+        on_near_dup=OnNearDup.INSERT,
+        role=role,
+        origin_type=None if role is None else OriginType.NOTE,
     )
     said = without_echoes(session, space, plain)
     if said.echoes:
@@ -167,6 +177,7 @@ def _parts(
             content_hash=content_hash(normal),
             reference_us=now_us,
             key=part_key(place.key, at),
+            ordered=True,
             policy=policy,
         )
         for at, (normal, given) in enumerate(one for one in forms if one.normal)

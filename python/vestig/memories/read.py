@@ -40,6 +40,7 @@ from vestig.store.records.rows import Listing, RecalledMemory
 from vestig.store.sqlite.connections import damaged
 from vestig.times import DAY_US, format_us, from_us, to_us
 from vestig.types import (
+    MODEL_ROLES,
     Edge,
     EdgeType,
     Event,
@@ -278,7 +279,7 @@ def access_velocity(memory: Memory, now_us: int) -> float:
 
 def flags_of(memory: Memory, query_time: datetime) -> list[str]:
     """Return what a reader should know of the state of a memory as it was known: withdrawn, not
-    valid at the query's time, pinned."""
+    valid at the query's time, pinned; of a statement of a model, whether it is confirmed."""
     flags = []
     expired = memory.t_expired is not None and not holds_until_successor(memory, query_time)
     if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
@@ -291,6 +292,8 @@ def flags_of(memory: Memory, query_time: datetime) -> list[str]:
         flags.append("archived")
     if memory.pinned:
         flags.append("pinned")
+    if memory.role in MODEL_ROLES:
+        flags.append("confirmed" if memory.confirmed else "unconfirmed")
     return flags
 
 

@@ -1,5 +1,5 @@
 """The states of a memory and the calls that change them: deprecate, supersede, archive, unarchive,
-pin, unpin, and one access counted.
+pin, unpin, confirm, and one access counted.
 
 Each call checks the memory under the write lock, decides one `ChangeSet` and writes it. A selection
 says which memories a call takes out: by ids, or by a filter.
@@ -16,7 +16,12 @@ import msgspec
 
 from vestig.arguments import listed
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS, Filter
-from vestig.calls.memories import DeprecateRequest, StateRequest, SupersedeRequest
+from vestig.calls.memories import (
+    ConfirmRequest,
+    DeprecateRequest,
+    StateRequest,
+    SupersedeRequest,
+)
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.filters import FilterParts, filter_parts, moments
@@ -234,6 +239,19 @@ def unpin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet 
     return _change(memory, EventType.UNPIN, fields, reason, now_us)
 
 
+def confirm_changes(memory: Memory, by: str, now_us: int) -> ChangeSet | None:
+    """Somebody stands for the statement of an assistant or a tool; None when somebody does."""
+    check_unexpired(memory, "confirm")
+    if memory.confirmed:
+        return None
+    happened = event(memory, EventType.CONFIRM, now_us, {"said_in": None})
+    return ChangeSet(
+        namespace=memory.namespace,
+        patches=(MemoryPatch(memory_id=memory.id, fields={"confirmed": True}),),
+        events=(msgspec.structs.replace(happened, actor=by),),
+    )
+
+
 def _change(
     memory: Memory, kind: EventType, fields: dict[str, Any], reason: str | None, now_us: int
 ) -> ChangeSet:
@@ -351,6 +369,17 @@ def simple(session: Session, action: str, asked: StateRequest) -> StateChange:
         return decide(memory, asked.reason, now), ()
 
     return change_state(session, asked.id, action, decision, asked.namespace)
+
+
+def confirm(session: Session, asked: ConfirmRequest) -> StateChange:
+    """Marks a statement of an assistant or a tool as one that somebody stands for."""
+
+    def decision(
+        _: LedgerView, memory: Memory, now: int
+    ) -> tuple[ChangeSet | None, tuple[str, ...]]:
+        return confirm_changes(memory, asked.by, now), ()
+
+    return change_state(session, asked.id, "confirm", decision, asked.namespace)
 
 
 def check_deprecation(asked: DeprecateRequest) -> None:

@@ -35,7 +35,13 @@ def versions_of(session: Session, memory: Memory, vector: bytes) -> tuple[Versio
         ids = [id_text("mem", others[place]) for place in places]
         found = {one.id: one for one in view.memories(space, ids)}
         return tuple(
-            Version(memory_id=one.id, t_valid=one.t_valid, content=one.content)
+            Version(
+                memory_id=one.id,
+                t_valid=one.t_valid,
+                content=one.content,
+                role=one.role,
+                confirmed=one.confirmed,
+            )
             for one in map(found.get, ids)
             if one is not None and not item_rows.is_hidden(view, one, now_us)
         )

@@ -21,7 +21,7 @@ from vestig.answers import (
 from vestig.errors import ValidationError
 from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import escaped_breaks, one_line
-from vestig.printed import LIST_CHARS, SEPARATOR, content_lines
+from vestig.printed import LIST_CHARS, SEPARATOR, content_lines, said_by
 from vestig.times import age_words, to_us
 
 NO_RESULTS: Final = "No memories found."
@@ -149,8 +149,13 @@ def _header(hit: RecallHit, style: Style) -> str:
     repeated = f", repeats={others}" if others else ""
     return (
         f"[{hit.id}] (score={hit.score:.4f}, method={hit.reason.retrieval_method}{walked},"
-        f" date={_day(hit, style)}{_key(hit)}{repeated})"
+        f" date={_day(hit, style)}{_role(hit)}{_key(hit)}{repeated})"
     )
+
+
+def _role(hit: RecallHit) -> str:
+    said = said_by(hit.memory)
+    return f", role={said}" if said else ""
 
 
 def _key(hit: RecallHit) -> str:
@@ -247,7 +252,7 @@ def _explain(hit: RecallHit, style: Style) -> str:
 def _compact(hit: RecallHit, style: Style) -> str:
     age = age_words(to_us(style.query_time) - to_us(hit.memory.t_valid))
     stability = hit.memory.temporal_stability.value
-    day = f"date={_day(hit, style)}{_key(hit)}"
+    day = f"date={_day(hit, style)}{_role(hit)}{_key(hit)}"
     head = f"(score={hit.score:.4f}, age={age}, stability={stability}, {day})"
     return f"{head}\n{content_lines(hit.content)}"
 
@@ -258,12 +263,14 @@ def _related(hit: RecallHit, style: Style) -> str:
     reason, walk = hit.reason, ""
     if reason.signal_strength is not UNSET and reason.hops is not UNSET:
         walk = f"signal={reason.signal_strength:.4f}, hops={reason.hops}, "
-    return f"Related: [{hit.id}] ({walk}date={_day(hit, style)}{_key(hit)}) {line}"
+    return f"Related: [{hit.id}] ({walk}date={_day(hit, style)}{_role(hit)}{_key(hit)}) {line}"
 
 
 def _list(hit: RecallHit, style: Style) -> str:
     line = one_line(hit.content, LIST_CHARS)
     lines = [f"ID: {hit.id}", f"Score: {hit.score:.4f}", f"Date: {_day(hit, style)}"]
+    if said := said_by(hit.memory):
+        lines.append(f"Role: {said}")
     if hit.memory.key is not None:
         lines.append(f"Key: {escaped_breaks(hit.memory.key)}")
     return "\n".join([*lines, f"Content: {line}"])

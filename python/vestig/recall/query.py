@@ -10,7 +10,7 @@ import struct
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import msgspec
@@ -66,6 +66,7 @@ from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
+from vestig.store.records.memory_queries import unconfirmed
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import span
 from vestig.times import from_us, to_us
@@ -454,6 +455,7 @@ class BoundQuery:
                 query=chosen.query,
                 content=self.content_terms(scan),
                 at_us=chosen.moments.query_time_us,
+                unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
             )
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]

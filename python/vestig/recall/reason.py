@@ -460,6 +460,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             sentences.append(f"Newer than {id_text('mem', row.newer_than)}.")
         if row.older_than is not None:
             sentences.append(f"Older than {id_text('mem', row.older_than)}.")
+        if row.own_final_score > row.final_score and "unconfirmed" in flags:
+            sentences.append("Not confirmed by a user; stands behind what one stated.")
         if "no_longer_valid" in flags and memory is not None and memory.t_invalid is not None:
             sentences.append(f"No longer valid since {memory.t_invalid:%Y-%m-%d}.")
         return sentences

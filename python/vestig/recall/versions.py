@@ -2,11 +2,12 @@
 
 What a later memory states anew takes the place of what an earlier one states, unless the question
 asks about the past or about a day. Versions change places with each other and with nothing else.
+What an assistant or a tool stated and no user confirmed counts as older than all else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, cast
 
 from vestig.language.words import speaks_of_past, speaks_of_present
@@ -41,6 +42,7 @@ def newest_first(
     query: str,
     content: Sequence[str],
     at_us: int,
+    unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places. Each place
     keeps its final score; the newest version names the next one (`newer_than`), the others the
@@ -53,25 +55,30 @@ def newest_first(
         answering: ids of those that read as an answer, to a judge.
         content: content terms of the query.
         at_us: when it is asked: what does not hold yet is no version.
+        unconfirmed: which of these ids are of statements of models that nobody confirmed.
     """
     # those of a changed scan come from the core too
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if len(best) < 2:
         return rows
+    of_models = unconfirmed([row.id for row in best])
     placed = [
-        (row.id, level, row.id in answering) for row, level in zip(best, levels, strict=False)
+        (row.id, level, row.id in answering, row.id in of_models)
+        for row, level in zip(best, levels, strict=False)
     ]
     groups = session.keeper.core.versions(
         seq, CoreFilter(**filter), placed, content, speaks_of_present(query), at_us
     )
     moved = list(best)
     for group in groups:
-        newest, next_one = best[group[0]].id, best[group[1]].id
+        # what a model stated behind what a user stated may be the later of both
+        alike = [at for at in group if placed[at][3] == placed[group[0]][3]]
+        newest = best[group[0]].id
         for place, at in zip(sorted(group), group, strict=True):
             first = at == group[0]
             moved[place] = best[at].moved(
                 best[place].final_score,
-                newer_than=next_one if first else None,
-                older_than=None if first else newest,
+                newer_than=best[alike[1]].id if first and len(alike) > 1 else None,
+                older_than=None if first or at not in alike else newest,
             )
     return [*moved, *rows[ROWS_MOVED:]]

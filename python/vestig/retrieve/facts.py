@@ -7,6 +7,7 @@ from typing import Final
 
 from vestig.filters import Moments
 from vestig.ids import id_bytes, id_text
+from vestig.printed import said_by
 from vestig.retrieve.values import Fact, claim_key, memory_key
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import RecalledMemory
@@ -49,6 +50,8 @@ def _fact(
         evidence_count=len(evidence),
         keywords=stored.keywords,
         entities=names,
+        # what nobody but a user or a document states is plain unless it ended
+        said_by="" if stored.plain else said_by(stored.make()),
     )
 
 

@@ -27,6 +27,7 @@ from vestig.ids import new_id
 from vestig.language.claim_text import claim_attributes, claim_words
 from vestig.language.text_forms import single_spaced
 from vestig.messages import NEVER_SPOKEN, joined_text
+from vestig.printed import said_by
 from vestig.results import SequenceResult
 from vestig.retrieve.confidence import ConfidencePart, Label, StopReason
 from vestig.times import format_us, from_us, to_us
@@ -104,6 +105,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
         evidence_count: distinct pieces of evidence, those not kept too.
         keywords: of the memory, lower case.
         entities: names of the entities that it mentions.
+        said_by: the role of a statement of an assistant or a tool, and whether it is confirmed; ""
+            for others.
     """
 
     key: FactKey
@@ -115,6 +118,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     evidence_count: int
     keywords: tuple[str, ...]
     entities: tuple[str, ...]
+    said_by: str = ""
 
 
 def memory_key(digest: bytes) -> FactKey:
@@ -393,9 +397,17 @@ def fact_text(fact: Fact) -> str:
     statement, day = fact.claim, from_us(fact.t_valid_us)
     if statement is None:
         author = next((one.author for one in fact.evidence if one.author), None)
-        said = fact.content if author is None else f"{author}: {fact.content}"
+        speaker = _speaker(author, fact.said_by)
+        said = f"{speaker}: {fact.content}" if speaker else fact.content
         return f"{_day(day)} {single_spaced(said)}"
-    return fact_line(day, _stated(statement), statement.confidence, fact.evidence)
+    mark = f"({fact.said_by}) " if fact.said_by else ""
+    words = f"{mark}{_stated(statement)}"
+    return fact_line(day, words, statement.confidence, fact.evidence)
+
+
+def _speaker(author: str | None, said_by: str) -> str:
+    """Who said it, with the role of a model; "" where nobody is named."""
+    return " ".join(part for part in (author, f"({said_by})" if said_by else None) if part)
 
 
 def fact_line(
@@ -435,7 +447,8 @@ def _quoted(evidence: Evidence) -> str:
 
 def message_text(memory: Memory) -> str:
     """A turn as a line, as in `message_line`; its time is when its statement began to hold."""
-    return message_line(memory.t_valid, memory.author, memory.content)
+    speaker = _speaker(memory.author, said_by(memory))
+    return message_line(memory.t_valid, speaker, memory.content)
 
 
 def message_line(time: datetime, author: str | None, content: str) -> str:

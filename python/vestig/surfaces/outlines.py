@@ -89,6 +89,9 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "memory pin": Outline("memory", "Protect a memory from decay and pruning.", short="pin"),
     "memory unpin": Outline("memory", "End the protection of a memory.", short="unpin"),
+    "memory confirm": Outline(
+        "memory", "Stand for a statement of an assistant or a tool.", short="confirm"
+    ),
     "memory archive": Outline("memory", "Hide a memory from ordinary reads.", short="archive"),
     "memory unarchive": Outline("memory", "Show an archived memory again.", short="unarchive"),
     "memory update": Outline(

@@ -446,18 +446,19 @@ impl Projection {
         py: Python<'_>,
         seq: u64,
         filter: &Filter,
-        rows: Vec<(Vec<u8>, f64, bool)>,
+        rows: Vec<(Vec<u8>, f64, bool, bool)>,
         content: Vec<String>,
         of_present: bool,
         at_us: i64,
     ) -> PyResult<Vec<Vec<usize>>> {
         let rows = rows
             .into_iter()
-            .map(|(id, level, reads_as_answer)| {
+            .map(|(id, level, reads_as_answer, unconfirmed)| {
                 Ok(Found {
                     id: id_of(&id)?,
                     level,
                     reads_as_answer,
+                    unconfirmed,
                 })
             })
             .collect::<PyResult<Vec<Found>>>()?;

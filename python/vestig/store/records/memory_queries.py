@@ -34,6 +34,26 @@ def beginnings(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str
         return {keys[id]: (since, text) for id, since, text in rows}
 
 
+def unconfirmed_with_text(
+    view: LedgerView, namespace: str, scope: str | None, content_hash: str
+) -> list[str]:
+    """Ids of the statements of models with this text that are neither expired nor confirmed."""
+    sql = (
+        "SELECT id FROM memories WHERE content_hash = ? AND namespace = ? AND scope IS ?"
+        " AND confirmed = 0 AND t_expired_us IS NULL ORDER BY id"
+    )
+    with store_faults(view.where):
+        rows = fetch(view.connection, sql, (bytes.fromhex(content_hash), namespace, scope))
+        return [id_text("mem", id) for (id,) in rows]
+
+
+def unconfirmed(view: LedgerView, namespace: str, ids: Sequence[bytes]) -> set[bytes]:
+    """Those of these memories (ids of 16 bytes) that a model stated and nobody confirmed."""
+    sql = "SELECT id FROM memories WHERE +namespace = ? AND confirmed = 0 AND id IN (?*)"
+    with store_faults(view.where):
+        return {id for (id,) in select_in(view.connection, sql, tuple(ids), (namespace,))}
+
+
 _KINDS: Final = ", ".join(f"'{kind}'" for kind in sorted(STORING_EVENTS))
 _STATED: Final = (
     'SELECT DISTINCT m.id, e.source FROM memories m JOIN events e ON e.memory = m."row"'

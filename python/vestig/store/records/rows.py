@@ -19,6 +19,7 @@ from vestig.store.tables.schema import TABLES
 from vestig.store.tables.table import Column, Shape, Value
 from vestig.times import from_us, to_us
 from vestig.types import (
+    MODEL_ROLES,
     Event,
     EventType,
     Memory,
@@ -52,7 +53,8 @@ class RecalledMemory(msgspec.Struct, frozen=True):
 
     `row`: its number, which no other memory ever gets. `replaces`: it directly replaced another
     one. `repeated`: other memories, of any scope and author, have its hash, `digest`. `t_valid_us`:
-    since when it holds. `plain`: it is active and not pinned, and nothing ends it. `make` gives the
+    since when it holds. `plain`: it is active and not pinned, nothing ends it, and no model stated
+    it. `make` gives the
     value, and needs no store.
     """
 
@@ -388,9 +390,10 @@ def _memory(row: Sequence[Any], where: str) -> Memory:
 _recalled_of: Final = _getter(
     "row", "id", "content", "processing", "replaces", "repeated", "content_hash", "t_valid"
 )
-# Of an active memory that is not pinned and that nothing ends.
-_state_of: Final = _getter("t_invalid", "t_expired", "status", "pinned")
-_UNENDED: Final = (None, None, Status.ACTIVE.value, 0)
+# Of an active memory that is not pinned and that nothing ends, of a user or a document.
+_state_of: Final = _getter("t_invalid", "t_expired", "status", "pinned", "confirmed")
+_UNENDED: Final = (None, None, Status.ACTIVE.value, 0, 1)
+_ROLE: Final = _AT["role"]
 
 
 def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMemory]:
@@ -412,7 +415,8 @@ def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMem
         found.append(
             RecalledMemory(
                 number, id, content, processing, replaces == 1, repeated == 1, digest, own,
-                t_valid_us, _state_of(row) == _UNENDED, partial(_memory, row, where),
+                t_valid_us, _state_of(row) == _UNENDED and row[_ROLE] not in MODEL_ROLES,
+                partial(_memory, row, where),
             )
         )  # fmt: skip
     return found

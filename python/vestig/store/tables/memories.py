@@ -88,7 +88,7 @@ TABLES: Final = (
             SEQ, integer("wseq"), word("kind", Kind), text("content", Erase.TEXT, value=Value.TEXT),
             blob("content_hash", Erase.DIGEST, shape=Shape.HEX),
             text("author", exempt=_LABEL, null=True, value=Value.LABEL),
-            word("role", Role, null=True),
+            word("role", Role, null=True), integer("confirmed", shape=Shape.FLAG),
             text("session_id", exempt=_LABEL, null=True, value=Value.LABEL),
             integer("sequence", null=True, value=Value.SEQUENCE),
             text("title", Erase.NAMES, null=True, value=Value.LABEL),
@@ -115,6 +115,10 @@ TABLES: Final = (
                 "a time exactly where the status is superseded or deprecated",
             ),
             Check(
+                "confirmed", "confirmed = 1 OR IFNULL(role, '') IN ('assistant', 'tool')",
+                "true where the role is neither assistant nor tool",
+            ),
+            Check(
                 "status", "superseded_by IS NULL OR status = 'superseded'",
                 "superseded, as superseded_by says",
             ),
@@ -127,6 +131,7 @@ TABLES: Final = (
             "CREATE INDEX memories_superseded_by ON memories (superseded_by)"
             " WHERE superseded_by IS NOT NULL",
             "CREATE INDEX memories_revives ON memories (revives) WHERE revives IS NOT NULL",
+            "CREATE INDEX memories_unconfirmed ON memories (id) WHERE confirmed = 0",
             "CREATE INDEX memories_created ON memories (namespace, t_created_us)",
             "CREATE INDEX memories_scope ON memories (namespace, scope) WHERE scope IS NOT NULL",
         ),

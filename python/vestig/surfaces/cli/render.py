@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.filter import FIELDS
 from vestig.language.text_forms import escaped_breaks, one_line, row
+from vestig.printed import said_by
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         SecretsReport,
         StoredSecret,
         StoreStats,
+        Version,
     )
     from vestig.store.upkeep.whole_store import StoreFiles
     from vestig.types import Claim, CommitOutcome, Event, Memory, SupersessionRecord, _Value
@@ -155,6 +157,10 @@ def outcome(value: CommitOutcome, args: Args) -> str:
         line += f" (revives {value.revives})"
     if value.repeats is not None:
         line += f" (repeats {value.repeats})"
+    if value.beside is not None:
+        line += f" (beside {value.beside}, which keeps the key)"
+    if value.confirms:
+        line += f" (confirms {', '.join(value.confirms)})"
     if value.superseded:
         line += f" (supersedes {', '.join(value.superseded)})"
     if value.masked:
@@ -228,7 +234,11 @@ def detail(value: MemoryDetail, _: Args) -> str:
         rows += _claim(value.claim)
     rows.extend(("similar", _judged(one)) for one in value.similar)
     rows.extend(
-        ("other version", f"{one.memory_id} {one.t_valid:%Y-%m-%d}: {one_line(one.content, 120)}")
+        (
+            "other version",
+            f"{' '.join((one.memory_id, f'{one.t_valid:%Y-%m-%d}', *_role(one)))}:"
+            f" {one_line(one.content, 120)}",
+        )
         for one in value.versions
     )
     for record in value.supersessions:
@@ -287,7 +297,8 @@ def _event(event: Event) -> str:
 
 
 def page(value: MemoryPage, args: Args) -> str:
-    """id | created | source | status | key, where one has it | snippet."""
+    """id | created | source | status | key, where one has it | role, of a statement of a model |
+    snippet."""
     if not value.memories:
         return "No memories found."
     length = int(args.get("snippet_len", 80))
@@ -296,23 +307,31 @@ def page(value: MemoryPage, args: Args) -> str:
         source = str(memory.metadata.get("source", "–"))
         cells = [memory.id, _time(memory.t_created), source, memory.status.word]
         cells += [] if memory.key is None else [f"key={memory.key}"]
-        cells.append(one_line(memory.content, length))
+        cells += [*_role(memory), one_line(memory.content, length)]
         lines.append(row(*cells))
     return "\n".join(lines)
 
 
 def history(value: Sequence[Memory], _: Args) -> str:
-    """since when | until when | status | id | text, a line for each version."""
+    """since when | until when | status | id | role, of a statement of a model | text, a line for
+    each version."""
     return "\n".join(
         row(
             _day(one.t_valid),
             "–" if one.t_invalid is None else _day(one.t_invalid),
             one.status.word,
             one.id,
+            *_role(one),
             one_line(one.content, 80),
         )
         for one in value
     )
+
+
+def _role(memory: Memory | Version) -> list[str]:
+    """The cell of a statement of an assistant or a tool; none for others."""
+    said = said_by(memory)
+    return [f"role={said}"] if said else []
 
 
 def _day(moment: datetime) -> str:
@@ -331,8 +350,8 @@ def difference(value: DiffReport, _: Args) -> str:
     head = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
     lines = [f"After {_time(value.start)}, until {_time(value.end)}: {head or 'nothing'}"]
     for one in value.learnt:
-        text = one_line(one.content, 80)
-        lines.append(f"learnt    | {_time(one.t_created)} | {one.id} | {text}")
+        said = row(_time(one.t_created), one.id, *_role(one), one_line(one.content, 80))
+        lines.append(f"learnt    | {said}")
     for change in value.changed:
         plain = change.to_dict()
         if "fields" in plain:
@@ -359,12 +378,19 @@ def events(value: Iterable[Event], _: Args) -> str:
     return "\n".join(_event(event) for event in value)
 
 
-_DONE = {"pin": "pinned", "unpin": "unpinned", "archive": "archived", "unarchive": "unarchived"}
+_DONE = {
+    "pin": "pinned",
+    "unpin": "unpinned",
+    "archive": "archived",
+    "unarchive": "unarchived",
+    "confirm": "confirmed",
+}
 _ALREADY = {
     "pin": "was pinned already",
     "unpin": "was not pinned",
     "archive": "was archived already",
     "unarchive": "was not archived",
+    "confirm": "needs no confirmation",
 }
 
 

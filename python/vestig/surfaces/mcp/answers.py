@@ -33,7 +33,7 @@ from vestig.language.text_forms import one_line
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import as_known, flags_of
-from vestig.printed import clean, limits, on_line
+from vestig.printed import clean, limits, on_line, said_by, speaker_of
 from vestig.recall.context.block import ESTIMATE, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
@@ -351,6 +351,7 @@ def _committed(at: OpenStore, outcome: CommitOutcome) -> str:
             outcome.repeats,
             *(one.memory_id for one in outcome.similar),
             *outcome.superseded,
+            *outcome.confirms,
         )
     )
     return _outcome_text(outcome, short, at.zone)
@@ -376,6 +377,8 @@ def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -
         lines.append(f"It says again what {short[outcome.revives]} said.")
     if outcome.repeats is not None:
         lines.append(f"{short[outcome.repeats]} has the same text.")
+    if outcome.confirms:
+        lines.append(f"Confirms {', '.join(short[id] for id in outcome.confirms)}.")
     if outcome.superseded:
         lines.append(f"Replaces {', '.join(short[id] for id in outcome.superseded)}.")
     if outcome.masked:
@@ -541,7 +544,7 @@ def show(at: OpenStore, given: Mapping[str, Any]) -> str:
         sure = "" if one.confidence is None else f" (confidence {one.confidence:.2f})"
         lines.append(f"Mentions {on_line(f'{one.type}:{one.name}')}{sure}")
     for version in detail.versions:
-        since = day_of(version.t_valid, at.zone)
+        since = " ".join(filter(None, (day_of(version.t_valid, at.zone), said_by(version))))
         snippet = clean(one_line(version.content, _RELATED_CHARS))
         lines += [f"Version [{short[version.memory_id]}] of {since}:", quoted(snippet)]
     for other in related:
@@ -556,9 +559,7 @@ def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _head(at: OpenStore, detail: MemoryDetail, short: str) -> str:
     memory = detail.memory
-    speaker = on_line(memory.author) if memory.author is not None else ""
-    if not speaker and memory.role is not None:
-        speaker = memory.role.value
+    speaker = "" if memory.author is None and memory.role is None else speaker_of(memory)
     state = limits(memory, detail.flags, at.zone)
     words = (f"[{short}]", day_of(memory.t_valid, at.zone), speaker, state)
     return " ".join(word for word in words if word) + ":"
@@ -568,8 +569,8 @@ def fetch(at: OpenStore, given: Mapping[str, Any]) -> str:
     """A memory as clients expect a document that look for a tool of this name."""
     memory = at.store.show(given["id"]).memory
     named = (
-        "author", "role", "session_id", "scope", "key", "t_valid", "t_invalid", "status",
-        "metadata",
+        "author", "role", "confirmed", "session_id", "scope", "key", "t_valid", "t_invalid",
+        "status", "metadata",
     )  # fmt: skip
     metadata = {name: to_plain(getattr(memory, name)) for name in named}
     document = {
@@ -625,6 +626,13 @@ def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
     short = at.short((record.superseding_id, record.superseded_id))
     said = f"{short[record.superseding_id]} replaces {short[record.superseded_id]}."
     return " ".join([said, *record.warnings])
+
+
+def confirm(at: OpenStore, given: Mapping[str, Any]) -> str:
+    """A statement of an assistant or a tool that somebody stands for."""
+    state = at.store.confirm(given["id"], by=given["by"])
+    own = at.short((state.memory_id,))[state.memory_id]
+    return f"{own} is confirmed." if state.changed else f"{own} needs no confirmation."
 
 
 def forget(at: OpenStore, given: Mapping[str, Any]) -> str:

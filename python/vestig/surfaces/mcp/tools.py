@@ -26,6 +26,7 @@ from vestig.calls.argument import (
 from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import rows_of
 from vestig.calls.filter import FIELDS, Where
+from vestig.calls.memories import ConfirmRequest
 from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.calls.rules import ActionRequest
 from vestig.surfaces.json_schema import read_object
@@ -36,6 +37,7 @@ _COMMIT_ROWS: Final = rows_of(CommitRequest)
 _RECALL_ROWS: Final = rows_of(RecallRequest)
 _RETRIEVE_ROWS: Final = rows_of(RetrieveRequest)
 _ACTION_ROWS: Final = rows_of(ActionRequest)
+_CONFIRM_ROWS: Final = rows_of(ConfirmRequest)
 # Fields of the filter that `recall` names, whose schema is before a model in every conversation.
 _RECALL_FIELDS: Final = ("tags", "authors", "scope", "since", "until")
 # Types of fields of the filter → how the description of the filter names their values.
@@ -142,6 +144,9 @@ _REMEMBER: Final = Tool(
         _said(_COMMIT_ROWS["t_valid"], "Since when; default now.", "valid_from"),
         _said(_COMMIT_ROWS["supersedes"], "Ids that it replaces."),
         _said(_COMMIT_ROWS["key"], "The value of what: maria.city."),
+        _said(
+            _COMMIT_ROWS["role"], "assistant for what you conclude, user for what the user said."
+        ),
         _said(_COMMIT_ROWS["scope"], "A label such as a project."),
     ),
     required=("text",),
@@ -228,6 +233,16 @@ _SUPERSEDE: Final = Tool(
     required=("old",),
     run=answers.supersede,
 )
+_CONFIRM: Final = Tool(
+    name="confirm",
+    title="Confirm a statement",
+    help="What you or a tool stated counts as the user's. Only after the user has said that it is"
+    " so. Not for your own certainty.",
+    parameters=(_ID, _said(_CONFIRM_ROWS["by"], "Who said so.")),
+    required=("id", "by"),
+    run=answers.confirm,
+    repeats=True,
+)
 _FORGET: Final = Tool(
     name="forget",
     title="Forget for good",
@@ -286,6 +301,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _RETRIEVE,
         _SHOW,
         _SUPERSEDE,
+        _CONFIRM,
         _FORGET,
         _FETCH,
         _CHECK,

@@ -354,6 +354,14 @@ _OF_MEMORIES: Final = (
         text=render.supersession,
         writes=True,
     ),
+    Operation(
+        name="memory confirm",
+        path="POST confirm",
+        call=memories.ConfirmRequest,
+        document="state",
+        text=render.state,
+        writes=True,
+    ),
     *(_state(action) for action in ("pin", "unpin", "archive", "unarchive")),
     Operation(
         name="memory update",

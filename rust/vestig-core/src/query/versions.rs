@@ -54,8 +54,9 @@ struct Statement<'a> {
     segment: &'a Segment,
     row: usize,
     scope: Option<&'a str>,
-    /// Since when it holds, the transaction that stored it, its place in its session.
-    order: (i64, i64, i64),
+    /// Whether it is confirmed, since when it holds, the transaction that stored it, its place in its
+    /// session.
+    order: (bool, i64, i64, i64),
     /// Content terms of title and text, each with its idf; only few of the best are compared by them.
     terms: OnceCell<BTreeMap<&'a str, f64>>,
     /// Sum of the idf of the query's content terms that it holds.
@@ -64,6 +65,14 @@ struct Statement<'a> {
     has_number: bool,
     /// A judge that read it with the query says that it answers it.
     reads_as_answer: bool,
+}
+
+impl Statement<'_> {
+    /// It reads as an answer and is confirmed, and the other is not: it stands before that however
+    /// far below it lies.
+    fn answers_for(&self, other: &Self) -> bool {
+        self.reads_as_answer && self.order.0 && !other.order.0
+    }
 }
 
 /// A memory that a query found.
@@ -75,6 +84,8 @@ pub struct Found {
     pub level: f64,
     /// A judge that read it with the query says that it answers it.
     pub reads_as_answer: bool,
+    /// An assistant or a tool stated it, and no user confirmed it.
+    pub unconfirmed: bool,
 }
 
 /// Groups of memories that are versions of one statement: places among `rows`, the newest first. A
@@ -116,7 +127,8 @@ pub fn versions(
         .map(|row| {
             let mut found = statement(snapshot, &content, &row.id)?;
             found.reads_as_answer = row.reads_as_answer;
-            (found.order.0 <= at).then_some(found)
+            found.order.0 = !row.unconfirmed;
+            (found.order.1 <= at).then_some(found)
         })
         .collect();
     let mut grouped = vec![false; rows.len()];
@@ -129,7 +141,7 @@ pub fn versions(
             let newer = found[*place].as_ref();
             !grouped[*place]
                 && newer.is_some_and(|newer| {
-                    rows[at].level - rows[*place].level <= rule.behind_max(newer)
+                    rows[at].level - rows[*place].level <= rule.behind_max(newer, older)
                         && rule.states_anew(newer, older)
                 })
         };
@@ -158,7 +170,7 @@ pub fn versions_of(
     at: i64,
 ) -> Vec<usize> {
     let rarity = Rarity::new(snapshot, filter);
-    let found = |id| statement(snapshot, &[], id).filter(|one| one.order.0 <= at);
+    let found = |id| statement(snapshot, &[], id).filter(|one| one.order.1 <= at);
     let Some(own) = found(id) else {
         return Vec::new();
     };
@@ -269,7 +281,12 @@ fn statement<'a>(
         segment,
         row,
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
-        order: (at(Section::Valid), at(Section::Seq), at(Section::Sequence)),
+        order: (
+            true,
+            at(Section::Valid),
+            at(Section::Seq),
+            at(Section::Sequence),
+        ),
         has_number: terms(segment, row).any(|term| term.chars().any(char::is_numeric)),
         terms: OnceCell::new(),
         cover: covered.map(|(_, idf)| idf).sum(),
@@ -287,8 +304,10 @@ struct Rule<'r, 'a> {
 
 impl<'a> Rule<'_, 'a> {
     /// How far below the earlier one, by L, the later one may lie.
-    fn behind_max(&self, newer: &Statement<'a>) -> f64 {
-        if newer.reads_as_answer {
+    fn behind_max(&self, newer: &Statement<'a>, older: &Statement<'a>) -> f64 {
+        if newer.answers_for(older) {
+            f64::INFINITY
+        } else if newer.reads_as_answer {
             self.bounds.behind_max.max(READ_BEHIND_MAX)
         } else {
             self.bounds.behind_max
@@ -306,6 +325,9 @@ impl<'a> Rule<'_, 'a> {
     }
 
     fn states_anew(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        if newer.answers_for(older) {
+            return newer.scope == older.scope && self.link(newer, older) >= OF_PRESENT.link_min;
+        }
         newer.order > older.order
             && newer.scope == older.scope
             && newer.cover >= older.cover - self.lack_max(newer) - COVER_STEP

@@ -6,7 +6,7 @@ use super::Segment;
 use crate::segment::format::Section;
 
 /// Names of the types of events, as the ledger writes them; a name's position is its code.
-pub const EVENT_TYPES: [&str; 13] = [
+pub const EVENT_TYPES: [&str; 14] = [
     "ADD",
     "IMPORT",
     "REINFORCE_EXACT",
@@ -20,6 +20,7 @@ pub const EVENT_TYPES: [&str; 13] = [
     "UPDATE",
     "ENTITY_EXTRACTED",
     "SUMMARY_CREATED",
+    "CONFIRM",
 ];
 
 /// The code of a type of events; only for names in [`EVENT_TYPES`].

@@ -156,7 +156,7 @@ function result(hit, place, found, labels, most) {
   const flags = (hit.reason.flags ?? []).map((one) => el("span", { class: "flag" }, one.replace(/(mem_\w{8})[\w-]*/, "$1")));
   return el("article", {},
     el("div", { class: "top" }, el("span", { class: "rank" }, place), el("span", {}, `score ${number(hit.score, 3)}`), moment(hit.t_valid),
-      [hit.author, hit.scope].filter(Boolean).map((one) => el("bdi", { class: "line" }, clipped(one, 60))), flags),
+      [hit.author, hit.role, hit.scope].filter(Boolean).map((one) => el("bdi", { class: "line" }, clipped(one, 60))), flags),
     stored(hit.content),
     pathOf(hit.reason, found.query, labels),
     bars(hit.reason.leads, most),
