@@ -59,6 +59,7 @@ def memory(content: str, **fields: Any) -> Memory:
         "reinforce_count": 0,
         "status": Status.ACTIVE,
         "processing": "ready",
+        "confirmed": True,
         "pinned": False,
         "retention_policy": RetentionPolicy.STANDARD,
         "access_count": 0,

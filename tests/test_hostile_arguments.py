@@ -58,6 +58,7 @@ class World:
         file = folder / "lines.jsonl"
         file.write_text('{"content": "One sound line of a file."}\n', encoding="utf-8")
         self.sound: dict[str, Any] = {
+            "by": "Ada",
             "content": "A fresh sentence about Trondheim.",
             "items": [{"content": "A fresh sentence about Trondheim."}],
             "id": ids[0],

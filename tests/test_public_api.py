@@ -71,6 +71,7 @@ METHODS = {
     "documents",
     "forget_document",
     "commit_structured",
+    "confirm",
     "archive",
     "cognify",
     "close",

@@ -352,12 +352,15 @@ def memory_in_brief(memory: Memory) -> dict[str, Any]:
         "t_created": memory.t_created,
         "t_expired": memory.t_expired,
         "author": memory.author,
-        "role": memory.role,
-        "confirmed": memory.confirmed if memory.role in MODEL_ROLES else None,
+        **(_of_model(memory) if memory.role in MODEL_ROLES else {}),
         "session_id": memory.session_id,
         "tags": memory.tags or None,
     }
     return {name: value for name, value in shown.items() if value is not None}
+
+
+def _of_model(memory: Memory) -> dict[str, Any]:
+    return {"role": memory.role, "confirmed": memory.confirmed}
 
 
 class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):

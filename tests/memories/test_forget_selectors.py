@@ -44,6 +44,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "created_since": ("2020-01-01",),
     "created_until": ("2200-01-01",),
     "pinned": (False, True),
+    "confirmed": (False, True),
     "retention_policies": ("standard",),
     "message_ids": ("msg-1",),
     "keys": ("lamp.3", "LAMP.3"),

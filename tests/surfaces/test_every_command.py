@@ -68,6 +68,7 @@ def commands(
         "memory events": ("memory", "events", ids[0]),
         "memory pin": ("memory", "pin", ids[0]),
         "memory unpin": ("memory", "unpin", ids[0]),
+        "memory confirm": ("memory", "confirm", ids[0], "--by", "Ada"),
         "memory archive": ("memory", "archive", ids[0]),
         "memory unarchive": ("memory", "unarchive", ids[0]),
         "memory add-structured": ("memory", "add-structured", "Ports", "They were swapped"),

@@ -22,10 +22,10 @@ from vestig.surfaces.operation import Operation, operation, operations
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 VERBS = ("add", "recall", "show", "get", "list", "history", "events", "deprecate", "supersede")
-STATES = ("pin", "unpin", "archive", "unarchive", "update")
+STATES = ("pin", "unpin", "confirm", "archive", "unarchive", "update")
 SHORT = {
     "add", "recall", "list", "show", "get", "forget", "supersede", "deprecate", "update", "history",
-    "pin", "unpin", "archive", "unarchive", "prune", "events",
+    "pin", "unpin", "confirm", "archive", "unarchive", "prune", "events",
 }  # fmt: skip
 COMMANDS = {
     "memory add-structured",

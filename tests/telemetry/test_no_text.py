@@ -142,6 +142,7 @@ class World:
         store.unpin(second)
         store.archive(second)
         store.unarchive(second)
+        store.confirm(second, by=word("actor"))
         store.supersede(second, third, reason=word("reason"))
         store.supersession_chain(second)
         store.history(second)

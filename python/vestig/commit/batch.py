@@ -7,7 +7,7 @@ group inserts or changes, as it will be. A decision can be repeated: each starts
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from vestig.changes import ChangeSet, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.document_version import DocumentVersion
-from vestig.commit.item import Decision, Item, Slot, TextKey, unstored
+from vestig.commit.item import Decision, Item, Slot, TextKey, outcome_of
 from vestig.commit.keys import check_replaceable_by_key, neighbours, version_end
 from vestig.commit.names import NameResolution, NameVectors, stored_claim
 from vestig.commit.near_duplicates import (
@@ -41,8 +41,7 @@ from vestig.commit.rows import (
     reinforced,
     repeat_wishes,
 )
-from vestig.commit.text import speaks_of_itself
-from vestig.config.schema import HygieneSettings
+from vestig.commit.speakers import beside_warning, is_said_again, keeps_key
 from vestig.errors import VestigError
 from vestig.firewall import holds_marker
 from vestig.memories import states
@@ -53,7 +52,6 @@ from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
-    CommitOutcome,
     CommitOutcomeKind,
     Degradation,
     Kind,
@@ -71,52 +69,6 @@ class SplitGroup(Exception):
     def __init__(self, place: int) -> None:
         super().__init__(place)
         self.place = place
-
-
-def _outcome(
-    item: Item,
-    decision: Decision,
-    hygiene: HygieneSettings,
-    seq: int | None,
-    degraded: Sequence[Degradation],
-) -> CommitOutcome:
-    """How an item ended; `seq` None = nothing was written (dry run)."""
-    assert decision.kind is not None, "every decision ends with a kind"
-    written = seq is not None
-    thresholds: dict[str, float] = {
-        "min_chars": hygiene.min_chars,
-        "max_chars": hygiene.max_chars,
-    }
-    if decision.compared:
-        thresholds["near_duplicate_threshold"] = hygiene.near_duplicate.threshold
-    duplicate = decision.kind is not CommitOutcomeKind.INSERTED_NEW
-    entries = list(degraded)
-    if item.deferred is not None and not duplicate:
-        detail = f"stored without a vector ({item.deferred}): found by words until embedded"
-        if not decision.jobs:
-            detail += "; no job was queued, `vestig rebuild --embeddings` makes it"
-        entries.append(Degradation(code="embedding_deferred", detail=detail))
-    return msgspec.structs.replace(
-        unstored(item, decision.kind),
-        memory_id=decision.memory_id if written or duplicate else None,
-        matched_memory_id=decision.memory_id if duplicate else None,
-        query_score=decision.score,
-        key=item.key,
-        thresholds=thresholds,
-        deduplicated=duplicate,
-        similar=decision.similar,
-        revives=decision.revives,
-        repeats=decision.repeats,
-        beside=item.beside,
-        confirms=decision.confirms,
-        superseded=decision.superseded,
-        event_id=decision.event_id if written else None,
-        seq=seq,
-        jobs=decision.jobs if written else (),
-        entities=decision.entities,
-        warnings=(*item.warnings, *decision.warnings),
-        degraded=tuple(entries),
-    )
 
 
 def _beginnings(view: LedgerView, item: Item, ids: Sequence[str]) -> dict[str, tuple[int, str]]:
@@ -265,15 +217,7 @@ class Batch:
             named = set[str]()
             with suppress(VestigError):
                 named = {one.id for one in self._named(view, item)}
-            item.stand_beside(self._keeps_key(item, self._of_keys[item.asked_slot], named))
-
-    @staticmethod
-    def _keeps_key(item: Item, holder: Memory | None, replaced: Collection[str]) -> str | None:
-        """The memory that has the key of a statement of a model and keeps it: a user or a document
-        stated it or a user confirmed it, it says something else, and no order replaces it."""
-        if item.ordered or holder is None or not holder.confirmed or holder.id in replaced:
-            return None
-        return None if holder.content_hash == item.identity else holder.id
+            item.stand_beside(keeps_key(item, self._of_keys[item.asked_slot], named))
 
     # --- decide ----------------------------------------------------------------------------
 
@@ -310,7 +254,7 @@ class Batch:
         decision = Decision(replaced=self._replaced(view, item))
         if item.is_of_model and item.asked_slot is not None:
             replaced = {old.id for old in decision.replaced}
-            keeps = self._keeps_key(item, self._current(item.asked_slot), replaced)
+            keeps = keeps_key(item, self._current(item.asked_slot), replaced)
             if keeps != item.beside and not self.dry:
                 # an earlier item gives or takes the key
                 raise SplitGroup(place)
@@ -322,11 +266,7 @@ class Batch:
         else:
             self._decide_version(view, place, item.slot, decision, similar)
         if item.beside is not None:
-            decision.warnings.append(
-                f"{item.beside} keeps the key {item.asked_key}: this is a statement of the role"
-                f" {item.request.role} that nobody confirmed, and was stored beside it without a"
-                " key"
-            )
+            decision.warnings.append(beside_warning(item))
         if item.is_of_user and not item.is_masked:
             self._confirm(view, item, decision, similar)
         item.decision = decision
@@ -654,25 +594,12 @@ class Batch:
         unknown = [id for id in dict.fromkeys(ids) if id not in self._known]
         stored = view.memories(item.request.namespace, unknown) if unknown else []
         by_id = {one.id: one for one in stored} | self._known
-        for id in dict.fromkeys(ids):
-            memory = by_id.get(id)
-            if memory is None or memory.confirmed or not self._is_said_again(memory, item):
+        for memory in map(by_id.get, dict.fromkeys(ids)):
+            if memory is None or not is_said_again(memory, item, self._form):
                 continue
-            add_confirmation(self._rows, item, id, decision.memory_id)
-            self._known[id] = msgspec.structs.replace(memory, confirmed=True)
-            decision.confirms += (id,)
-
-    def _is_said_again(self, memory: Memory, item: Item) -> bool:
-        """Return whether a later item certainly states what a live memory states. Of two authors
-        "I" is not the same one."""
-        request = item.request
-        if memory.status not in _LIVE or memory.scope != request.scope:
-            return False
-        if to_us(memory.t_valid) > item.begins_us or holds_marker(memory.content):
-            return False
-        if memory.author != request.author and speaks_of_itself(item.text):
-            return False
-        return is_same_statement(self._form(memory), item_form(item))
+            add_confirmation(self._rows, item, memory.id, decision.memory_id)
+            self._known[memory.id] = msgspec.structs.replace(memory, confirmed=True)
+            decision.confirms += (memory.id,)
 
     def _revived(self, view: LedgerView, place: int) -> str | None:
         """The newest expired memory with the text of an item, of its key where it has one."""
@@ -869,4 +796,4 @@ class Batch:
         for item in self.items:
             if item.decision is not None:
                 hygiene = self.settings.hygiene
-                item.outcome = _outcome(item, item.decision, hygiene, seq, degraded)
+                item.outcome = outcome_of(item, item.decision, hygiene, seq, degraded)

@@ -8,7 +8,7 @@ it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -19,7 +19,7 @@ from vestig.changes import TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
-from vestig.config.schema import Settings
+from vestig.config.schema import HygieneSettings, Settings
 from vestig.firewall import Secret, counted
 from vestig.language import words
 from vestig.language.names import AnalysedText
@@ -33,6 +33,7 @@ from vestig.types import (
     Claim,
     CommitOutcome,
     CommitOutcomeKind,
+    Degradation,
     Memory,
     RetentionPolicy,
     Role,
@@ -459,4 +460,50 @@ def unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
         masked=counted(item.secrets),
         echoes=item.echoes,
         echo_places=item.echo_places,
+    )
+
+
+def outcome_of(
+    item: Item,
+    decision: Decision,
+    hygiene: HygieneSettings,
+    seq: int | None,
+    degraded: Sequence[Degradation],
+) -> CommitOutcome:
+    """How an item ended; `seq` None = nothing was written (dry run)."""
+    assert decision.kind is not None, "every decision ends with a kind"
+    written = seq is not None
+    thresholds: dict[str, float] = {
+        "min_chars": hygiene.min_chars,
+        "max_chars": hygiene.max_chars,
+    }
+    if decision.compared:
+        thresholds["near_duplicate_threshold"] = hygiene.near_duplicate.threshold
+    duplicate = decision.kind is not CommitOutcomeKind.INSERTED_NEW
+    entries = list(degraded)
+    if item.deferred is not None and not duplicate:
+        detail = f"stored without a vector ({item.deferred}): found by words until embedded"
+        if not decision.jobs:
+            detail += "; no job was queued, `vestig rebuild --embeddings` makes it"
+        entries.append(Degradation(code="embedding_deferred", detail=detail))
+    return msgspec.structs.replace(
+        unstored(item, decision.kind),
+        memory_id=decision.memory_id if written or duplicate else None,
+        matched_memory_id=decision.memory_id if duplicate else None,
+        query_score=decision.score,
+        key=item.key,
+        thresholds=thresholds,
+        deduplicated=duplicate,
+        similar=decision.similar,
+        revives=decision.revives,
+        repeats=decision.repeats,
+        beside=item.beside,
+        confirms=decision.confirms,
+        superseded=decision.superseded,
+        event_id=decision.event_id if written else None,
+        seq=seq,
+        jobs=decision.jobs if written else (),
+        entities=decision.entities,
+        warnings=(*item.warnings, *decision.warnings),
+        degraded=tuple(entries),
     )

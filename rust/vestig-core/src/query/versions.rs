@@ -54,8 +54,7 @@ struct Statement<'a> {
     segment: &'a Segment,
     row: usize,
     scope: Option<&'a str>,
-    /// Whether it is confirmed, since when it holds, the transaction that stored it, its place in its
-    /// session.
+    /// It is confirmed; since when it holds, the transaction that stored it, its place in its session.
     order: (bool, i64, i64, i64),
     /// Content terms of title and text, each with its idf; only few of the best are compared by them.
     terms: OnceCell<BTreeMap<&'a str, f64>>,

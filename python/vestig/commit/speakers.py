@@ -1,0 +1,51 @@
+"""Who states a text, and what that decides. Pure.
+
+A statement of a model takes no key from what a user or a document states, and is confirmed where a
+user states the same later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from vestig.commit.canonical_form import CanonicalForm, is_same_statement
+from vestig.commit.item import Item
+from vestig.commit.near_duplicates import item_form
+from vestig.commit.text import speaks_of_itself
+from vestig.firewall import holds_marker
+from vestig.times import to_us
+from vestig.types import Memory
+
+
+def keeps_key(item: Item, holder: Memory | None, replaced: Collection[str]) -> str | None:
+    """The memory that has the key of a statement of a model and keeps it: a user or a document
+    stated it or a user confirmed it, it says something else, and no order replaces it.
+
+    Args:
+        holder: what has the key.
+        replaced: ids of the memories that the item is ordered to replace.
+    """
+    if item.ordered or holder is None or not holder.confirmed or holder.id in replaced:
+        return None
+    return None if holder.content_hash == item.identity else holder.id
+
+
+def beside_warning(item: Item) -> str:
+    """Return why an item has no key."""
+    return (
+        f"{item.beside} keeps the key {item.asked_key}: this is a statement of the role"
+        f" {item.request.role} that nobody confirmed, and was stored beside it without a key"
+    )
+
+
+def is_said_again(memory: Memory, item: Item, form_of: Callable[[Memory], CanonicalForm]) -> bool:
+    """Return whether an item certainly states later what a memory states that nobody confirmed. Of
+    two authors "I" is not the same one."""
+    request = item.request
+    if memory.confirmed or memory.t_expired is not None or memory.scope != request.scope:
+        return False
+    if to_us(memory.t_valid) > item.begins_us or holds_marker(memory.content):
+        return False
+    if memory.author != request.author and speaks_of_itself(item.text):
+        return False
+    return is_same_statement(form_of(memory), item_form(item))
