@@ -558,7 +558,9 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     one. `least_confidence` and `min_score` are the
     thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
     print these three, the JSON leaves them out. `why_not`, `context` and `trace` are None, and not
-    in the JSON, unless they were asked for.
+    in the JSON, unless they were asked for. `more`: how many
+    memories that answer too, or with `all` rank too, were not returned, for `offset` brings them;
+    unless `more_is_exact` there may be more than these.
     """
 
     results: tuple[RecallHit, ...]
@@ -592,6 +594,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     least_confidence: float | None = None
     min_score: float | None = None
     best_score: float | None = None
+    more: int = 0
+    more_is_exact: bool = True
 
     def __repr__(self) -> str:
         parts = [f"{len(self)} of {self.counts.eligible} eligible"]
@@ -599,6 +603,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
             parts.append(f"confidence {self.confidence:.2f}")
         if self.abstained:
             parts.append("abstained")
+        if self.more:
+            parts.append(f"{'' if self.more_is_exact else 'at least '}{self.more} more")
         parts += [f"degraded {entry.code}" for entry in self.degraded]
         return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 
@@ -619,6 +625,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         """The fields that JSON shows: what was not asked for is absent; `formula`, `analysis` and
         `associated` come with `explain`."""
         hidden = _OF_LAYOUTS if explain else _OF_LAYOUTS | _EXPLAINING
+        if not self.more and self.more_is_exact:
+            hidden |= _OF_MORE
         shown = {n: getattr(self, n) for n in self.__struct_fields__ if n not in hidden}
         for name in _HITS & shown.keys():
             shown[name] = [hit.plain_fields(explain=explain) for hit in shown[name]]
@@ -640,4 +648,5 @@ _ON_REQUEST: Final = frozenset(("why_not", "context", "trace"))
 _OTHER_NAMES_OF_RESULTS: Final = frozenset(("hits", "matches", "memories", "documents", "items"))
 _EXPLAINING: Final = frozenset(("formula", "analysis", "associated"))
 _HITS: Final = frozenset(("results", "nearest", "associated"))
+_OF_MORE: Final = frozenset(("more", "more_is_exact"))
 _OF_LAYOUTS: Final = frozenset(("least_confidence", "min_score", "best_score"))

@@ -196,6 +196,7 @@ def _before() -> re.Pattern[str]:
     legends = [
         *map(re.escape, (DATES_LEGEND, NEIGHBOUR_LEGEND, LINKED_LEGEND)),
         _filled(ZONE_LEGEND, "zone", r"[\w/+-]+"),
+        r"\d+ are here, (?:at least )?\d+ more bear on it\.",
     ]
     preface = _filled(PREFACE, "of_day", rf"(?: of {_DAY})?")
     return re.compile(rf"{_CERTAINTY}|{preface}(?: (?:{'|'.join(legends)}))*")
@@ -204,7 +205,8 @@ def _before() -> re.Pattern[str]:
 @cache
 def _behind() -> re.Pattern[str]:
     """A line behind them."""
-    return re.compile(_filled(LEFT_OUT, "count", r"\d+"))
+    left_out = _filled(LEFT_OUT, "count", r"\d+")
+    return re.compile(rf"{left_out}|(?:at least )?\d+ more: --offset \d+")
 
 
 def may_hold_frames(text: str) -> bool:

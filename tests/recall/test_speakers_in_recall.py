@@ -11,7 +11,7 @@ from tests.dialogues import Dialogue, made_dialogues
 import vestig
 from vestig.echoes import Memories, Stored, unframed
 from vestig.recall.layouts import FORMATS, render
-from vestig.testing import HashingEmbedder
+from vestig.testing import FrozenClock, HashingEmbedder
 
 OTHERS: Final = (
     "The meeting about the budget was moved.",
@@ -155,7 +155,8 @@ def test_stores_without_roles_are_ranked_as_ever(embedder: vestig.Embedder) -> N
     """A statement of no role counts as one of a user: the numbers are those of the formula."""
 
     def found(role: str | None) -> list[Any]:
-        with vestig.open(":memory:", embedder=embedder) as store:
+        clock = FrozenClock("2026-06-01T00:00:00Z")
+        with vestig.open(":memory:", embedder=embedder, clock=clock) as store:
             note = {"origin_type": "note"}
             for place, said in enumerate(made_dialogues(32)):
                 day = f"2026-03-{1 + place % 28:02}"

@@ -839,6 +839,7 @@ class Vestig:
         until: Time = None,
         exclude_session_ids: Words = None,
         limit: int | None = None,
+        offset: int = 0,
         messages: Sequence[Mapping[str, Any]] | None = None,
         query_vector: Any = None,
         silence: float | None = None,
@@ -871,6 +872,7 @@ class Vestig:
             exclude_session_ids: None of these conversations, such as the running one; notes outside
                 any stay.
             limit: Most results; default recall.default_limit.
+            offset: Results to skip.
             messages: A conversation in the place of a query: objects with content.
             query_vector: Numbers that stand in for embedding the query, as many as the store's
                 vectors have.
@@ -928,6 +930,7 @@ class Vestig:
         until: Time = None,
         exclude_session_ids: Words = None,
         limit: int | None = None,
+        offset: int = 0,
         silence: float | None = None,
         all: bool = False,
         profile: str | None = None,
@@ -958,6 +961,7 @@ class Vestig:
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
             limit: Most results of each; default recall.default_limit.
+            offset: Results to skip of each.
             silence: How often a question that nothing stored answers may bring something, 0.02 to
                 1.
             all: Give the best whatever they are: leave none out as no answer.

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from typing import Annotated, Any, ClassVar
 
+from vestig.arguments import SCOPE_CHARS_MAX
 from vestig.calls.argument import (
     KEY_CHARS_MAX,
-    SCOPE_CHARS_MAX,
     Choice,
     Flag,
     Id,

@@ -112,6 +112,7 @@ class RecallRequest(Request, frozen=True, kw_only=True):
             default_text="recall.default_limit, 5",
         ),
     ] = None
+    offset: Annotated[int, Integer("Results to skip.", "--offset", least=0, default_text="0")] = 0
     messages: Annotated[
         Any, Messages("A conversation in the place of a query: objects with content.", asking=True)
     ] = None

@@ -429,7 +429,7 @@ class _AnswerDecision:
             confirmed = ChangeSet(
                 namespace=self._space,
                 patches=(MemoryPatch(memory_id=id, fields={"confirmed": True}),),
-                events=(self._event(id, EventType.CONFIRM, {"said_in": stated.kept.cited[0]}),),
+                events=(self._event(id, EventType.CONFIRM, {"said_in": next(iter(stated.kept.cited))}),),
             )
             self._parts.append(confirmed)
         if not more and sure is None:

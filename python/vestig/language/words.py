@@ -271,6 +271,33 @@ def is_question(query: str) -> bool:
     return any(word.partition("'")[0] in _ASKING_FIRST for word in first)
 
 
+# A query that begins with one of these asks for everything that answers it.
+_OF_ALL: Final = tuple(
+    tuple(one.split())
+    for one in (
+        "how many", "which", "list all", "list every", "list the", "name all", "show all",
+        "tell me all", "what are all", "give me all", "all", "every",
+        "wie viele", "wieviele", "welche", "nenne alle", "zeige alle", "liste alle", "alle",
+        "combien de", "combien d'", "quels", "quelles", "tous les", "toutes les",
+        "cuántos", "cuántas", "cuáles", "todos los", "todas las",
+        "quanti", "quante", "quali", "tutti i", "tutte le",
+        "quantos", "quantas", "quais", "todos os", "todas as",
+        "hoeveel", "welke", "alle",
+    )
+)  # fmt: skip
+
+
+def asks_for_all(query: str) -> bool:
+    """Return whether a query begins as one does that asks for everything that answers it.
+
+    Example:
+        >>> [asks_for_all(one) for one in ("How many boats?", "Which boats leak?", "Whose boat?")]
+        [True, True, False]
+    """
+    words = query.lower().translate(APOSTROPHES).strip(" ¿¡\"'(").split(maxsplit=3)
+    return any(tuple(words[: len(one)]) == one for one in _OF_ALL)
+
+
 _SILENT: Final = 3 << 16
 
 

@@ -620,9 +620,10 @@ def text_keys(
     shared = {id: digest for id, digest in zip(ids, hashes, strict=True) if times[digest] > 1}
     owners = view.text_owners(namespace, list(shared))
     keys: dict[bytes, Hashable] = {}
-    for id, (scope, author, ended_us) in owners.items():
+    for id, (scope, author, ended_us, confirmed) in owners.items():
         expired = ended_us is not None and ended_us <= known_at_us
-        keys[id] = shared[id], scope, author, expired
+        # what a user states too is not shown as a statement of a model alone
+        keys[id] = shared[id], scope, author, expired, confirmed
     return keys
 
 

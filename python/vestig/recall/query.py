@@ -6,6 +6,7 @@ The topic of a query: which word pieces belong to which of its content terms.
 
 from __future__ import annotations
 
+import math
 import struct
 import time
 from collections.abc import Sequence
@@ -218,6 +219,8 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
         least_confidence: below it nothing is brought; 0 = whatever it is. `silent`: it is below,
             and `results` are the nearest misses.
         line: what makes a score of a final score; None = the score is the final score.
+        more: how many behind the results would be part of the answer, or are ranked where nothing
+            is cut; `more_is_exact`: else there may be more that were not ranked.
     """
 
     scan: Scan
@@ -230,6 +233,8 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     least_confidence: float
     silent: bool
     line: ScoreFormula | None
+    more: int
+    more_is_exact: bool
 
     def score(self, row: ScanRow) -> float:
         """The probability that a memory is part of the answer; its final score where there is no
@@ -382,6 +387,7 @@ class BoundQuery:
             least = self.query.least_score(by, scores)
         if least is not None:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
+        passing = [] if silent else self._passing(chosen, by, rows, limit, line)
         return Ranked(
             scan=scan,
             rows=rows,
@@ -393,7 +399,28 @@ class BoundQuery:
             least_confidence=needed,
             silent=silent,
             line=line,
+            more=len(passing),
+            more_is_exact=silent or len(passing) < len(rows) - limit or scan.eligible <= len(rows),
         )
+
+    def _passing(
+        self,
+        request: Request,
+        by: Ranking,
+        rows: Sequence[ScanRow],
+        limit: int,
+        line: ScoreFormula | None,
+    ) -> Sequence[ScanRow]:
+        """The rows behind the results that a cut would keep, and `recall.min_score`."""
+        behind = rows[limit:]
+        if not behind:
+            return behind
+        scores = _scores(behind, line)
+        least = None
+        if line is not None and not request.all:
+            least = self.query.least_score(by, _scores(rows[:limit], line))
+        least = max(-math.inf if least is None else least, by.min_score or -math.inf)
+        return [row for row, score in zip(behind, scores, strict=True) if score >= least]
 
     def _least_confidence(
         self, request: Request, unanswered: Sequence[float], *, judged: bool

@@ -28,7 +28,9 @@ from vestig.config import Config
 from vestig.config.signals import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.language.languages import ENGLISH, language_of
+from vestig.language.words import asks_for_all
 from vestig.ports import Scan, TokenStates, is_approximate
+from vestig.printed import OF_ALL
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.judged import Judgements
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
@@ -192,8 +194,9 @@ class OneRecall:
             timings["judge"] = query.judgements.spent_ms
         scored = time.perf_counter()
         with span("rank") as counts:
+            page = ranked.results[request.offset :]
             withheld = ranked.silent or not ranked.results
-            shown = ranked
+            shown = msgspec.structs.replace(ranked, results=page)
             if withheld:
                 # the nearest of what a threshold left out
                 nearest = (ranked.results or ranked.rows)[: min(request.limit, NEAREST_MAX)]
@@ -206,7 +209,7 @@ class OneRecall:
         fields = self.fields(bound, ranked, memories, withheld=withheld)
         fields["why_not"] = missing
         if request.budget is not None:
-            fields["context"] = _context(bound, ranked, fields)
+            fields["context"] = _context(bound, shown, fields)
         timings["format"] = 1e3 * (time.perf_counter() - loaded)
         return fields, timings
 
@@ -264,6 +267,8 @@ class OneRecall:
             "least_confidence": ranked.least_confidence or None,
             "min_score": ranked.least if ranked.below_cut else ranking.min_score,
             "best_score": _best_score(ranked),
+            "more": ranked.more,
+            "more_is_exact": ranked.more_is_exact,
         }
 
     def warnings(
@@ -341,7 +346,16 @@ def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> Conte
     linked = [hit.memory for hit in fields["associated"]]
     line = line_without_results(RecallResult(timings_ms={}, **fields))
     with span("context"):
-        return context_block(bound, memories, linked, ranked.results, line)
+        return context_block(bound, memories, linked, ranked.results, line, _said_of_all(fields))
+
+
+def _said_of_all(fields: Mapping[str, Any]) -> str:
+    """How many memories pass, for a question that asks for all of them; "" for others."""
+    shown, more = len(fields["results"]), fields["more"]
+    if not (shown and more and asks_for_all(fields["query"] or "")):
+        return ""
+    least = "" if fields["more_is_exact"] else "at least "
+    return OF_ALL.format(shown=shown, more=f"{least}{more}")
 
 
 def _best_score(ranked: Ranked) -> float | None:

@@ -188,6 +188,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str | None
     query_vector: bytes | None
     limit: int
+    offset: int
     namespace: str
     filter: FilterParts
     moments: Moments
@@ -297,7 +298,8 @@ def check_request(
         query_vector=None
         if vector is None
         else vector_argument("query_vector", vector, dimensions),
-        limit=limit_default if request.limit is None else request.limit,
+        limit=request.offset + (limit_default if request.limit is None else request.limit),
+        offset=request.offset,
         namespace=namespace,
         filter=filter_parts(request.where, namespace, at, include_expired=include_expired),
         moments=at,

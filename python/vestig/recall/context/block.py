@@ -155,11 +155,12 @@ _VERSION_MARKS: Final = _Marks(title=False)
 
 class _Style(msgspec.Struct, frozen=True, kw_only=True):
     """How lines are written. `zone`: where days begin. `short_ids`: id → its short form. `days`:
-    whether lines without a heading have their day."""
+    whether lines without a heading have their day. `of_all`: said behind the first words."""
 
     zone: str
     short_ids: Mapping[str, str]
     days: bool = True
+    of_all: str = ""
 
 
 def _quoted(text: str) -> str:
@@ -372,7 +373,8 @@ class _Fit:
 
     def _preface(self) -> str:
         day = self.parts[0].day
-        return PREFACE.format(of_day=f" of {day}" if day and self.style.days else "")
+        preface = PREFACE.format(of_day=f" of {day}" if day and self.style.days else "")
+        return f"{preface} {self.style.of_all}" if self.style.of_all else preface
 
     def _left_out_note(self) -> str:
         return LEFT_OUT.format(count=sum(len(line.entries) for line in self.left_out()))
@@ -444,6 +446,7 @@ def block(
     *,
     zone: str = "UTC",
     nothing: str = NO_RESULTS,
+    of_all: str = "",
 ) -> ContextBlock:
     """The block: sessions by time, their memories by sequence, equal ones on one line.
 
@@ -454,12 +457,13 @@ def block(
         short_ids: id → the short form that stands for it, for every entry.
         zone: time zone in which days begin.
         nothing: the note when there are no entries.
+        of_all: how many more there are than those of the entries, where that is asked for.
     """
     if not entries:
         return msgspec.structs.replace(_result("", None, measure), note=nothing)
     # the same pieces are counted several times
     measure = msgspec.structs.replace(measure, count=cache(measure.count))
-    style = _Style(zone=zone, short_ids=short_ids)
+    style = _Style(zone=zone, short_ids=short_ids, of_all=of_all)
     fit = _Fit(_parts(entries, twins, style), measure, style)
     text = fit.choose()
     if fit.left_out() and fit.fits_nearly() and not all(part.heading for part in fit.parts):

@@ -161,6 +161,7 @@ def context_block(
     linked: Sequence[Memory],
     rows: Sequence[ScanRow],
     nothing: str,
+    of_all: str = "",
 ) -> ContextBlock:
     """The block of results, of their neighbours, and of what says the same; for a callback of the
     keeper's `run`.
@@ -170,6 +171,7 @@ def context_block(
         linked: what links lead to from the results, best first.
         rows: those of the results.
         nothing: the note without results.
+        of_all: how many more there are, where the question asks for all.
     """
     settings = bound.session.config.settings
     entries = _entries(bound, memories, linked, rows) if memories else ()
@@ -180,6 +182,7 @@ def context_block(
         short_ids(bound.view, bound.request.namespace, [one.memory.id for one in entries]),
         zone=settings.time.zone,
         nothing=nothing,
+        of_all=of_all,
     )
 
 

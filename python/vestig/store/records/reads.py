@@ -234,14 +234,14 @@ class LedgerView:
 
     def text_owners(
         self, namespace: str, ids: Sequence[bytes]
-    ) -> dict[bytes, tuple[str | None, str | None, int | None]]:
-        """id of 16 bytes → (scope, author, when it expired in µs) of the known ones."""
+    ) -> dict[bytes, tuple[str | None, str | None, int | None, int]]:
+        """id of 16 bytes → (scope, author, when it expired in µs, whether it is confirmed) of the
+        known ones."""
         sql = (
-            "SELECT id, scope, author, t_expired_us FROM memories"
+            "SELECT id, scope, author, t_expired_us, confirmed FROM memories"
             " WHERE +namespace = ? AND id IN (?*)"
         )
-        rows = self._rows_in(sql, ids, namespace)
-        return {id: (scope, author, ended) for id, scope, author, ended in rows}
+        return {row[0]: row[1:] for row in self._rows_in(sql, ids, namespace)}
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""

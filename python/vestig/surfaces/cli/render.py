@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.filter import FIELDS
 from vestig.language.text_forms import escaped_breaks, one_line, row
-from vestig.printed import said_by
+from vestig.printed import MORE, said_by
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -201,7 +201,15 @@ def _layout(value: RecallResult, args: Args, layout: str) -> str:
     else:
         zone = str(args.get("zone", "UTC"))
         shown = render(value, layout, explained=bool(args.get("explain")), zone=zone)
-    return "\n\n".join([shown, *expectations(value)])
+    return "\n\n".join([shown, *more(value, args), *expectations(value)])
+
+
+def more(value: RecallResult, args: Args) -> list[str]:
+    """How many more memories answer, and what brings them."""
+    if not (value.results and value.more):
+        return []
+    count = f"{'' if value.more_is_exact else 'at least '}{value.more}"
+    return [MORE.format(count=count, offset=int(args.get("offset") or 0) + len(value))]
 
 
 def timing(value: RecallResult) -> str:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.language.text_forms import escaped_breaks, single_spaced
 from vestig.lazy_pattern import lazy_pattern
+from vestig.printed import said_by
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
@@ -149,7 +150,9 @@ def _memory(one: Memory, screen: Screen) -> str:
 
 def _head(one: Memory) -> list[str]:
     key = [] if one.key is None else [f"[{escaped_breaks(one.key)}]"]
-    return [short_id(one.id), f"{one.t_valid:%Y-%m-%d}", *_status(one), *key]
+    said = said_by(one)
+    role = [f"({said})"] if said else []
+    return [short_id(one.id), f"{one.t_valid:%Y-%m-%d}", *_status(one), *role, *key]
 
 
 def _status(one: Memory) -> list[str]:
@@ -171,16 +174,19 @@ def fits(args: Args) -> bool:
     return not any(args.get(name) for name in _LAYOUTS)
 
 
-def found(result: RecallResult, _: Args, screen: Screen) -> str:
+def found(result: RecallResult, args: Args, screen: Screen) -> str:
     """How sure the store is, in words, then the results: as many as have room with the sentences
     that have the words of the query, the others on a line each."""
     from vestig.recall.layouts import first_words, line_without_results
+    from vestig.surfaces.cli import render
 
     hits = (*(result.nearest if result.abstained else result.results), *result.associated)
     if not hits:
         return line_without_results(result)
     first = first_words(result)
     lines = [] if first is None else [cut(first, screen.columns), ""]
+    if more := render.more(result, args):
+        lines = [*lines[:1], *more, ""]
     # the last line is the next prompt's
     room = screen.rows - 1 - len(lines)
     for at, hit in enumerate(hits):

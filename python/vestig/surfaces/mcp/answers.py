@@ -434,7 +434,12 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     ]
     folded = {} if result.context is None else result.context.folded
     layout = _layout(at, entries, budget, {frozenset(pair) for pair in folded.items()})
-    return recall_text(result, layout, explained=own if explained else None)
+    text = recall_text(result, layout, explained=own if explained else None)
+    if not (result.results and result.more):
+        return text
+    least = "" if result.more_is_exact else "at least "
+    at_next = fields.get("offset", 0) + len(result)
+    return f"{text}\n{least}{result.more} more: offset {at_next}."
 
 
 def retrieve(at: OpenStore, given: Mapping[str, Any]) -> str:

@@ -165,6 +165,7 @@ _RECALL: Final = Tool(
         _LIMIT,
         _said(_RECALL_ROWS["as_of"], "As known and true at this time."),
         _said(_RECALL_ROWS["all"], "Leave none out as no answer."),
+        _said(_RECALL_ROWS["offset"], "Results to skip."),
         Flag("Add why each memory came.", name="explain"),
         _BUDGET,
     ),
