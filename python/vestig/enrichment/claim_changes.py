@@ -426,10 +426,11 @@ class _AnswerDecision:
         more = _new_evidence(known.evidence, stated.evidence)
         sure = stated.confidence if stated.confidence > (known.confidence or 0.0) else None
         if stated.role is None and unconfirmed(self._view, self._space, [id_bytes(id)]):
+            said_in = next(iter(stated.kept.cited))
             confirmed = ChangeSet(
                 namespace=self._space,
                 patches=(MemoryPatch(memory_id=id, fields={"confirmed": True}),),
-                events=(self._event(id, EventType.CONFIRM, {"said_in": next(iter(stated.kept.cited))}),),
+                events=(self._event(id, EventType.CONFIRM, {"said_in": said_in}),),
             )
             self._parts.append(confirmed)
         if not more and sure is None:

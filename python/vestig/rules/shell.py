@@ -15,7 +15,13 @@ _ENDS_WORD: Final = frozenset(" \t\r\n;&|<>()")
 _PLAIN_STOPS: Final = frozenset(" \t\r\n;&|<>()\\'\"$`*?[{=,.+@!")
 # Words of compound commands that are no part of the commands within.
 _BEFORE_COMMAND: Final = frozenset(
-    ("if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc", "fi", "done", "}")
+    ("if", "then", "elif", "else", "while", "until", "do", "!", "{", "fi", "done", "}")
+)
+
+
+# Words that begin a compound command.
+_COMPOUND: Final = frozenset(
+    ("{", "if", "while", "until", "for", "select", "case", "[["),
 )
 
 
@@ -201,7 +207,7 @@ class _Reader:
         """Reads a word into a command; true where it ends a branch of a case."""
         word = self._word()
         text = word.text
-        if word.plain and text.isdigit() and self._redirects():
+        if word.plain and (text.isdigit() or _is_file_name(text)) and self._redirects():
             self._redirection(command, text)
             return False
         if command.words or not word.plain or not word.fixed:
@@ -229,13 +235,35 @@ class _Reader:
             self._test()
         elif word == "time":
             self._blanks()
-            if self._text.startswith("-p", self._at):
-                self._word()
+            for option in ("-p", "--"):
+                here = self._text[self._at : self._at + 3]
+                if here.startswith(option) and here[2:] in ("", " ", "\t", "\n"):
+                    self._at += 2
+                    self._blanks()
+        elif word == "coproc":
+            self._name_of_coprocess()
         else:
             return False
         return True
 
     # --- compound commands -----------------------------------------------------------------
+
+    def _name_of_coprocess(self) -> None:
+        """The name before a compound command; a simple command has none."""
+        self._blanks()
+        start = end = self._at
+        while end < self._end and (self._text[end].isalnum() or self._text[end] == "_"):
+            end += 1
+        if not self._text[start:end].isidentifier() or end >= self._end:
+            return
+        self._at = end
+        self._blanks()
+        stop = self._at
+        while stop < self._end and self._text[stop] not in _ENDS_WORD:
+            stop += 1
+        begins = self._text[self._at : stop]
+        if self._at == end or not (begins in _COMPOUND or self._text.startswith("(", self._at)):
+            self._at = start
 
     def _for(self) -> None:
         """The head of a loop, up to its `do` or the end of the head."""
@@ -719,6 +747,11 @@ _ESCAPES: Final = {
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
 _DIGITS_OF: Final = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
+
+
+def _is_file_name(text: str) -> bool:
+    """Return whether a text is a variable in braces, which takes the number of a file."""
+    return text[:1] == "{" and text[-1:] == "}" and text[1:-1].isidentifier() and text.isascii()
 
 
 def _is_name(text: str) -> bool:

@@ -185,8 +185,15 @@ def _plain(options: _Options, words: Sequence[Word]) -> Inner:
     return Inner(words[_after_options(words, options) + options.operands :])
 
 
-def _sudo(words: Sequence[Word]) -> Inner:
-    return Inner(_behind_settings(_plain(_SUDO, words).words))
+def _as_user(options: _Options, letters: str, words: Sequence[Word]) -> Inner:
+    """`sudo` and its like: with one of these letters a shell, which reads its input where no
+    command follows."""
+    at = _after_options(words, options)
+    rest = _behind_settings(words[at:])
+    shell = _has_letter(words, at, letters, options.short) or any(
+        one.text in ("--shell", "--login") for one in words[1:at]
+    )
+    return Inner(rest, reads_input=shell and not rest)
 
 
 def _has_letter(words: Sequence[Word], end: int, letters: str, valued: str = "") -> bool:
@@ -231,6 +238,8 @@ def _split_env(words: Sequence[Word], at: int, said: str) -> Inner:
     rest = words[at + 1 :]
     if not said:
         said, rest = (rest[0].text if rest else ""), rest[1:]
+    if said.lstrip().startswith("-"):
+        said = f"env {said}"
     return Inner(scripts=([Word(said), *(Word(_quoted(one.text)) for one in rest)],))
 
 
@@ -279,6 +288,21 @@ def _eval(words: Sequence[Word]) -> Inner:
     return Inner(scripts=(rest,) if rest else (), unknown=unknown)
 
 
+def _ssh(words: Sequence[Word]) -> Inner:
+    """`ssh`: options stand before and behind the host; without a command a shell reads the input of
+    that one."""
+    at = _after_options(words, _SSH)
+    behind = words[at + 1 :]
+    rest = behind[_after_options([words[0], *behind], _SSH) - 1 :]
+    if rest:
+        return Inner(scripts=(rest,))
+    without = at >= len(words) or any(
+        _has_letter([words[0], *part], len(part) + 1, "NVGQO", _SSH.short)
+        for part in (words[1:at], behind)
+    )
+    return Inner(reads_input=not without)
+
+
 def _joined(options: _Options, words: Sequence[Word]) -> Inner:
     """A wrapper that hands its words, joined, to a shell."""
     rest = _plain(options, words).words
@@ -322,19 +346,59 @@ def _find(words: Sequence[Word]) -> Inner:
                 at += 1
             further.append(words[start:at])
         at += 1
-    return Inner(further=further)
+    unknown = (_from_elsewhere(one, "{}") for one in further)
+    return Inner(further=further, unknown=next(filter(None, unknown), None))
+
+
+def _from_elsewhere(
+    words: Sequence[Word], placeholder: str | None, *, appended: bool = False
+) -> str | None:
+    """Return why a command may run what does not stand in it; None: it does not.
+
+    Args:
+        placeholder: what is replaced in its words.
+        appended: words from its input come behind it.
+    """
+    for _ in range(LEVELS_MAX):
+        if not words:
+            return None
+        if placeholder and placeholder in words[0].text:
+            return f"a program whose name is not fixed: {words[0].text[:80]}"
+        wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2])
+        if wrapper is None:
+            return None
+        inner = wrapper(words)
+        for script in inner.scripts:
+            if placeholder and any(placeholder in one.text for one in script):
+                return f"a script that is not fixed: {script[0].text[:80]}"
+        if appended and not (inner.words or inner.scripts or inner.further):
+            return f"{words[0].text[:80]} runs words from its input"
+        words = inner.words
+    return "more commands within commands than are read"
 
 
 def _xargs(words: Sequence[Word]) -> Inner:
-    at = _after_options(
-        words,
-        _Options(
-            "aEdILnPs",
-            ("--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars",
-             "--process-slot-var"),
-        ),
-    )  # fmt: skip
-    return Inner(words[at:], open=True)
+    at = _after_options(words, _XARGS)
+    placeholder = _replaced(words[1:at])
+    unknown = _from_elsewhere(words[at:], placeholder, appended=placeholder is None)
+    return Inner(words[at:], open=True, unknown=unknown)
+
+
+def _replaced(options: Sequence[Word]) -> str | None:
+    """Return what `xargs` replaces by a word of its input; None: it appends the words."""
+    texts = [one.text for one in options]
+    for at, text in enumerate(texts):
+        if text == "--replace" or text.startswith("--replace="):
+            return text.partition("=")[2] or "{}"
+        if text.startswith("-") and not text.startswith("--"):
+            for place, letter in enumerate(text[1:], 1):
+                if letter == "i":
+                    return text[place + 1 :] or "{}"
+                if letter in "IJ":
+                    return text[place + 1 :] or "".join(texts[at + 1 : at + 2]) or None
+                if letter in _XARGS.short:
+                    break
+    return None
 
 
 def _flock(words: Sequence[Word]) -> Inner:
@@ -356,13 +420,19 @@ _SUDO: Final = _Options(
     ("--user", "--group", "--host", "--prompt", "--close-from", "--chdir", "--chroot", "--role",
      "--type", "--command-timeout", "--other-user", "--login-class", "--auth-type"),
 )  # fmt: skip
-_SSH: Final = _Options("bcDEeFIiJLlmOopPQRSWwB", operands=1)
+_DOAS: Final = _Options("aCu")
+_XARGS: Final = _Options(
+    "aEdIJLnPs",
+    ("--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars",
+     "--process-slot-var"),
+)  # fmt: skip
+_SSH: Final = _Options("bcDEeFIiJLlmOopPQRSWwB")
 _SHELLS: Final = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 
 # Every wrapper by its name: what it runs.
 WRAPPERS: Final[Mapping[str, Callable[[Sequence[Word]], Inner]]] = {
-    "sudo": _sudo,
-    "doas": partial(_plain, _Options("aCu")),
+    "sudo": partial(_as_user, _SUDO, "si"),
+    "doas": partial(_as_user, _DOAS, "s"),
     "su": _su,
     "env": _env,
     **dict.fromkeys(_SHELLS, _shell),
@@ -382,6 +452,6 @@ WRAPPERS: Final[Mapping[str, Callable[[Sequence[Word]], Inner]]] = {
     "watch": _watch,
     "flock": _flock,
     "busybox": partial(_plain, _Options()),
-    "ssh": partial(_joined, _SSH),
+    "ssh": _ssh,
     "trap": _trap,
 }
