@@ -209,8 +209,19 @@ def test_suggestions_are_of_texts_that_bind_nothing_yet(store: vestig.Vestig) ->
     [
         ("Never run `terraform apply` alone", ('command ~ "terraform apply"', "ask")),
         ("You must not touch `src/db.py`", ('path ~ "src/db.py"', "ask")),
-        ("Do not migrate production by hand", ('command ~ "migrate*production"', "ask")),
-        ("Deploys happen only after the review", ('command ~ "review"', "ask")),
+        ("Do not edit what is in `vendor/` by hand", ('path ~ "vendor/*"', "ask")),
+        ("Never store keys in a .env file", ('path ~ ".env"', "ask")),
+        ("Don't use yarn, this repo has pnpm", ("command = yarn", "ask")),
+        (
+            "You must never svn commit --force-log to trunk",
+            ('command ~ "svn*commit*--force-log"', "ask"),
+        ),
+        ("Always run pytest before a merge", ("command = pytest", "remind")),
+        ("Do not migrate production by hand", None),
+        ("Deploys happen only after the review", None),
+        ("The customer must pay within 30 days", None),
+        ("Always call me Ada", None),
+        ("Never write outside of src/", None),
         ("The mustard is in the cellar", None),
         ("Never", None),
     ],
@@ -223,3 +234,60 @@ def test_json_of_a_check(store: vestig.Vestig) -> None:
     store.rules.add(TEXT, WHEN, "deny")
     shown = json.loads(json.dumps(store.rules.test(command="git push").to_dict()))
     assert shown["fired"][0]["do"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("when", "unless", "never"),
+    [
+        ("tool = Bash and tool = Read", None, True),
+        ("tool = Bash tool in (Read, Write)", None, True),
+        ("(url = a and (url = b)) or (text = a and text = b)", None, True),
+        ("url ~ 'a*' and not url ~ 'a*'", None, True),
+        ("tool = Bash", "tool = Bash", True),
+        ("tool = Bash or tool = Read", None, False),
+        ("tool in (Bash, Read) and tool = Read", None, False),
+        ("tool = Bash and path ~ src/*", None, False),
+        ("command = git and command = push", None, False),
+        ("path = a and path = b", None, False),
+        ("command = sudo and not command = sudo", None, False),
+        ("command = git", "command = git", False),
+    ],
+)
+def test_a_rule_that_can_never_fire_says_so(
+    store: vestig.Vestig, when: str, unless: str | None, never: bool
+) -> None:
+    made = store.rules.add(TEXT, when, unless=unless)
+    assert bool(made.warnings) is never
+    assert store.rules.show(made.id).warnings == made.warnings
+    for tool in ("Bash", "Read", "Write") if never else ():
+        for value in ("a", "b", "ab"):
+            assert not store.rules.test(tool=tool, url=value, text=value, command=value).fired
+
+
+def test_a_value_of_several_words_is_told_to_be_quoted(store: vestig.Vestig) -> None:
+    with pytest.raises(vestig.ValidationError, match='in quotes: command = "'):
+        store.rules.add(TEXT, "command = git push")
+    with pytest.raises(vestig.ValidationError, match="tool is meant"):
+        store.rules.add(TEXT, "command = git tol = Bash")
+
+
+def test_an_edited_rule_names_its_successor(store: vestig.Vestig) -> None:
+    old = store.rules.add(TEXT, WHEN)
+    new = store.rules.edit(old.id, text="Never push to main without a review")
+    assert new.id != old.id
+    with pytest.raises(vestig.ConflictError, match=f"{new.id} took its place"):
+        store.rules.edit(old.id, do="deny")
+
+
+def test_who_ends_the_memory_of_a_rule_is_told(store: vestig.Vestig) -> None:
+    ids = [store.rules.add(f"{TEXT} {at}", WHEN).id for at in range(4)]
+    other = str(store.commit("Pushes are free from May on").memory_id)
+    assert "is the text of a rule" in store.archive(ids[0]).warnings[0]
+    assert "is the text of a rule" in store.deprecate(ids[1]).warnings[0]
+    assert "is the text of a rule" in store.supersede(ids[2], other).warnings[-1]
+    assert (
+        "is the text of a rule" in store.commit("Pushes rest now", supersedes=[ids[3]]).warnings[-1]
+    )
+    assert store.unarchive(ids[0]).warnings == ()
+    assert store.rules.remove(ids[0]).warnings == ()
+    assert store.archive(other).warnings == ()

@@ -11,6 +11,7 @@ quote or a backslash takes it as it is. A condition is parsed once, into the tes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -53,6 +54,68 @@ class Not(msgspec.Struct, frozen=True):
 
 
 Condition = Test | All | AnyOf | Not
+
+
+# Fields of which an action has one value, whole.
+_SINGLE: Final = ("tool", "url", "text")
+
+
+def why_never(when: Condition, unless: Condition | None = None) -> str | None:
+    """Return why no action meets a condition without its exception; None where one may.
+
+    Certain is what needs two values of a field that has one (tool, url, text), or such a test and
+    its opposite.
+
+    Example:
+        >>> why_never(parse_condition("when", "tool = Bash and tool = Read"))
+        'tool is no two of these at once: Bash, Read'
+        >>> why_never(parse_condition("when", "command = git and command = push")) is None
+        True
+    """
+    found = _never(when)
+    if found is None and unless == when and _is_single(when):
+        found = "unless says the same as when"
+    return found
+
+
+def _never(condition: Condition) -> str | None:
+    if isinstance(condition, AnyOf):
+        reasons = [_never(one) for one in condition.parts]
+        return None if None in reasons else reasons[0]
+    if not isinstance(condition, All):
+        return None
+    parts = [*_conjuncts(condition)]
+    reasons = [reason for reason in map(_never, parts) if reason is not None]
+    if reasons:
+        return reasons[0]
+    for field in _SINGLE:
+        wanted = [one for one in parts if isinstance(one, Test) and one.field == field]
+        named = [{value.casefold().strip(): value for value in one.values} for one in wanted
+                 if one.operator != "~"]  # fmt: skip
+        if len(named) > 1 and not set.intersection(*map(set, named)):
+            values = dict.fromkeys(value for one in named for value in one.values())
+            return f"{field} is no two of these at once: {', '.join(values)}"
+    for one in parts:
+        if isinstance(one, Not) and one.part in parts and _is_single(one.part):
+            return "a test and its opposite"
+    return None
+
+
+def _conjuncts(condition: All) -> Iterator[Condition]:
+    for one in condition.parts:
+        if isinstance(one, All):
+            yield from _conjuncts(one)
+        else:
+            yield one
+
+
+def _is_single(condition: Condition) -> bool:
+    """Return whether a condition tests nothing but fields of which an action has one value."""
+    if isinstance(condition, Test):
+        return condition.field in _SINGLE
+    if isinstance(condition, Not):
+        return _is_single(condition.part)
+    return all(map(_is_single, condition.parts))
 
 
 class _Token(NamedTuple):
@@ -221,7 +284,13 @@ class _Parser:
         allowed = f"one of {', '.join(FIELDS)} at character {token.at + 1}"
         came = token.came
         near = nearest_name(came, FIELDS) if token.kind == "word" else None
-        return ValidationError(self._field, came, allowed, f"{near} is meant?" if near else "")
+        hint = f"{near} is meant?" if near else ""
+        before = self._tokens[max(0, self._at - 3) : self._at]
+        kinds = [one.kind for one in (*before[1:], *self._tokens[self._at : self._at + 2])]
+        if kinds[:3] in (["=", "word", "word"], ["~", "word", "word"]) and kinds[3] not in "=~":
+            test = f"{before[0].text} {before[1].text}"
+            hint = f'a value of several words stands in quotes: {test} "… …"'
+        return ValidationError(self._field, came, allowed, hint)
 
     def _value(self) -> str:
         token = self._next

@@ -136,8 +136,7 @@ class Batch:
         self._inserted_turns: dict[tuple[TextKey, TurnPosition | None], str] = {}
         self._inserted: dict[int, str] = {}
         self._inserted_items: dict[str, Item] = {}
-        # ids of inserted statements of models by the hash of their text
-        self._inserted_of_models: dict[str, list[str]] = {}
+        self._inserted_of_models: dict[str, list[str]] = {}  # by the hash of their text
         # ids of inserted memories by their key, oldest first
         self._inserted_versions: dict[Slot, list[str]] = {}
         # whether an archived memory was made active again
@@ -214,9 +213,9 @@ class Batch:
     def _stand_beside(self, view: LedgerView, item: Item) -> None:
         """Finds the memory that keeps the key of a statement of a model, in the store."""
         if item.is_of_model and item.asked_slot is not None:
-            named = set[str]()
+            named = list[Memory]()
             with suppress(VestigError):
-                named = {one.id for one in self._named(view, item)}
+                named.extend(self._named(view, item))
             item.stand_beside(keeps_key(item, self._of_keys[item.asked_slot], named))
 
     # --- decide ----------------------------------------------------------------------------
@@ -252,9 +251,10 @@ class Batch:
     def _decide(self, view: LedgerView, place: int, similar: SimilarMemories) -> None:
         item = self.items[place]
         decision = Decision(replaced=self._replaced(view, item))
+        for old in decision.replaced:
+            decision.warnings += states.rule_warnings(view, old)
         if item.is_of_model and item.asked_slot is not None:
-            replaced = {old.id for old in decision.replaced}
-            keeps = keeps_key(item, self._current(item.asked_slot), replaced)
+            keeps = keeps_key(item, self._current(item.asked_slot), decision.replaced)
             if keeps != item.beside and not self.dry:
                 # an earlier item gives or takes the key
                 raise SplitGroup(place)
@@ -582,17 +582,16 @@ class Batch:
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
     ) -> None:
         """Confirms the statements of models that a statement of a user, made later, makes too."""
-        ids = [*self._inserted_of_models.get(item.identity, ())]
+        ids, space = [*self._inserted_of_models.get(item.identity, ())], item.request.namespace
         if item.identity in self._hashes:
-            space, scope = item.request.namespace, item.request.scope
-            ids += unconfirmed_with_text(view, space, scope, item.identity)
+            ids += unconfirmed_with_text(view, space, item.request.scope, item.identity)
         near = self.settings.hygiene.near_duplicate
         if near.enabled and item.vector is not None:
             ids += [id for id, score in similar.known if score >= near.threshold]
             places = [at for at, score in similar.in_group if score >= near.threshold]
             ids += [self._inserted[at] for at in places if at in self._inserted]
         unknown = [id for id in dict.fromkeys(ids) if id not in self._known]
-        stored = view.memories(item.request.namespace, unknown) if unknown else []
+        stored = view.memories(space, unknown) if unknown else []
         by_id = {one.id: one for one in stored} | self._known
         for memory in map(by_id.get, dict.fromkeys(ids)):
             if memory is None or not is_said_again(memory, item, self._form):

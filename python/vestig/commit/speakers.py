@@ -17,15 +17,17 @@ from vestig.times import to_us
 from vestig.types import Memory
 
 
-def keeps_key(item: Item, holder: Memory | None, replaced: Collection[str]) -> str | None:
+def keeps_key(item: Item, holder: Memory | None, replaced: Collection[Memory]) -> str | None:
     """The memory that has the key of a statement of a model and keeps it: a user or a document
     stated it or a user confirmed it, it says something else, and no order replaces it.
 
     Args:
         holder: what has the key.
-        replaced: ids of the memories that the item is ordered to replace.
+        replaced: the memories that the item is ordered to replace.
     """
-    if item.ordered or holder is None or not holder.confirmed or holder.id in replaced:
+    if item.ordered or holder is None or not holder.confirmed:
+        return None
+    if any(one.id == holder.id for one in replaced):
         return None
     return None if holder.content_hash == item.identity else holder.id
 

@@ -29,7 +29,7 @@ from vestig.ids import id_text, new_id, split_ids
 from vestig.results import DeprecateReport
 from vestig.session.references import resolved
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
-from vestig.store.records import item_rows
+from vestig.store.records import item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
 from vestig.store.records.reads import LedgerView
@@ -40,7 +40,8 @@ _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
 
 
 class StateChange(_Value, frozen=True, kw_only=True):
-    """Holds what a lifecycle call did; `changed` is false where the state was already so."""
+    """Holds what a lifecycle call did; `changed` is false where the state was already so.
+    `warnings`: what ended with it."""
 
     memory_id: str
     action: str
@@ -50,6 +51,7 @@ class StateChange(_Value, frozen=True, kw_only=True):
     version: int
     fields: tuple[str, ...] = ()
     seq: int
+    warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
 
 
@@ -312,6 +314,13 @@ def replacement_warnings(old: Memory, successor: Successor) -> list[str]:
     return warnings
 
 
+def rule_warnings(view: LedgerView, memory: Memory) -> list[str]:
+    """Return that a memory which is active no longer is the text of a rule, where it is."""
+    if rule_rows.of_memory(view, memory.namespace, memory.id) is None:
+        return []
+    return [f"{memory.id} is the text of a rule, which binds only while it is active"]
+
+
 def _earlier_successor_warning(old: Memory, successor: Successor) -> str | None:
     since = to_us(old.t_valid)
     if successor.t_valid_us >= since:
@@ -351,6 +360,9 @@ def change_state(
                 version=after.version,
                 fields=fields,
                 seq=seq,
+                warnings=()
+                if changes is None or after.status is Status.ACTIVE
+                else tuple(rule_warnings(txn, memory)),
                 degraded=tuple(degraded),
             )
             keep_answer(txn, lambda: done)
@@ -477,6 +489,8 @@ def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
             record = existing_record(before.id, after.id, written)
             assert record is not None, "a written record is readable"
             warnings = tuple(replacement_warnings(before, successor))
+            if rule_rows.of_memory(txn, space, after.id) is None:
+                warnings += tuple(rule_warnings(txn, before))
             if warnings:
                 record = msgspec.structs.replace(record, warnings=warnings)
             keep_answer(txn, lambda: record)

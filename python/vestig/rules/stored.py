@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from vestig.calls.condition import parse_condition, why_never
 from vestig.calls.declaration import checked
 from vestig.calls.memories import DeprecateRequest, SupersedeRequest
 from vestig.calls.rules import (
@@ -68,9 +69,10 @@ def edit(session: Session, asked: EditRuleRequest) -> Rule:
     with session.operation("rule_edit"), session.ledger.read() as view:
         memory, row = _found(session, view, space, asked.id)
     if memory.status is not Status.ACTIVE:
+        after = memory.superseded_by
         raise ConflictError(
             f"cannot edit {memory.id}: its memory is {memory.status.word}, so that it binds"
-            " nothing; add the rule again"
+            f" nothing; {f'{after} took its place' if after else 'add the rule again'}"
         )
     exception = row.exception if asked.unless is None else asked.unless or None
     new = NewRule(
@@ -110,7 +112,8 @@ def remove(session: Session, asked: RemoveRuleRequest) -> StateChange:
         memory, _ = _found(session, view, space, asked.id)
     why = "the rule was removed" if asked.reason is None else asked.reason
     given = {"id": memory.id, "reason": why, "namespace": space}
-    return states.deprecate(session, checked(DeprecateRequest, given))
+    done = states.deprecate(session, checked(DeprecateRequest, given))
+    return msgspec.structs.replace(done, warnings=())
 
 
 def show(session: Session, asked: RuleRequest) -> Rule:
@@ -172,8 +175,17 @@ def _rule(memory: Memory, row: RuleRow, degraded: Iterable[Degradation] = ()) ->
         gave_way=row.gave_way,
         denied=row.denied,
         last_fired_at=None if row.last_fired_us is None else from_us(row.last_fired_us),
+        warnings=_never(row),
         degraded=tuple(degraded),
     )
+
+
+def _never(row: RuleRow) -> tuple[str, ...]:
+    """Return why a rule fires at no action, where that is certain."""
+    when = parse_condition("when", row.condition)
+    unless = None if row.exception is None else parse_condition("unless", row.exception)
+    why = why_never(when, unless)
+    return () if why is None else (f"the rule can never fire: {why}",)
 
 
 def _check_no_secret(session: Session, conditions: Mapping[str, str | None]) -> None:

@@ -20,13 +20,27 @@ CUES: Final = (
 )  # fmt: skip
 _PAGE: Final = 1_000
 _READ_MAX: Final = 20_000
-_WORD_CHARS_MIN: Final = 4
-_WORDS_MAX: Final = 2
-_NOT_WORDS: Final = frozenset(
-    ("that", "this", "with", "from", "when", "into", "have", "been", "before", "after", "without",
-     "until", "unless", "directly", "hand", "them", "they", "their", "your", "there", "only",
-     "must", "never", "always", "please", "every", "each", "should", "would", "will")
+# Programs whose names are no words of a sentence.
+_PROGRAMS: Final = frozenset(
+    ("ansible", "apt", "apt-get", "aws", "az", "brew", "bun", "cargo", "chmod", "chown", "composer",
+     "conda", "curl", "dd", "docker", "docker-compose", "dropdb", "eslint", "ffmpeg", "flyctl",
+     "gcloud", "gh", "git", "gradle", "helm", "heroku", "kubectl", "ln", "mkfs", "mongosh", "mvn",
+     "mysql", "mysqldump", "nginx", "npm", "npx", "pip", "pip3", "pipx", "pnpm", "podman", "poetry",
+     "prisma", "psql", "pulumi", "pytest", "rake", "redis-cli", "rm", "rsync", "ruff", "scp", "sed",
+     "sqlite3", "ssh", "sudo", "svn", "systemctl", "terraform", "tofu", "tsc", "twine", "uv",
+     "vercel", "wget", "yarn")
 )  # fmt: skip
+# Words behind a program that are no part of its command.
+_ENDS_COMMAND: Final = frozenset(
+    ("a", "after", "against", "an", "and", "as", "at", "because", "before", "but", "by", "commands",
+     "directly", "during", "everywhere", "first", "for", "from", "here", "if", "in", "inside",
+     "instead", "into", "it", "locally", "manually", "of", "on", "only", "or", "outside", "since",
+     "than", "that", "the", "this", "to", "unless", "until", "we", "when", "while", "with",
+     "without", "you")
+)  # fmt: skip
+_WORDS_MAX: Final = 4
+# A path behind one of these is where the rule does not hold.
+_EXCEPTS: Final = frozenset(("outside", "except", "besides", "but"))
 
 
 def suggest(session: Session, asked: SuggestRulesRequest) -> RuleSuggestions:
@@ -58,20 +72,21 @@ def suggest(session: Session, asked: SuggestRulesRequest) -> RuleSuggestions:
 
 def proposal(text: str) -> tuple[str, str] | None:
     """A condition and what would be done, for a text that sounds like a rule: of what stands in
-    backquotes, of a path, else of the words behind the one that binds. None for other texts.
+    backquotes, of a path, else of a program with the words behind it. None for other texts: of
+    words of a sentence no condition follows.
 
     Example:
         >>> proposal("Never run `terraform apply` on a Friday")
         ('command ~ "terraform apply"', 'ask')
-        >>> proposal("Never migrate production by hand"), proposal("The boiler is drained")
-        (('command ~ "migrate*production"', 'ask'), None)
+        >>> proposal("Don't use npm here"), proposal("Never migrate production by hand")
+        (('command = npm', 'ask'), None)
     """
     spaced = " ".join(text.split())
     lower = spaced.lower()
     for cue, do in CUES:
         at = f" {lower} ".find(f" {cue} ")
         if at >= 0:
-            when = _quoted(spaced) or _path(spaced) or _words(lower[at + len(cue) :])
+            when = _quoted(spaced) or _path(spaced) or _program(spaced[at + len(cue) :])
             return None if not when or len(when) > CONDITION_CHARS_MAX else (when, do)
     return None
 
@@ -81,13 +96,21 @@ def _quoted(text: str) -> str:
     inner = parts[1].strip() if len(parts) > 2 else ""
     if not inner or '"' in inner or "\\" in inner:
         return ""
-    return f'path ~ "{inner}"' if _is_path(inner) else f'command ~ "{inner}"'
+    return _path_test(inner) if _is_path(inner) else f'command ~ "{inner}"'
 
 
 def _path(text: str) -> str:
-    words = (word.strip(".,;:!?()'\"") for word in text.split())
-    found = next((word for word in words if _is_path(word)), "")
-    return f'path ~ "{found}"' if found and '"' not in found and "\\" not in found else ""
+    words = [word.strip("'\"()").rstrip(".,;:!?'\"") for word in text.split()]
+    at = next((at for at, word in enumerate(words) if _is_path(word)), None)
+    if at is None or not _EXCEPTS.isdisjoint(map(str.lower, words[max(0, at - 2) : at])):
+        return ""
+    return _path_test(words[at])
+
+
+def _path_test(path: str) -> str:
+    """The test of a file, or of all that is in a folder."""
+    within = f"{path}*" if path.endswith("/") else path
+    return "" if '"' in path or "\\" in path else f'path ~ "{within}"'
 
 
 def _is_path(word: str) -> bool:
@@ -98,9 +121,24 @@ def _is_path(word: str) -> bool:
     return "/" in word or (bool(dot) and ending.isalpha() and (not name or name[-1].isalnum()))
 
 
-def _words(text: str) -> str:
-    words = [
-        "".join(char for char in word if char.isalnum() or char in "-_") for word in text.split()
-    ]
-    useful = [w for w in words if len(w) >= _WORD_CHARS_MIN and w not in _NOT_WORDS][:_WORDS_MAX]
-    return f'command ~ "{"*".join(useful)}"' if useful else ""
+def _program(text: str) -> str:
+    """The test of a program that a text names, with the words of its command."""
+    words = [word.strip("'\"()") for word in text.split()]
+    for at, word in enumerate(words):
+        name = word.rstrip(".,;:!?")
+        if name not in _PROGRAMS:
+            continue
+        said = [name]
+        for following in words[at + 1 : at + _WORDS_MAX] if word == name else ():
+            plain = following.rstrip(".,;:!?")
+            if plain.lower() in _ENDS_COMMAND or not _is_argument(plain):
+                break
+            said.append(plain)
+            if plain != following:
+                break
+        return f"command = {name}" if len(said) == 1 else f'command ~ "{"*".join(said)}"'
+    return ""
+
+
+def _is_argument(word: str) -> bool:
+    return bool(word) and all(char.isascii() and (char.isalnum() or char in "-_") for char in word)

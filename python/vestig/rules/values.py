@@ -13,7 +13,8 @@ class Rule(_Value, frozen=True, kw_only=True):
 
     It binds while the memory is `active`. `when` and `unless` stand as they were written. `fired`:
     how many actions met it; `gave_way`: how many met its exception too; `denied`: how many it
-    refused. `masked`: secrets that were taken out of the text as it was added.
+    refused. `masked`: secrets that were taken out of the text as it was added. `warnings`: that it
+    can fire at no action, where that is certain.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Rule(_Value, frozen=True, kw_only=True):
     denied: int = 0
     last_fired_at: datetime | None = None
     masked: tuple[MaskedSecret, ...] = ()
+    warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
 
 

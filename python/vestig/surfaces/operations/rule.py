@@ -44,6 +44,7 @@ def _shown(rule: Rule, _: Mapping[str, Any]) -> str:
     )
     if rule.masked:
         lines.append(f"  masked: {', '.join(one.rule for one in rule.masked)}")
+    lines += [f"  warning: {one}" for one in rule.warnings]
     return "\n".join(lines)
 
 
