@@ -116,6 +116,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"message_ids": ["msg-1", "msg-9"]}, "a"),
     ({"pinned": True, "tags": "plant"}, "b"),
     ({"pinned": False, "tags": "plant"}, "a"),
+    ({"confirmed": True, "tags": "plant"}, "a b"),
+    ({"confirmed": False, "tags": "plant"}, ""),
     ({"retention_policies": ["Decision"], "unscoped": True}, "c"),
     ({"keys": ["gasket.state", "gasket"]}, "c"),
     ({"key_prefix": "gasket."}, "c"),

@@ -144,9 +144,7 @@ _REMEMBER: Final = Tool(
         _said(_COMMIT_ROWS["t_valid"], "Since when; default now.", "valid_from"),
         _said(_COMMIT_ROWS["supersedes"], "Ids that it replaces."),
         _said(_COMMIT_ROWS["key"], "The value of what: maria.city."),
-        _said(
-            _COMMIT_ROWS["role"], "assistant for what you conclude, user for what the user said."
-        ),
+        _said(_COMMIT_ROWS["role"], "assistant: you conclude it."),
         _said(_COMMIT_ROWS["scope"], "A label such as a project."),
     ),
     required=("text",),
@@ -165,7 +163,7 @@ _RECALL: Final = Tool(
         _LIMIT,
         _said(_RECALL_ROWS["as_of"], "As known and true at this time."),
         _said(_RECALL_ROWS["all"], "Leave none out as no answer."),
-        _said(_RECALL_ROWS["offset"], "Results to skip."),
+        _said(_RECALL_ROWS["offset"], "To skip."),
         Flag("Add why each memory came.", name="explain"),
         _BUDGET,
     ),
