@@ -234,10 +234,9 @@ _SUPERSEDE: Final = Tool(
 )
 _CONFIRM: Final = Tool(
     name="confirm",
-    title="Confirm a statement",
-    help="What you or a tool stated counts as the user's. Only after the user has said that it is"
-    " so. Not for your own certainty.",
-    parameters=(_ID, _said(_CONFIRM_ROWS["by"], "Who said so.")),
+    title="Confirm",
+    help="You or a tool stated it, and the user has said that it is so. Not for your own guess.",
+    parameters=(_ID, _said(_CONFIRM_ROWS["by"], "Who.")),
     required=("id", "by"),
     run=answers.confirm,
     repeats=True,
