@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from vestig.changes import TurnPosition
+from vestig.changes import NewAnchor, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
@@ -91,6 +91,8 @@ class Item(msgspec.Struct, kw_only=True):
     claim: Claim | None = None
     # what the text is the value of, as the caller says or the claim
     key: str | None = None
+    # the caller's anchors, as their sources are; their memory is not known yet
+    anchors: tuple[NewAnchor, ...] = ()
     # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the
     # text was said, from which its relative times are measured
     text: str

@@ -340,8 +340,10 @@ def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> Conte
     memories = [hit.memory for hit in fields["results"]]
     linked = [hit.memory for hit in fields["associated"]]
     line = line_without_results(RecallResult(timings_ms={}, **fields))
+    hits = (*fields["results"], *fields["associated"])
+    anchors = {hit.id: hit.anchors for hit in hits if hit.anchors}
     with span("context"):
-        return context_block(bound, memories, linked, ranked.results, line)
+        return context_block(bound, memories, linked, ranked.results, line, anchors)
 
 
 def _best_score(ranked: Ranked) -> float | None:

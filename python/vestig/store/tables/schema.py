@@ -19,7 +19,7 @@ from vestig.store.tables.table import Column, Forgetting, Table
 # The version of the tables that are declared here, which every ledger carries, and their
 # fingerprint. A change of the one is a change of the other.
 VERSION: Final = 1
-FINGERPRINT: Final = "92127b98ec2d3dcbc5e0def9f81ed98a"
+FINGERPRINT: Final = "eb7f5a4d24aeb3f5929c1a1efe57f7a3"
 
 _NOT_FAMILIES: Final = frozenset(("__init__", "__pycache__", "schema", "table"))
 

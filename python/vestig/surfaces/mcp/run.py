@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
-from vestig.surfaces.hooks.project import project_scope
+from vestig.repository.project import project_scope
 
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call
