@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
+from vestig.api.guards import names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.anchors import AnchorsRequest, RefreshRequest, StaleRequest
 from vestig.calls.declaration import checked, given
+from vestig.session.forks import apart_from_forks_of_methods
 from vestig.session.session import Session
 
 if TYPE_CHECKING:

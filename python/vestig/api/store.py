@@ -989,7 +989,7 @@ class Vestig:
         asked = given(locals())
         from vestig.recall.recall import recall_many
 
-        del asked["queries"]
+        asked.pop("queries", None)
         return recall_many(self._session, queries, checked(RecallRequest, asked))
 
     # The name that other tools use; on the command line and for agents it prints a plain list. For

@@ -262,7 +262,7 @@ def _anchor_target(field: str, text: str) -> None:
     """A path has no way out of a folder, so that none is looked for elsewhere."""
     label(field, text, LABEL_CHARS_MAX)
     parts = text.split("/")
-    if not text.strip() or not text.isprintable() or {".", ".."} & set(parts):
+    if not text.strip() or not text.isprintable() or {".", ".."} & set(parts) or not parts[0]:
         shown = f"{len(text)} characters"
         raise ValidationError(field, shown, "a path within a folder, or an address")
 
