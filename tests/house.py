@@ -112,6 +112,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "exchange/",
         "items/",
         "rules/",
+        "anchors/",
         "retrieve/",
     ),
     "vestig.store.sqlite.processes": ("store/", "session/", "commit/vectors_ahead.py"),

@@ -455,7 +455,7 @@ def test_refresh_takes_the_present_lines_and_text(store: vestig.Vestig, folder: 
     assert (first.state, first.lines, second.state) == ("same", (11, 31), "same")
     assert first.commit == git(folder, "rev-parse", "HEAD").strip()
     (folder / "README.md").unlink()
-    with pytest.raises(ConflictError, match=r"README\.md of mem_.* again: it is gone"):
+    with pytest.raises(ConflictError, match=r"anchor 1 of mem_.* again: it is gone"):
         store.anchors.refresh(id)
     with pytest.raises(NotFoundError, match="no anchors of its own"):
         store.anchors.refresh(kept(store, text="A fact without a source"))

@@ -200,8 +200,8 @@ class World:
         ).memory_id
         assert kept is not None
         self.store.recall(text)
-        self.failing(self.store.commit, self.marks.text(), anchor=word("missing"))
-        self.failing(self.store.commit, self.marks.text(), anchor=f"{path}:7")
+        self.failing(self.store.commit, self.marks.text(), anchor="missing.py")
+        self.failing(self.store.commit, self.marks.text(), anchor="trace.jsonl:99999")
         anchors.show(kept)
         self.failing(anchors.refresh, kept)
         path.write_text(word("other"))

@@ -72,7 +72,7 @@ def _own(view: LedgerView, namespace: str, memory: Memory) -> list[AnchorRow]:
 
 def _again(session: Session, look: Look, memory: Memory, row: AnchorRow, now_us: int) -> NewAnchor:
     """An anchor as its source is."""
-    named = f"the anchor {row.target or 'a forgotten memory'} of {memory.id}"
+    named = f"anchor {row.position} of {memory.id}"
     new = NewAnchor(
         memory_id=memory.id,
         taken_us=now_us,

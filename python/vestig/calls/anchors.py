@@ -67,7 +67,9 @@ def parse_anchor(field: str, text: str) -> GivenAnchor:
 
 
 class Anchors(Texts, frozen=True, kw_only=True):
-    """One anchor, or a list of them."""
+    """One anchor, or a list of them; most are one."""
+
+    brief: ClassVar = {"type": "string"}
 
     @property
     def expected(self) -> str:

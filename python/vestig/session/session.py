@@ -129,11 +129,16 @@ class _Operation:
                 self._trace.__exit__()
 
 
-def _working_folder() -> str | None:
+def current_folder() -> str | None:
+    """The folder that this process works in; None where it is gone."""
     try:
         return os.getcwd()
     except OSError:
         return None
+
+
+def no_folder() -> None:
+    """No folder: what is asked of a server says nothing of where that was started."""
 
 
 class Session:
@@ -188,7 +193,7 @@ class Session:
         self._caches: dict[type[Cache], Cache] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
         # where relative paths begin; None: nowhere, as in a server
-        self.folder: Callable[[], str | None] = _working_folder
+        self.folder: Callable[[], str | None] = current_folder
 
     @cached_property
     def counting_terms(self) -> frozenset[str]:
