@@ -110,7 +110,7 @@ def test_the_last_200_commits_of_a_repository(
 ) -> None:
     if shutil.which("git") is None or not (source / ".git").exists():
         pytest.skip("no history")
-    git(tmp_path, "clone", "-q", "--local", str(source), "work")
+    git(tmp_path, "clone", "-q", f"file://{source}", "work")
     found = replayed(tmp_path / "work", count=100, each=15)
     record_property("figures", repr(found))
     check(found, 1_000)

@@ -24,12 +24,14 @@ _LINES: Final = lazy_pattern(r"(.+?)(?::(\d{1,8})(?:-(\d{1,8}))?)?", re.DOTALL)
 
 class GivenAnchor(NamedTuple):
     """An anchor as a caller names it: a path, an address with the hash of what stands there, or an
-    id of a memory or its beginning. `lines`: first and last, None for all."""
+    id of a memory or its beginning. `lines`: first and last, None for all. `optional`: where it is
+    none, the memory is stored without it."""
 
     kind: AnchorKind
     target: str
     lines: tuple[int, int] | None = None
     hash: str = ""
+    optional: bool = False
 
 
 def parse_anchor(field: str, text: str) -> GivenAnchor:
@@ -83,6 +85,9 @@ class Anchors(Texts, frozen=True, kw_only=True):
             raise ValidationError(field, f"{len(value)} anchors", f"at most {ANCHORS_MAX}")
         found = []
         for at, item in enumerate(value):
+            if isinstance(item, GivenAnchor):
+                found.append(item)
+                continue
             if not isinstance(item, str):
                 raise ValidationError(f"{field}[{at}]", type(item).__name__, _FORM)
             found.append(parse_anchor(f"{field}[{at}]", item))

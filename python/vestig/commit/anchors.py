@@ -11,7 +11,6 @@ import msgspec
 from vestig.calls.anchors import GivenAnchor
 from vestig.changes import NewAnchor
 from vestig.errors import ValidationError
-from vestig.firewall import holds_marker
 from vestig.repository.files import (
     OpenFolder,
     UnreadableFileError,
@@ -19,7 +18,7 @@ from vestig.repository.files import (
     open_folder,
     span_of,
 )
-from vestig.session.session import Session
+from vestig.session.session import Session, cleaned
 from vestig.types import AnchorKind
 
 
@@ -35,7 +34,10 @@ def taken(session: Session, namespace: str, given: Iterable[GivenAnchor]) -> tup
     now_us = session.now_us()
     for at, one in enumerate(given):
         field = f"anchor[{at}]"
-        if holds_marker(one.target) or holds_marker(one.hash):
+        # what is masked would be another one
+        if cleaned(session, {field: one.target}).rules:
+            if one.optional:
+                continue
             raise ValidationError(field, "text with a secret", "an anchor without secrets")
         new = NewAnchor(memory_id="", taken_us=now_us, kind=one.kind.value, target=one.target)
         if one.kind is AnchorKind.MEMORY:
@@ -45,7 +47,11 @@ def taken(session: Session, namespace: str, given: Iterable[GivenAnchor]) -> tup
         elif one.kind is AnchorKind.URL:
             found.append(msgspec.structs.replace(new, digest=hash_digest(one.hash)))
         else:
-            found.append(_of_file(session, field, one, new))
+            try:
+                found.append(_of_file(session, field, one, new))
+            except ValidationError:
+                if not one.optional:
+                    raise
     return tuple(found)
 
 
