@@ -462,7 +462,14 @@ def declared_calls() -> dict[str, tuple[str, type[Any]]]:
     from vestig.calls.files import ImportRequest
     from vestig.surfaces.operation import operations
 
-    places = {"": "store", "admin": "admin", "graph": "graph", "items": "items", "rules": "rules"}
+    places = {
+        "": "store",
+        "admin": "admin",
+        "graph": "graph",
+        "items": "items",
+        "rules": "rules",
+        "anchors": "anchors",
+    }
     found: dict[str, tuple[str, type[Any]]] = {"import_": ("store", ImportRequest)}
     for operation in operations():
         if operation.arguments is not None:
@@ -509,7 +516,7 @@ def with_docstrings(
 
 def refreshed_api(path: Path) -> str:
     """What a module of `api` should hold."""
-    from vestig.api import admin, graph, items, rules, store
+    from vestig.api import admin, anchors, graph, items, rules, store
 
     classes = {
         "store": store.Vestig,
@@ -517,6 +524,7 @@ def refreshed_api(path: Path) -> str:
         "graph": graph.Graph,
         "items": items.Items,
         "rules": rules.Rules,
+        "anchors": anchors.Anchors,
     }
     calls = {
         name.rpartition(".")[2]: (getattr(classes[place], name.rpartition(".")[2]), declaration)
@@ -528,7 +536,7 @@ def refreshed_api(path: Path) -> str:
 
 API = tuple(
     ROOT / "python/vestig/api" / f"{name}.py"
-    for name in ("store", "items", "rules", "graph", "admin")
+    for name in ("store", "items", "rules", "anchors", "graph", "admin")
 )
 
 

@@ -17,6 +17,7 @@ import vestig
 from hostile_values import VALUES, HostileValue
 from tables import each
 from vestig.api.admin import Admin
+from vestig.api.anchors import Anchors
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -42,6 +43,7 @@ GROUPS: Final = (
     ("admin", Admin),
     ("items", Items),
     ("rules", Rules),
+    ("anchors", Anchors),
 )
 
 

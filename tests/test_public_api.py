@@ -14,6 +14,7 @@ import vestig
 import vestig.errors
 from tables import each
 from vestig.api.admin import Admin
+from vestig.api.anchors import Anchors
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -136,6 +137,7 @@ ADMIN_METHODS = {
     "stats",
 }
 ITEM_METHODS = {"delete", "get", "list", "put", "put_many", "scopes"}
+ANCHOR_METHODS = {"refresh", "show", "stale"}
 RULE_METHODS = {"add", "check", "edit", "list", "remove", "show", "suggest", "test"}
 DOCUMENTED_BASES = {
     "VestigError": {"Exception"},
@@ -183,6 +185,7 @@ def test_every_error_is_public() -> None:
         (Admin, ADMIN_METHODS),
         (Items, ITEM_METHODS),
         (Rules, RULE_METHODS),
+        (Anchors, ANCHOR_METHODS),
     ],
 )
 def test_methods_are_pinned(owner: type, pinned: set[str]) -> None:
@@ -197,6 +200,7 @@ def public_calls() -> list[tuple[str, Callable[..., Any]]]:
         (Admin, ADMIN_METHODS),
         (Items, ITEM_METHODS),
         (Rules, RULE_METHODS),
+        (Anchors, ANCHOR_METHODS),
     )
     found = [(f"{o.__name__}.{name}", getattr(o, name)) for o, names in owners for name in names]
     return [*sorted(found), ("open", vestig.open), ("restore", vestig.restore)]
@@ -238,6 +242,7 @@ def declared() -> dict[str, type[Request]]:
         "graph": "Graph.",
         "items": "Items.",
         "rules": "Rules.",
+        "anchors": "Anchors.",
     }
     found: dict[str, type[Request]] = {
         "open": OpenRequest,

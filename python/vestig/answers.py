@@ -16,7 +16,7 @@ from vestig.language.text_forms import one_line
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
 from vestig.times import to_plain
-from vestig.types import MODEL_ROLES, Degradation, Memory, TemporalWindow, _Value
+from vestig.types import MODEL_ROLES, Anchor, Degradation, Memory, TemporalWindow, _Value
 
 __all__ = [
     "Analysis",
@@ -225,7 +225,8 @@ class RecallHit:
     Both order the results of a query alike. `similarity` is the plain cosine, None only when the
     query had no vector (`partial_backend`). `repeats`: the other memories of its namespace, scope
     and author with this text that passed the filter, oldest first; `repeats_more` counts those
-    beyond 50.
+    beyond 50. `anchors`: the sources that it speaks of, and those of what it was made of, as they
+    stand.
     `memory` and `reason` are made when they are first looked at, of what the recall saw: they need
     no open store, and what is changed or forgotten later does not change them. Each may be given
     as a function that makes it.
@@ -239,6 +240,7 @@ class RecallHit:
     embedding: tuple[float, ...] | UnsetType | None = UNSET
     repeats: tuple[Repeat, ...] = ()
     repeats_more: int = 0
+    anchors: tuple[Anchor, ...] = ()
 
     @classmethod
     def of_fields(cls, given: Iterable[dict[str, Any]]) -> list[RecallHit]:
@@ -319,6 +321,8 @@ class RecallHit:
         if not explain:
             shown = {"id": self.id, "content": self.content, "score": self.score}
             shown |= memory_in_brief(self.memory)
+            if self.anchors:
+                shown["anchors"] = [one.in_brief() for one in self.anchors]
         else:
             memory = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
             shown = {name: value for name, value in memory.items() if value is not None}
@@ -328,6 +332,8 @@ class RecallHit:
             more = {"tags": self.tags, "repeats": self.repeats, "repeats_more": self.repeats_more}
             shown |= {name: value for name, value in more.items() if value}
             shown["reason"] = self.reason
+            if self.anchors:
+                shown["anchors"] = self.anchors
         if self.embedding is not UNSET:
             shown["embedding"] = self.embedding
         return shown

@@ -21,6 +21,7 @@ __all__ = [
     "EdgePatch",
     "EntityPatch",
     "MemoryPatch",
+    "NewAnchor",
     "NewClaim",
     "NewEdge",
     "NewEntity",
@@ -253,6 +254,29 @@ class NewRule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     counts: RuleCounts | None = None
 
 
+class NewAnchor(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An anchor of a memory, in the place of the one of the same target and lines. `target`: path,
+    address or id; `digest`: of the lines or of the caller's hash, None for a memory; `ends`,
+    `place`, `equal`: as `repository.files.Span` has them; `size`, `mtime_ns`: of the file, None
+    where they prove nothing; `position`: of the anchor that it replaces, whatever its lines."""
+
+    memory_id: str
+    taken_us: int
+    kind: str
+    target: str
+    project: str | None = None
+    first_line: int | None = None
+    last_line: int | None = None
+    digest: bytes | None = None
+    ends: int = 0
+    place: int = 1
+    equal: int = 1
+    size: int | None = None
+    mtime_ns: int | None = None
+    commit: str | None = None
+    position: int | None = None
+
+
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An enrichment job, pending from the start; none where one of its kind waits for the memory
     already. `kind`: `embed`, `entities`, `hypothetical`, `stability`, `updates`,
@@ -300,6 +324,7 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[NewItem, ...] = ()
     added_evidence: tuple[AddedEvidence, ...] = ()
     rules: tuple[NewRule, ...] = ()
+    anchors: tuple[NewAnchor, ...] = ()
 
 
 class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):

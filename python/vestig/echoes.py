@@ -28,6 +28,7 @@ from vestig.printed import (
     NEIGHBOUR_LEGEND,
     PREFACE,
     SEPARATOR,
+    SOURCE,
     ZONE_LEGEND,
     clean,
     content_lines,
@@ -108,6 +109,10 @@ _STATE: Final = (
     r"|other_language"
     rf"|(?:supersedes|newer_than|older_than): {_FULL_ID})"
 )
+_NOTE_LINE: Final = rf"Note: {SOURCE}(?:; {SOURCE})*\."
+_NOTE: Final = lazy_pattern(_NOTE_LINE)
+# In the brackets of a line, behind what else stands there.
+_SOURCES: Final = lazy_pattern(rf"((?: \(|, )[^()]*?)(?:, )?{SOURCE}(?:, {SOURCE})*\)")
 _EXPLAINED: Final = lazy_pattern(
     rf"Reason: {_REASON}|Signals: \w+ {_NUMBER} × {_NUMBER}(?:; \w+ {_NUMBER} × {_NUMBER})*"
     r"|Above the pool: \w+ [+-]\d+\.\d{4}(?:; \w+ [+-]\d+\.\d{4})*"
@@ -119,6 +124,7 @@ _EXPLAINED: Final = lazy_pattern(
     rf"|TraceRank: {_SCORE} \(trace {_SCORE}, basic {_SCORE}, connectivity {_SCORE}, confidence"
     rf" {_SCORE}, unclipped {_SCORE}, events \d+, stability \w+\)"
     rf"|Flags: {_STATE}(?:, {_STATE})*"
+    rf"|{_NOTE_LINE}"
 )
 # A result explained to an agent, behind its id, and its signals.
 _SHORT_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
@@ -342,7 +348,9 @@ def _result(
 def _compact(lines: Sequence[str], at: int, memories: Memories) -> _Frame | None:
     match = _COMPACT.fullmatch(lines[at].rstrip())
     assert match is not None, "the line was matched"
-    text, end = _indented(lines, at + 1, lines[at + 1])
+    noted = at + 2 < len(lines) and _NOTE.fullmatch(lines[at + 1].rstrip()) is not None
+    place = at + 2 if noted else at + 1
+    text, end = _indented(lines, place, lines[place])
     first = SEPARATOR if text.startswith(f"\\{SEPARATOR}\n") else None
     stored = memories.by_text(text if first is None else text[1:])
     if stored is None:
@@ -363,9 +371,13 @@ def _listed(lines: Sequence[str], at: int, id: str, memories: Memories) -> _Fram
     content = f"{_CONTENT}{one_line(memory.content, LIST_CHARS)}"
     days = [f"Date: {day}" for day in _days(memory, memories.zone)]
     end = at + 4 + len(role) + len(key)
+    noted = end - 1 < len(lines) and _NOTE.fullmatch(lines[end - 1].rstrip()) is not None
+    end += noted
     found = [line.rstrip() for line in lines[at:end]]
+    if noted:
+        del found[-2]
     same = (
-        len(found) == end - at
+        len(found) == end - at - noted
         and _LISTED_SCORE.fullmatch(found[1]) is not None
         and found[2] in days
         and found[3:] == [*role, *key, content.rstrip()]
@@ -379,7 +391,8 @@ def _related(at: int, line: str, match: re.Match[str], memories: Memories) -> _F
         return None
     memory = stored.memory
     text = f"{_key(memory)}) {one_line(memory.content, LIST_CHARS)}"
-    same = _is_day(memory, match[2], memories.zone) and line[match.end() :] == text.rstrip()
+    behind = _without_sources(line[match.end() :])
+    same = _is_day(memory, match[2], memories.zone) and behind == text.rstrip()
     return _Frame(at + 1, memory, same)
 
 
@@ -440,7 +453,7 @@ def _behind_head(text: str, stored: Stored, memories: Memories) -> str | None:
     memory, zone = stored.memory, memories.zone
     rest = _without(text, _days(memory, zone))
     rest = _without(rest, {speaker_of(memory)})
-    rest = _without(rest, _limits(stored, zone))
+    rest = _without(_without_sources(rest), _limits(stored, zone))
     if rest.startswith(", also ["):
         behind = _behind_folded(rest[len(", also ") :], memory, memories)
         if behind is None:
@@ -464,7 +477,7 @@ def _behind_folded(text: str, head: Memory, memories: Memories) -> str | None:
         if stored is None:
             return None
         rest = _without(text[match.end() :], _days(stored.memory, memories.zone))
-        rest = _without(rest, _limits(stored, memories.zone))
+        rest = _without(_without_sources(rest), _limits(stored, memories.zone))
         for words, means in meanings(stored.memory.times, memories.zone).items():
             if same.get(words) != means:
                 rest = _without(rest, {f"{on_line(words)} [{means}]"})
@@ -480,6 +493,15 @@ def _without(text: str, words: set[str]) -> str:
         if one and text.startswith(f" {one}"):
             return text[len(one) + 1 :]
     return text
+
+
+def _without_sources(text: str) -> str:
+    """A text that begins in or before round brackets, without what they say of sources."""
+    match = _SOURCES.match(text)
+    if match is None:
+        return text
+    before = match[1]
+    return ("" if before == " (" else f"{before})") + text[match.end() :]
 
 
 def _limits(stored: Stored, zone: str) -> set[str]:

@@ -40,7 +40,18 @@ _LABELS: Final = frozenset(
 _DOUBTFUL: Final = frozenset(("random", "password", "key", "token", "secret", "credential", "pin"))
 # Values that are no text, or the id of something that is stored.
 _UNREAD: Final = frozenset(
-    ("id", "ids", "old", "new", "supersedes", "query_vector", "config", "profile", "on_commit")
+    (
+        "id",
+        "ids",
+        "old",
+        "new",
+        "supersedes",
+        "query_vector",
+        "config",
+        "profile",
+        "on_commit",
+        "anchor",
+    )
 )
 # What stands in the place of a secret begins so.
 MARKER: Final = "[secret:"

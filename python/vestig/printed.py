@@ -5,12 +5,12 @@ What is printed here is recognised again when it comes back (`vestig.echoes`).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, Protocol
 
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
-from vestig.types import MODEL_ROLES, Kind, Memory, Role
+from vestig.types import MODEL_ROLES, Anchor, AnchorState, Kind, Memory, Role
 
 # Characters of a text that layouts of one line show.
 LIST_CHARS: Final = 100
@@ -26,10 +26,16 @@ LEFT_OUT: Final = "{count} more left out."
 SEPARATOR: Final = "---"
 CUT: Final = "…"
 _NAME_CHARS_MAX: Final = 80
+# What `anchor_words` says of one.
+SOURCE: Final = (
+    r"its source (?:a forgotten memory|…?[\w./@+-]+) (?:changed since \d{4}-\d\d-\d\d|is gone"
+    r"|moved to lines? \d+(?:-\d+)?(?: or \d+ others)?)"
+)
 # Characters that readers do not see: controls, marks that turn the direction of writing, and tags.
 _HIDDEN: Final = lazy_pattern(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
+_NOT_IN_PATHS: Final = lazy_pattern(r"[^\w./@+-]")
 _ROUND: Final = str.maketrans("[]", "()")
 
 
@@ -104,7 +110,13 @@ def heading(memory: Memory, span: str) -> str:
 
 
 def limits(
-    memory: Memory, flags: Collection[str], zone: str, *, day: bool = True, older: bool = False
+    memory: Memory,
+    flags: Collection[str],
+    zone: str,
+    *,
+    day: bool = True,
+    older: bool = False,
+    sources: Sequence[str] = (),
 ) -> str:
     """Return what limits the memory, in round brackets, with the day of its end and the role where
     an assistant or a tool stated it; "" where nothing does.
@@ -112,6 +124,7 @@ def limits(
     Args:
         flags: as in the reason of a hit.
         older: a newer version of it stands beside it.
+        sources: what `anchor_words` says of them.
     """
     notes = [said_by(memory)] if memory.role in MODEL_ROLES else []
     if memory.kind is Kind.SUMMARY:
@@ -126,4 +139,43 @@ def limits(
         notes.append("archived")
     if older:
         notes.append("older")
+    notes += sources
     return f"({', '.join(notes)})" if notes else ""
+
+
+def anchor_words(anchors: Iterable[Anchor], zone: str) -> list[str]:
+    """Return what a reader has to know of the sources of a memory, each that changed, moved or is
+    gone; the day is that on which the memory was stored, or its anchor taken again.
+
+    Example:
+        >>> from vestig.times import from_us
+        >>> one = Anchor(kind="file", target="src/db.py", state=AnchorState.CHANGED,
+        ...              taken_at=from_us(0))
+        >>> anchor_words([one], "UTC")
+        ['its source src/db.py changed since 1970-01-01']
+    """
+    found = []
+    for one in anchors:
+        target = "a forgotten memory" if one.target is None else _shown_target(one.target)
+        if one.state is AnchorState.CHANGED:
+            found.append(f"its source {target} changed since {day_of(one.taken_at, zone)}")
+        elif one.state is AnchorState.GONE:
+            found.append(f"its source {target} is gone")
+        elif one.state is AnchorState.MOVED and one.now is not None:
+            first, last = one.now
+            lines = f"line {first}" if first == last else f"lines {first}-{last}"
+            others = "" if one.equal == 1 else f" or {one.equal - 1} others"
+            found.append(f"its source {target} moved to {lines}{others}")
+    return list(dict.fromkeys(found))
+
+
+def anchor_note(anchors: Iterable[Anchor], zone: str) -> str:
+    """A line that says what `anchor_words` does; "" where that is nothing."""
+    words = anchor_words(anchors, zone)
+    return f"Note: {'; '.join(words)}." if words else ""
+
+
+def _shown_target(target: str) -> str:
+    """A path or an address without signs that a line of Vestig's own has around it."""
+    shown = _NOT_IN_PATHS.sub("_", target)
+    return shown if len(shown) <= _NAME_CHARS_MAX else CUT + shown[-_NAME_CHARS_MAX:]

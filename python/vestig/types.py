@@ -16,6 +16,9 @@ import msgspec
 from vestig.times import to_plain
 
 __all__ = [
+    "Anchor",
+    "AnchorKind",
+    "AnchorState",
     "Claim",
     "CommitOutcome",
     "CommitOutcomeKind",
@@ -302,6 +305,73 @@ class ItemError(_Value, frozen=True, kw_only=True):
     index: int
     code: str
     message: str
+
+
+class AnchorKind(Word):
+    """Kinds of anchors: lines of a file, an address, or another memory."""
+
+    FILE = "file"
+    URL = "url"
+    MEMORY = "memory"
+
+
+class AnchorState(Word):
+    """State of an anchor: as it was, at other lines, with another text, not there, or not seen."""
+
+    SAME = "same"
+    MOVED = "moved"
+    CHANGED = "changed"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
+class Anchor(_Value, frozen=True, kw_only=True):
+    """The source that a memory speaks of, and how it stands.
+
+    Attributes:
+        kind: `file`, `url` or `memory`.
+        target: the path within the repository, the address, or the id of the memory; None for a
+            memory that was forgotten.
+        lines: first and last line when it was taken; None for all of the file.
+        state: `same`, `moved`, `changed`, `gone`, or `unknown` where it cannot be seen from here.
+        now: where these lines stand, of what is the same or moved.
+        equal: how many places of the file have these lines; of several `now` is the likeliest.
+        why: the reason why the state is unknown.
+        project: the name of the repository.
+        commit: the commit that was checked out when it was taken.
+        taken_at: when it was taken.
+        position: its place among the anchors of its memory.
+        of: the memory whose anchor it is, where a claim or summary was made of that one.
+    """
+
+    kind: AnchorKind
+    target: str | None
+    lines: tuple[int, int] | None = None
+    state: AnchorState = AnchorState.UNKNOWN
+    now: tuple[int, int] | None = None
+    equal: int = 1
+    why: str | None = None
+    project: str | None = None
+    commit: str | None = None
+    taken_at: datetime
+    position: int = 0
+    of: str | None = None
+
+    def plain_fields(self) -> dict[str, Any]:
+        """The fields that JSON shows: those that say something."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        if self.equal == 1:
+            del shown["equal"]
+        return {name: value for name, value in shown.items() if value is not None}
+
+    def in_brief(self) -> dict[str, Any]:
+        """Return what JSON shows of it beside a result: what it is, and how it stands."""
+        shown = self.plain_fields()
+        return {
+            name: shown[name]
+            for name in ("target", "lines", "state", "now", "equal", "taken_at", "of")
+            if name in shown
+        }
 
 
 class Difference(_Value, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from world import CALLS, REQUESTS, Act, HttpCall, World
 
 from calls import committing
-from vestig.errors import ConfigError, ProviderError, StoreLockedError, VestigError
+from vestig.errors import ConfigError, ProviderError, StoreLockedError, ValidationError, VestigError
 from vestig.recall.layouts import render
 from vestig.testing import HashingEmbedder
 
@@ -33,6 +33,16 @@ def told_back(world: World) -> Any:
     store.commit(OSLO)
     store.commit(render(store.recall("Oslo"), "text"))
     return store.count()
+
+
+def anchored(world: World) -> Any:
+    world.monkeypatch.chdir(world.folder)
+    (world.folder / "other").mkdir(exist_ok=True)
+    (world.folder / "other" / "plan.txt").write_text("Oslo\n")
+    try:
+        return world.open().commit(OSLO, anchor="plan.txt").outcome.value
+    except ValidationError:
+        return "no such file"
 
 
 def places(world: World) -> Any:
@@ -203,6 +213,7 @@ WRITING: Final[dict[str, Act]] = {
         0.01, waited_inline, {"embedding.on_failure": "defer", "enrichment.mode": "inline"}
     ),
     "hooks.strict": Act(True, strict_hook),
+    "anchors.folder": Act("other", anchored),
     f"{RELATED}.enabled": Act(False, links),
     f"{RELATED}.similarity_threshold": Act(0.75, links),
     f"{RELATED}.max_edges_per_memory": Act(1, links),

@@ -21,7 +21,7 @@ from harmless_texts import SERVICES, Given, all_of, identified, notes
 import vestig
 from scripted import Opener
 from served import serving
-from vestig.surfaces.hooks.project import remote_name
+from vestig.repository.project import remote_name
 from vestig.surfaces.hooks.sessions import read_transcripts
 from vestig.testing import FrozenClock
 from vestig.types import CommitOutcome, CommitOutcomeKind

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import ledger_rows as made
-from vestig.changes import ChangeSet, MemoryPatch, NewRule
+from vestig.changes import ChangeSet, MemoryPatch, NewAnchor, NewRule
 from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
@@ -51,6 +51,18 @@ def fill(store: Path, count: int = 6) -> list[str]:
                     claims=(made.claim(ids[1], subject_id=ada.id, evidence_of=ids[0]),),
                     items=(made.item("theme"),),
                     rules=(NewRule(memory_id=ids[-1], condition="tool = Bash", decision="ask"),),
+                    anchors=(
+                        NewAnchor(
+                            memory_id=ids[-1],
+                            taken_us=NOW,
+                            kind="file",
+                            target="src/db.py",
+                            project="project:p",
+                            first_line=3,
+                            last_line=4,
+                            digest=bytes(32),
+                        ),
+                    ),
                 )
             )
         with ledger.write(NOW) as txn:
@@ -82,7 +94,7 @@ def store(tmp_path: Path) -> Path:
 # --- rows ------------------------------------------------------------------------------------
 
 OUTSIDE_PROJECTION = (
-    "claim_evidence", "claims", "items", "meta", "rules", "sources", "supersessions",
+    "anchors", "claim_evidence", "claims", "items", "meta", "rules", "sources", "supersessions",
 )  # fmt: skip
 FLIPS = [
     ("memories", "content = content || ' '"),
@@ -125,6 +137,10 @@ FLIPS = [
     ("rules", "condition = 'tool = Edit'"),
     ("rules", "decision = 'remind'"),
     ("rules", "exception = 'tool = Bash'"),
+    ("anchors", "target = 'src/web.py'"),
+    ("anchors", "digest = randomblob(32)"),
+    ("anchors", "last_line = last_line + 1"),
+    ("anchors", "commit_id = 'x'"),
     ("meta", "value = x'00'"),
 ]
 

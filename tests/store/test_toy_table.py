@@ -13,7 +13,7 @@ from vestig.store.tables.table import (
 
 TABLES = (
     Table(
-        name="remarks", code=17, says="a remark on a memory", record="remark",
+        name="remarks", code=18, says="a remark on a memory", record="remark",
         columns=(
             SALT, ROW, integer("memory", "memories", Forgetting.REMOVED), SEQ,
             integer("on_entity", "entities", Forgetting.CLEARED, null=True),
@@ -31,11 +31,11 @@ TABLES = (
         columns=(integer("memory", "memories", Forgetting.REMOVED), integer("times")),
     ),
     Table(
-        name="lists", code=18, says="a list of a memory", key=("memory",), lives_by="list_lines",
+        name="lists", code=19, says="a list of a memory", key=("memory",), lives_by="list_lines",
         columns=(SALT, integer("memory", "memories", Forgetting.REMOVED), SEQ),
     ),
     Table(
-        name="list_lines", code=19, says="a line of a list",
+        name="list_lines", code=20, says="a line of a list",
         columns=(
             SALT, ROW, integer("memory", "lists", Forgetting.REMOVED), SEQ,
             integer("taken_from", "memories", Forgetting.REMOVED, null=True),

@@ -15,6 +15,7 @@ import pytest
 import vestig
 from tables import each
 from vestig.api.admin import Admin
+from vestig.api.anchors import Anchors
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -125,6 +126,7 @@ def test_every_argument_of_the_call_is_in_the_schema(name: str) -> None:
         "graph": Graph,
         "items": Items,
         "rules": Rules,
+        "anchors": Anchors,
     }
     call = getattr(owners[place], method)
     # functions and files are a program's

@@ -10,6 +10,7 @@ import click
 
 from tables import each
 from vestig.api.admin import Admin
+from vestig.api.anchors import Anchors
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -25,7 +26,7 @@ VERBS = ("add", "recall", "show", "get", "list", "history", "events", "deprecate
 STATES = ("pin", "unpin", "confirm", "archive", "unarchive", "update")
 SHORT = {
     "add", "recall", "list", "show", "get", "forget", "supersede", "deprecate", "update", "history",
-    "pin", "unpin", "confirm", "archive", "unarchive", "prune", "events",
+    "pin", "unpin", "confirm", "archive", "unarchive", "prune", "events", "stale",
 }  # fmt: skip
 COMMANDS = {
     "memory add-structured",
@@ -41,6 +42,9 @@ COMMANDS = {
         f"rule {name}"
         for name in ("add", "list", "show", "edit", "remove", "check", "test", "suggest")
     ),
+    "anchor show",
+    "anchor refresh",
+    "anchor stale",
     "replay",
     "retrieve",
     "search",
@@ -223,6 +227,7 @@ def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None
     homes = {
         "item": Items,
         "rule": Rules,
+        "anchor": Anchors,
         "entity": Graph,
         "edge": Graph,
         "graph": Graph,
@@ -232,7 +237,8 @@ def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None
     if operation.name.startswith("config"):
         method = operation.name
     owner = next(
-        (home for home in (owner, Admin, Graph, Items, Rules) if hasattr(home, method)), None
+        (home for home in (owner, Admin, Graph, Items, Rules, Anchors) if hasattr(home, method)),
+        None,
     )
     if owner is None:
         assert {p.name for p in operation.params} <= SURFACE_ONLY.get(operation.name, set())

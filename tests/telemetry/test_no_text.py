@@ -66,7 +66,10 @@ class World:
         self.problems: list[dict[str, Any]] = []
         self.metrics: list[dict[str, float]] = []
         self.store = vestig.open(
-            folder / "store", embedder=HashingEmbedder(64), config=config, namespace=MARK
+            folder / "store",
+            embedder=HashingEmbedder(64),
+            config={"anchors.folder": str(folder), **config},
+            namespace=MARK,
         )
         fields = self.marks.fields
         self.ids = [
@@ -81,6 +84,7 @@ class World:
         self.documents()
         self.items()
         self.rules()
+        self.anchors()
         self.link()
         self.move()
         self.keep_house()
@@ -186,6 +190,23 @@ class World:
         self.failing(rules.add, self.marks.text(), f"colour = {word('red')}")
         self.failing(rules.show, "no.such.rule")
         rules.remove(rules.list()[0].id, reason=word("reason"))
+
+    def anchors(self) -> None:
+        anchors, word = self.store.anchors, self.marks.word
+        path = self.folder / word("name")
+        path.write_text(f"{word('line')}\n")
+        text = self.marks.text()
+        kept = self.store.commit(
+            text, anchor=[str(path), f"https://{word('host')} {word('hash')}"], on_near_dup="insert"
+        ).memory_id
+        assert kept is not None
+        self.store.recall(text)
+        self.failing(self.store.commit, self.marks.text(), anchor="missing.py")
+        self.failing(self.store.commit, self.marks.text(), anchor="trace.jsonl:99999")
+        anchors.show(kept)
+        self.failing(anchors.refresh, kept)
+        path.write_text(word("other"))
+        anchors.stale(deprecate=True)
 
     def link(self) -> None:
         graph, word = self.store.graph, self.marks.word

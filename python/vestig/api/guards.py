@@ -177,6 +177,8 @@ _STORE: Final[Mapping[str, str]] = {
     "items.put": "put set_item kv",
     "rules.add": "add_rule rule",
     "rules.check": "check_rules check_action",
+    "anchors.stale": "stale",
+    "anchors.refresh": "refresh_anchor",
     "admin.stats": "stats status info",
     "admin.doctor": "doctor check verify health",
     "admin.backup": "backup snapshot",

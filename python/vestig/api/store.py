@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
 
 from vestig import calls
 from vestig.api.admin import Admin
+from vestig.api.anchors import Anchors
 from vestig.api.graph import Graph
 from vestig.api.guards import (
     names_faults,
@@ -70,6 +71,7 @@ def open_store(
     namespace: str | None = None,
     clock: Clock | None = None,
     on_commit: CommitHook | None = None,
+    check_url: Callable[[str], str | None] | None = None,
     read_only: bool = False,
     init: bool = False,
     embedder: Embedder | None = None,
@@ -91,6 +93,8 @@ def open_store(
         namespace: The namespace in which all calls act unless they name another.
         clock: A function giving the current time; for tests and replays.
         on_commit: Called with every outcome, after the write.
+        check_url: Called with the address of an anchor; gives the hash of what stands there, or
+            None.
         read_only: Change no file; writes raise `StoreLockedError`.
         init: Begin a store among other files, or where one was lost.
         embedder: An object of the Embedder port instead of the configured one.
@@ -158,6 +162,7 @@ class Vestig:
         self.admin = Admin(session, binding)
         self.items = Items(session, binding)
         self.rules = Rules(session, binding)
+        self.anchors = Anchors(session, binding)
         if worker:
             self._start_worker()
 
@@ -313,6 +318,7 @@ class Vestig:
         hypothetical_queries: str | Sequence[str] | None = None,
         claim: Mapping[str, Any] | None = None,
         key: str | None = None,
+        anchor: str | Sequence[str] | None = None,
         retention_policy: str | None = None,
         retention_until: Time = None,
         pinned: bool = False,
@@ -354,6 +360,8 @@ class Vestig:
                 object, object_id, object_type, relationship_type, attributes, confidence, evidence.
             key: What the text is the value of, such as maria.city: it takes the place of the text
                 that has the key.
+            anchor: Its source, or a list of them: src/db.py:10-30, an address with a hash, or a
+                memory's id; recall says when that changed.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
             retention_until: Keep it until then; the next prune after it removes it.
             pinned: Protect it from decay and from being forgotten.
@@ -421,6 +429,7 @@ class Vestig:
         hypothetical_queries: str | Sequence[str] | None = None,
         claim: Mapping[str, Any] | None = None,
         key: str | None = None,
+        anchor: str | Sequence[str] | None = None,
         retention_policy: str | None = None,
         retention_until: Time = None,
         pinned: bool = False,
@@ -466,6 +475,8 @@ class Vestig:
                 object, object_id, object_type, relationship_type, attributes, confidence, evidence.
             key: What the text is the value of, such as maria.city: it takes the place of the text
                 that has the key.
+            anchor: Its source, or a list of them: src/db.py:10-30, an address with a hash, or a
+                memory's id; recall says when that changed.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
             retention_until: Keep it until then; the next prune after it removes it.
             pinned: Protect it from decay and from being forgotten.

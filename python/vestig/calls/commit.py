@@ -16,6 +16,7 @@ from vestig.arguments import (
     text_argument,
 )
 from vestig.calls import argument as a
+from vestig.calls.anchors import Anchors, GivenAnchor
 from vestig.calls.argument import (
     Choice,
     Flag,
@@ -411,6 +412,14 @@ class CommitRequest(Request, frozen=True, kw_only=True):
             "--key",
         ),
     ] = None
+    anchor: Annotated[
+        tuple[GivenAnchor, ...],
+        Anchors(
+            "Its source, or a list of them: src/db.py:10-30, an address with a hash, or a memory's"
+            " id; recall says when that changed.",
+            "--anchor",
+        ),
+    ] = ()
     retention_policy: _RetentionPolicy = None
     retention_until: _RetentionUntil = None
     pinned: Annotated[bool, Flag("Protect it from decay and from being forgotten.", "--pin")] = (

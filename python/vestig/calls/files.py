@@ -105,7 +105,7 @@ class ExportRequest(Request, frozen=True, kw_only=True):
 
 
 class ImportRequest(Request, frozen=True, kw_only=True):
-    """How files are read."""
+    """How files are read. `anchors`: turns of session logs get those that are certain."""
 
     call: ClassVar = "import_"
 
@@ -170,6 +170,7 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         Callable[[int, int | None], None] | None,
         Function("Called with the bytes done and how many there are, or None."),
     ] = None
+    anchors: bool = False
 
 
 class BackupRequest(Request, frozen=True, kw_only=True):

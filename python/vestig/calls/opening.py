@@ -34,6 +34,12 @@ class OpenRequest(Request, frozen=True, kw_only=True):
         Any, Function("A function giving the current time; for tests and replays.")
     ] = None
     on_commit: Annotated[Any, Function("Called with every outcome, after the write.")] = None
+    check_url: Annotated[
+        Any,
+        Function(
+            "Called with the address of an anchor; gives the hash of what stands there, or None."
+        ),
+    ] = None
     read_only: Annotated[bool, Flag("Change no file; writes raise `StoreLockedError`.")] = False
     init: Annotated[bool, Flag("Begin a store among other files, or where one was lost.")] = False
     embedder: Annotated[

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from vestig.changes import TurnPosition
+from vestig.changes import NewAnchor, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
@@ -100,6 +100,8 @@ class Item(msgspec.Struct, kw_only=True):
     asked_key: str | None = None
     # a program ordered that it takes the place of what has the key
     ordered: bool = False
+    # the caller's anchors, as their sources are; their memory is not known yet
+    anchors: tuple[NewAnchor, ...] = ()
     # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the
     # text was said, from which its relative times are measured
     text: str

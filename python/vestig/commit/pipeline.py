@@ -81,8 +81,8 @@ _COLLISION_RETRIES: Final = 3
 # Arguments beside the text that say what is to be stored or changed with it.
 _WRITTEN_WITH_TEXT: Final = (
     "tags", "metadata", "title", "t_valid", "t_invalid", "temporal_stability", "trigger",
-    "entities", "keywords", "hypothetical_queries", "claim", "key", "retention_policy",
-    "retention_until", "pinned", "supersedes",
+    "entities", "keywords", "hypothetical_queries", "claim", "key", "anchor",
+    "retention_policy", "retention_until", "pinned", "supersedes",
 )  # fmt: skip
 # After so many failures in a row the embedder is not asked for the rest of a batch.
 _PROVIDER_FAILURES_MAX: Final = 2
@@ -439,9 +439,14 @@ def _identity(
 
 
 def _enter(session: Session, item: Item) -> None:
-    """The turn of an item has come: finds the entities that its claim names."""
+    """The turn of an item has come: finds the entities that its claim names, and looks at its
+    anchors."""
     if item.request.claim is not None:
         item.claim = named_claim(session, item.request.namespace, item.request.claim)
+    if item.request.anchor:
+        from vestig.commit.anchors import taken
+
+        item.anchors = taken(session, item.request.namespace, item.request.anchor)
     if item.request.dry_run:
         return
     if item.echoes:

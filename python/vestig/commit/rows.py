@@ -16,6 +16,7 @@ from vestig.calls.commit import CommitRequest
 from vestig.changes import (
     ChangeSet,
     MemoryPatch,
+    NewAnchor,
     NewClaim,
     NewEdge,
     NewEntity,
@@ -78,6 +79,7 @@ class Rows(msgspec.Struct, kw_only=True):
     questions: list[NewQuestion] = msgspec.field(default_factory=list)
     questions_tried: list[str] = msgspec.field(default_factory=list)
     claims: list[NewClaim] = msgspec.field(default_factory=list)
+    anchors: list[NewAnchor] = msgspec.field(default_factory=list)
     # (agent, session_id) → the agentic source of this transaction
     agents: dict[tuple[str, str | None, str | None], str] = msgspec.field(default_factory=dict)
     ids: NewIds = msgspec.field(default_factory=NewIds)
@@ -100,6 +102,7 @@ class Rows(msgspec.Struct, kw_only=True):
             questions=tuple(self.questions),
             questions_tried=tuple(self.questions_tried),
             claims=tuple(self.claims),
+            anchors=tuple(self.anchors),
         )
 
 
@@ -216,9 +219,14 @@ def add_memory(
     rows.events.append(_first_event(rows, item, memory.id, payload))
     _add_questions(rows, memory.id, item)
     rows.claims += [] if claim is None else [new_claim(memory.id, claim)]
+    _add_anchors(rows, item, memory.id)
     _add_source(rows, item, memory.id)
     _add_related(rows, memory.id, related)
     return memory
+
+
+def _add_anchors(rows: Rows, item: Item, memory_id: str) -> None:
+    rows.anchors += [msgspec.structs.replace(one, memory_id=memory_id) for one in item.anchors]
 
 
 def _memory(rows: Rows, item: Item, revives: str | None, *, has_jobs: bool) -> Memory:
@@ -427,6 +435,7 @@ def add_reinforcement(
             bump_version=bool(updated),
         )
     )
+    _add_anchors(rows, item, known.id)
     _add_source(rows, item, known.id)
     if "trigger" in fields and "hypothetical" in item.model_jobs:
         rows.jobs.append(NewJob(id=rows.ids.take("job"), memory_id=known.id, kind="hypothetical"))

@@ -100,7 +100,7 @@ class Problems:
 MEMORY_PATH: Final = ":memory:"
 STORE_PATH: Final = "store.path"
 # Keys whose value is a path; a relative one counts from the file that names it.
-PATH_KEYS: Final = (STORE_PATH, "retrieve.message_blacklist")
+PATH_KEYS: Final = (STORE_PATH, "retrieve.message_blacklist", "anchors.folder")
 PROJECT_FILE: Final = "vestig.yaml"
 _PROFILES: Final = "recall.profiles"
 _WEIGHTS: Final = "ranking.weights"

@@ -61,6 +61,7 @@ OCCASIONS: Final[Mapping[str, str]] = MappingProxyType(
         "enrichment.inline_timeout_s": "a commit should wait longer for its own jobs, or less",
         "enrichment.workers": "the provider takes more calls at once",
         "hooks.strict": "an error of your hook has to be seen by the caller",
+        "anchors.folder": "a server should look at the files of a repository",
         "hooks.budget": "an editor's prompt has room for more",
         "usage.event_weights": "another event, such as a read, should count as use",
         "usage.enabled": "how often something was said should not count",

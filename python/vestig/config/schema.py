@@ -294,6 +294,16 @@ class HookSettings(Section, frozen=True, kw_only=True):
     ] = 600
 
 
+class AnchorSettings(Section, frozen=True, kw_only=True):
+    folder: Annotated[
+        Text | None,
+        doc(
+            "Folder in whose repository the files of anchors are looked at; null: the one that is"
+            " worked in, and none in `vestig serve`."
+        ),
+    ] = None
+
+
 # policy_half_life_days → days; `permanent` has none
 Retention = dict[str, Positive]
 POLICIES: Final = {"decision": 365.0, "standard": 90.0, "ephemeral": 7.0, "session": 1.0}
@@ -365,6 +375,7 @@ class Settings(Section, frozen=True, kw_only=True):
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()
+    anchors: AnchorSettings = AnchorSettings()
     usage: Annotated[
         UsageSettings, doc("TraceRank: what the use, age and links of a memory do to its score.")
     ] = UsageSettings()

@@ -10,11 +10,12 @@ from typing import Any, Final
 import msgspec
 
 from vestig.arguments import LABEL_CHARS_MAX
+from vestig.calls.anchors import GivenAnchor
 from vestig.calls.commit import GivenEntity
 from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import Draft, Link, Reading
+from vestig.exchange.formats.drafts import Draft, Link, LogTurn, Reading
 from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
 from vestig.exchange.inputs import Input
@@ -39,7 +40,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     `scope` is that of records that name none. `system`: turns of that role come in. `normalise` is
     the store's normalisation: a text is split when it is longer than `max_chars` after it.
     `is_noise`: which turns of session logs are left out. `shared`: arguments of `commit` that each
-    memory gets beside its own.
+    memory gets beside its own. `anchors`: those of a turn of a session log.
     """
 
     format: ImportFormat = ImportFormat.AUTO
@@ -49,6 +50,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     normalise: Callable[[str], str] = normal_form
     is_noise: Callable[[str], bool] = lambda _: False
     shared: dict[str, Any] = msgspec.field(default_factory=dict)
+    anchors: Callable[[LogTurn], tuple[GivenAnchor, ...]] | None = None
 
 
 class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +101,7 @@ class ImportFile:
             scope=self._options.scope,
             system=self._options.system,
             is_noise=self._options.is_noise,
+            anchors=self._options.anchors,
         )
         self._hint = "" if asked is ImportFormat.AUTO else fitting(self._file, asked)
         self._control_characters = self._cut_titles = 0

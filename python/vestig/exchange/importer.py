@@ -33,6 +33,7 @@ from vestig.exchange.mirror import (
     folders_of,
     gone_documents,
 )
+from vestig.exchange.turn_anchors import TurnAnchors
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
 from vestig.results import ImportReport
@@ -60,6 +61,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
         normalise=lambda text: normalise(text, settings.hygiene),
         is_noise=lambda text: says_nothing(normalise(text, settings.hygiene), settings.hygiene),
         shared=_shared(asked),
+        anchors=TurnAnchors(session).of if asked.anchors else None,
     )
     with session.operation("import", without_store="make"):
         if asked.mirror:

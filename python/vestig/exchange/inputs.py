@@ -27,6 +27,9 @@ RATIO_MAX: Final = 200
 _RATIO_FREE_BYTES: Final = 1024 * 1024
 # Of the list at an archive's end, which is read at once.
 _DIRECTORY_BYTES_MAX: Final = 16 * 1024 * 1024
+# Of a name and of a path, in the file systems of Linux.
+_NAME_BYTES_MAX: Final = 255
+_PATH_BYTES_MAX: Final = 4_095
 _DIRECTORY_END: Final = b"PK\x05\x06"
 _DIRECTORY_END_BYTES: Final = 22 + 65_535
 # Before it: of an archive of the large form, a pointer of 20 bytes and before that 56 bytes that
@@ -388,6 +391,8 @@ def _path(given: str | os.PathLike[str]) -> Path:
         raise ValidationError("files", got, "the path of a file") from error
     if b"\0" in name:
         raise ValidationError("files", "text with U+0000", "the path of a file")
+    if len(name) > _PATH_BYTES_MAX or any(len(part) > _NAME_BYTES_MAX for part in name.split(b"/")):
+        raise ValidationError("files", "a name that is too long", "the path of a file")
     return Path(given)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from vestig.answers import Reason, RecallHit, Repeat
+from vestig.memories.anchors import anchors_of
 from vestig.memories.read import (
     as_known,
     later_updates,
@@ -87,6 +88,8 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
         questions=questions,
     )
     hits = seen.hits(repeats, vectors if request.include_vectors else None)
+    for id, anchors in anchors_of(bound.session, view, namespace, ids).items():
+        object.__setattr__(hits[ids.index(id)], "anchors", anchors)
     folded = [repeats[id] for id in ids[:shown] if id in repeats]
     return FoundMemories(
         hits=tuple(hits[:shown]),

@@ -21,7 +21,14 @@ from vestig.answers import (
 from vestig.errors import ValidationError
 from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import escaped_breaks, one_line
-from vestig.printed import LIST_CHARS, SEPARATOR, content_lines, said_by
+from vestig.printed import (
+    LIST_CHARS,
+    SEPARATOR,
+    anchor_note,
+    anchor_words,
+    content_lines,
+    said_by,
+)
 from vestig.times import age_words, to_us
 
 NO_RESULTS: Final = "No memories found."
@@ -167,8 +174,14 @@ def _reason(hit: RecallHit) -> list[str]:
     return [] if explanation is UNSET else [f"Reason: {explanation}"]
 
 
+def _note(hit: RecallHit, style: Style) -> list[str]:
+    """Return what has become of its sources, as a line."""
+    note = anchor_note(hit.anchors, style.zone)
+    return [note] if note else []
+
+
 def _text(hit: RecallHit, style: Style) -> str:
-    lines = [_header(hit, style), *(_reason(hit) if style.explained else [])]
+    lines = [_header(hit, style), *(_reason(hit) if style.explained else []), *_note(hit, style)]
     return "\n".join([*lines, f"Content: {content_lines(hit.content)}"])
 
 
@@ -246,6 +259,7 @@ def _explain(hit: RecallHit, style: Style) -> str:
         lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
         lines.append(f"Flags: {', '.join(reason.flags)}")
+    lines += _note(hit, style)
     return "\n".join([*lines, f"Content: {content_lines(hit.content)}"])
 
 
@@ -254,7 +268,7 @@ def _compact(hit: RecallHit, style: Style) -> str:
     stability = hit.memory.temporal_stability.value
     day = f"date={_day(hit, style)}{_role(hit)}{_key(hit)}"
     head = f"(score={hit.score:.4f}, age={age}, stability={stability}, {day})"
-    return f"{head}\n{content_lines(hit.content)}"
+    return "\n".join([head, *_note(hit, style), content_lines(hit.content)])
 
 
 def _related(hit: RecallHit, style: Style) -> str:
@@ -263,7 +277,9 @@ def _related(hit: RecallHit, style: Style) -> str:
     reason, walk = hit.reason, ""
     if reason.signal_strength is not UNSET and reason.hops is not UNSET:
         walk = f"signal={reason.signal_strength:.4f}, hops={reason.hops}, "
-    return f"Related: [{hit.id}] ({walk}date={_day(hit, style)}{_role(hit)}{_key(hit)}) {line}"
+    sources = "".join(f", {words}" for words in anchor_words(hit.anchors, style.zone))
+    about = f"date={_day(hit, style)}{_role(hit)}{_key(hit)}{sources}"
+    return f"Related: [{hit.id}] ({walk}{about}) {line}"
 
 
 def _list(hit: RecallHit, style: Style) -> str:
@@ -273,6 +289,7 @@ def _list(hit: RecallHit, style: Style) -> str:
         lines.append(f"Role: {said}")
     if hit.memory.key is not None:
         lines.append(f"Key: {escaped_breaks(hit.memory.key)}")
+    lines += _note(hit, style)
     return "\n".join([*lines, f"Content: {line}"])
 
 

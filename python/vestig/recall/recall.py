@@ -345,8 +345,11 @@ def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> Conte
     memories = [hit.memory for hit in fields["results"]]
     linked = [hit.memory for hit in fields["associated"]]
     line = line_without_results(RecallResult(timings_ms={}, **fields))
+    hits = (*fields["results"], *fields["associated"])
+    anchors = {hit.id: hit.anchors for hit in hits if hit.anchors}
     with span("context"):
-        return context_block(bound, memories, linked, ranked.results, line, _said_of_all(fields))
+        of_all = _said_of_all(fields)
+        return context_block(bound, memories, linked, ranked.results, line, anchors, of_all=of_all)
 
 
 def _said_of_all(fields: Mapping[str, Any]) -> str:

@@ -312,5 +312,6 @@ def open_session(request: OpenRequest, *, identity: bytes | None = None) -> Sess
         directory=directory if tenant is None else tenant.directory,
         tenant=tenant,
         hook=request.on_commit,
+        check_url=request.check_url,
         read_only=ledger.read_only,
     )

@@ -3,6 +3,7 @@ its transaction, and secrets in the arguments of a call, masked or refused by it
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ from vestig.ports import (
     gives_codes,
     gives_tokens,
 )
+from vestig.repository.files import Repository, repository_at
 from vestig.session.observer import Metrics, Observer
 from vestig.session.references import unambiguous_id
 from vestig.store.ledger.absent_store import WithoutStore
@@ -127,6 +129,18 @@ class _Operation:
                 self._trace.__exit__()
 
 
+def current_folder() -> str | None:
+    """The folder that this process works in; None where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def no_folder() -> None:
+    """No folder: what is asked of a server says nothing of where that was started."""
+
+
 class Session:
     """Ledger, projection, embedder, clock and counters of one open store."""
 
@@ -147,6 +161,7 @@ class Session:
         language_model: LanguageModel | None = None,
         trace_file: TraceFile | None = None,
         tenant: TenantCopy | None = None,
+        check_url: Callable[[str], str | None] | None = None,
     ) -> None:
         self.config = config
         self.tenant = tenant
@@ -158,6 +173,8 @@ class Session:
         self.namespace = namespace
         self.directory = directory
         self.hook = hook
+        # gives the hash of what stands at the address of an anchor
+        self.check_url = check_url
         self.read_only = read_only
         # set while the store waits for `rebuild(embeddings=True)`: no text may be embedded
         self.mismatch = mismatch
@@ -175,6 +192,8 @@ class Session:
         self.job_runner: JobRunner | None = None
         self._caches: dict[type[Cache], Cache] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
+        # where relative paths begin; None: nowhere, as in a server
+        self.folder: Callable[[], str | None] = current_folder
 
     @cached_property
     def counting_terms(self) -> frozenset[str]:
@@ -188,6 +207,15 @@ class Session:
         if not ids or self.job_runner is None:
             return []
         return self.job_runner(self, namespace, ids)
+
+    def working_folder(self) -> str | None:
+        """The folder in which files are looked at; None where there is none."""
+        return self.config.settings.anchors.folder or self.folder()
+
+    def repository(self) -> Repository | None:
+        """The repository in which files are looked at; None where there is none."""
+        folder = self.working_folder()
+        return None if folder is None else repository_at(folder)
 
     @property
     def has_model(self) -> bool:

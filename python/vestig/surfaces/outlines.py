@@ -30,6 +30,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "memory": "Store, find and change memories.",
     "item": "Values by key: any JSON, as it was given.",
     "rule": "Rules that bind actions: remind, ask or deny.",
+    "anchor": "Sources that memories speak of, and how they stand.",
     "graph": "Memories and entities, and how they are linked.",
     "entity": "People, places and things that memories mention.",
     "edge": "Links between memories, and between entities.",
@@ -137,6 +138,11 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "rule suggest": Outline(
         "rule", "Stored texts that sound like rules, each with a condition; activates nothing."
     ),
+    "anchor show": Outline("anchor", "The anchors of a memory as they stand."),
+    "anchor refresh": Outline(
+        "anchor", "Take the anchors of a memory again: it speaks of what its sources hold."
+    ),
+    "anchor stale": Outline("anchor", "Memories whose sources changed or are gone.", short="stale"),
     "replay": Outline(
         "evaluate",
         "Run recorded requests of retrieve under two configurations and compare what they find.",

@@ -109,6 +109,30 @@ def newest_title(file: RecordFile) -> str | None:
     return titles.get(True, titles.get(False))
 
 
+# Tools that write files, and the members that hold what they write.
+_WRITERS: Final = {"Edit": "new_string", "Write": "content", "NotebookEdit": "new_source"}
+
+
+def _note_edits(message: _Message, reading: Reading) -> None:
+    """Notes what the message wrote into files."""
+    for block in message.content if isinstance(message.content, list) else ():
+        if not isinstance(block, dict) or block.get("type") != "tool_use":
+            continue
+        given = block.get("input")
+        if not isinstance(given, dict):
+            continue
+        path, name = given.get("file_path"), block.get("name")
+        several = given.get("edits") if name == "MultiEdit" else None
+        written = [given, *(several if isinstance(several, list) else ())]
+        member = _WRITERS.get(name if isinstance(name, str) else "", "new_string")
+        if name not in _WRITERS and several is None:
+            continue
+        for one in written:
+            text = one.get(member) if isinstance(one, dict) else None
+            if isinstance(path, str) and path and "\0" not in path and isinstance(text, str):
+                reading.edit(message.id, path, text)
+
+
 def _said(line: bytes, reading: Reading) -> Said | None:
     row = _ROWS.decode(line)
     if row.type not in _SPEAKERS:
@@ -123,6 +147,8 @@ def _said(line: bytes, reading: Reading) -> Said | None:
     if message.model == _NO_MODEL:
         reading.leave_out("message of no model")
         return None
+    if row.type == "assistant":
+        _note_edits(message, reading)
     texts = block_texts(message.content, reading)
     if texts is None or row.session_id is None:
         raise msgspec.DecodeError("a turn without session or content")

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from vestig.calls.anchors import GivenAnchor
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import TOO_DEEP, Line, RecordFile, Unreadable, is_too_deep
 from vestig.lazy_pattern import lazy_pattern
@@ -61,6 +62,7 @@ class Reading:
         scope: that of records that name none, or of all where it was given by name.
         system: whether turns of the role system come in.
         is_noise: tells what a commit refuses as saying nothing.
+        anchors: gives the anchors of a turn of a session log.
     """
 
     def __init__(
@@ -70,11 +72,15 @@ class Reading:
         scope: str | None = None,
         system: bool = False,
         is_noise: Callable[[str], bool] = lambda _: False,
+        anchors: Callable[[LogTurn], tuple[GivenAnchor, ...]] | None = None,
     ) -> None:
         self.name = name
         self.scope = scope
         self.system = system
         self.is_noise = is_noise
+        self.anchors = anchors
+        # (message, path, text) of each edit since they were taken
+        self._edits: list[tuple[str | None, str, str]] = []
         self.left_out: Counter[str] = Counter()
         self.other_keys: dict[str, None] = {}
         self.said: dict[str, None] = {}
@@ -82,6 +88,16 @@ class Reading:
     def say(self, what: str) -> None:
         """Notes once what the report says about how the file was read."""
         self.said[what] = None
+
+    def edit(self, message: str | None, path: str, text: str) -> None:
+        """Notes that a message wrote a text into a file."""
+        if self.anchors is not None:
+            self._edits.append((message, path, text))
+
+    def take_edits(self) -> list[tuple[str | None, str, str]]:
+        """The edits that were noted since the last time."""
+        found, self._edits = self._edits, []
+        return found
 
     def leave_out(self, kind: str, count: int = 1) -> None:
         """Counts what does not come in. A kind that a file names is a word; of many kinds the rest
@@ -184,7 +200,8 @@ START: Final = LogPlace()
 
 class LogTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn of a session log. `number`: its place in the file, from 0; `id`: of its first line,
-    where lines have one; `after`: the place from which reading goes on behind it."""
+    where lines have one; `after`: the place from which reading goes on behind it; `edits`: (path,
+    text) that it wrote, or that were written since the text before it."""
 
     number: int
     line: int
@@ -195,6 +212,7 @@ class LogTurn(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None
     folder: str | None
     after: LogPlace
+    edits: tuple[tuple[str, str], ...] = ()
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,6 +243,7 @@ def log_turns(
     """
     turns = place.turns
     waiting: tuple[int, Said, list[str]] | None = None
+    edits, pending = list[tuple[str, str]](), list[tuple[str, str]]()
     after = place
     for line in file.lines(place.start):
         if isinstance(line, Unreadable):
@@ -233,6 +252,9 @@ def log_turns(
         number = place.lines + line.number
         here = LogPlace(line.end, number, turns)
         said = _of_line(line, number, said_in, reading)
+        for message, path, text in reading.take_edits():
+            own = waiting is not None and message is not None and message == waiting[1].message
+            (edits if own else pending).append((path, text))
         if isinstance(said, Unreadable):
             yield said
         elif said is not None:
@@ -246,12 +268,13 @@ def log_turns(
                 waiting[2].append(said.text)
             else:
                 if waiting is not None:
-                    yield _turn(waiting, turns, after)
+                    yield _turn(waiting, turns, after, edits)
                     turns += 1
                 waiting = (number, said, [said.text])
+                edits, pending = (pending if said.role == "assistant" else []), []
         after = here._replace(turns=turns)
     if waiting is not None:
-        yield _turn(waiting, turns, after)
+        yield _turn(waiting, turns, after, edits)
 
 
 def drafts(
@@ -278,6 +301,7 @@ def drafts(
                     "t_ref": turn.time,
                     "artifact_ref": turn.id or f"{turn.session}:{turn.number}",
                     "metadata": present({"cwd": turn.folder}) or None,
+                    "anchor": None if reading.anchors is None else reading.anchors(turn),
                 }
             ),
         )
@@ -309,7 +333,12 @@ def _of_line(
     return Unreadable(number, fact)
 
 
-def _turn(waiting: tuple[int, Said, list[str]], number: int, after: LogPlace) -> LogTurn:
+def _turn(
+    waiting: tuple[int, Said, list[str]],
+    number: int,
+    after: LogPlace,
+    edits: Iterable[tuple[str, str]],
+) -> LogTurn:
     line, said, texts = waiting
     return LogTurn(
         number=number,
@@ -321,6 +350,7 @@ def _turn(waiting: tuple[int, Said, list[str]], number: int, after: LogPlace) ->
         id=said.id,
         folder=said.folder,
         after=after._replace(turns=number + 1),
+        edits=tuple(edits),
     )
 
 

@@ -53,7 +53,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """A memory for the block. `rank`: its place among the results, from 0; that of the result
     beside which it stands, where it is a neighbour. `linked`: links lead to it from the results,
     and it is none; `rank` is its place among those. `version`: of several that are in the block,
-    the newest one or an older one. `flags` as in its reason."""
+    the newest one or an older one. `flags` as in its reason; `sources`: what has become of them,
+    in words."""
 
     memory: Memory
     rank: int
@@ -61,6 +62,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     linked: bool = False
     version: Literal["newest", "older"] | None = None
     flags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,7 +225,8 @@ def _heading(entries: Sequence[Entry], days: Sequence[str]) -> str:
 
 def limits_of(entry: Entry, zone: str, *, day: bool = True) -> str:
     """Return what limits the memory of an entry, as `limits` does."""
-    return limits(entry.memory, entry.flags, zone, day=day, older=entry.version == "older")
+    older = entry.version == "older"
+    return limits(entry.memory, entry.flags, zone, day=day, older=older, sources=entry.sources)
 
 
 def _speaker(memory: Memory, marks: _Marks) -> str:

@@ -15,14 +15,16 @@ import msgspec
 from vestig.answers import ContextBlock
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.words import asks
+from vestig.memories.anchors import anchors_of
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import ScanRow
+from vestig.printed import anchor_words
 from vestig.recall.context.block import Entry, block
 from vestig.recall.context.budget import measure, short_ids
 from vestig.recall.query import BoundQuery
 from vestig.session.session import Session
 from vestig.times import from_us
-from vestig.types import Kind, Memory, OriginType
+from vestig.types import Anchor, Kind, Memory, OriginType
 
 if TYPE_CHECKING:
     from vestig.commit.canonical_form import CanonicalForm
@@ -161,6 +163,8 @@ def context_block(
     linked: Sequence[Memory],
     rows: Sequence[ScanRow],
     nothing: str,
+    anchors: Mapping[str, Sequence[Anchor]],
+    *,
     of_all: str = "",
 ) -> ContextBlock:
     """The block of results, of their neighbours, and of what says the same; for a callback of the
@@ -171,10 +175,11 @@ def context_block(
         linked: what links lead to from the results, best first.
         rows: those of the results.
         nothing: the note without results.
+        anchors: those of results and of what links lead to, as they stand.
         of_all: how many more there are, where the question asks for all.
     """
     settings = bound.session.config.settings
-    entries = _entries(bound, memories, linked, rows) if memories else ()
+    entries = _entries(bound, memories, linked, rows, anchors) if memories else ()
     return block(
         entries,
         _twins(bound, entries),
@@ -191,6 +196,7 @@ def _entries(
     memories: Sequence[Memory],
     linked: Sequence[Memory],
     rows: Sequence[ScanRow],
+    anchors: Mapping[str, Sequence[Anchor]],
 ) -> tuple[Entry, ...]:
     """Results, then neighbours, then what links lead to, with their flags."""
     request = bound.request
@@ -199,10 +205,16 @@ def _entries(
     near = _similar_enough(bound, [id for id in neighbours_of(memories, sessions) if id in turns])
     known = as_known(bound.view, request.namespace, [turns[id] for id in near], request.moments)
     query_time = from_us(request.moments.query_time_us)
+    anchors = {**anchors, **anchors_of(bound.session, bound.view, request.namespace, near)}
+    zone = bound.session.config.settings.time.zone
 
     def entry(memory: Memory, rank: int, *, neighbour: bool = False, linked: bool = False) -> Entry:
         flags = tuple(flags_of(memory, query_time))
-        return Entry(memory=memory, rank=rank, neighbour=neighbour, linked=linked, flags=flags)
+        sources = tuple(anchor_words(anchors.get(memory.id, ()), zone))
+        return Entry(
+            memory=memory, rank=rank, neighbour=neighbour, linked=linked, flags=flags,
+            sources=sources,
+        )  # fmt: skip
 
     beside = set(near)
     versions = _versions(rows)

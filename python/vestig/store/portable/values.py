@@ -46,6 +46,7 @@ _SNIPPET_CHARS_MAX: Final = 500
 _JSON_DEPTH_MAX: Final = 64
 _VECTOR_LENGTH_MAX: Final = 1e6
 _UNIT_TOLERANCE: Final = 1e-3
+_DIGEST_BYTES: Final = 32
 # What the tombstone of a memory counts.
 _EVENTS: Final = ("events",)
 _KEY: Final = lazy_pattern(r"[!-~]{1,128}")
@@ -257,6 +258,20 @@ def _item(field: str, text: str) -> None:
         raise ValidationError(field, f"{len(text)} characters", "JSON as an export writes it")
 
 
+def _anchor_target(field: str, text: str) -> None:
+    """A path has no way out of a folder, so that none is looked for elsewhere."""
+    label(field, text, LABEL_CHARS_MAX)
+    parts = text.split("/")
+    if not text.strip() or not text.isprintable() or {".", ".."} & set(parts) or not parts[0]:
+        shown = f"{len(text)} characters"
+        raise ValidationError(field, shown, "a path within a folder, or an address")
+
+
+def _digest(field: str, raw: bytes) -> None:
+    if len(raw) != _DIGEST_BYTES:
+        raise ValidationError(field, f"{len(raw)} bytes", f"{_DIGEST_BYTES} bytes")
+
+
 def _condition(field: str, text: str) -> None:
     try:
         parse_condition(field, text)
@@ -281,6 +296,8 @@ _CHECKS: Final[dict[Value, Callable[[str, Any], object]]] = {
     Value.ITEM_KEY: item_label,
     Value.ITEM: _item,
     Value.CONDITION: _condition,
+    Value.ANCHOR_TARGET: _anchor_target,
+    Value.DIGEST: _digest,
     Value.REQUEST_KEY: _request_key,
     Value.VECTOR: _vector,
     Value.OBJECT: _json(dict[str, Any], _anything),

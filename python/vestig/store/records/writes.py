@@ -22,6 +22,7 @@ from vestig.ids import id_bytes
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
 from vestig.store.records import (
+    anchor_rows,
     graph_writes,
     item_rows,
     memory_versions,
@@ -126,6 +127,9 @@ class WriteTransaction(LedgerView):
             )  # fmt: skip
             rule_rows.write(
                 self._conn, link, nodes, changes.rules, seq=self._new_seq, salts=self._salts
+            )
+            anchor_rows.write(
+                self._conn, link, nodes, changes.anchors, seq=self._new_seq, salts=self._salts
             )
             self.close_link(link)
         self._applied_link = link
@@ -257,7 +261,7 @@ class WriteTransaction(LedgerView):
         wanted = {new.revives for new in changes.memories if new.revives is not None}
         for named in (
             changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions,
-            changes.token_codes, changes.original_texts, changes.rules,
+            changes.token_codes, changes.original_texts, changes.rules, changes.anchors,
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)
@@ -268,6 +272,7 @@ class WriteTransaction(LedgerView):
         for linked in (changes.edges, changes.edge_patches):
             wanted.update([edge.from_id for edge in linked])
             wanted.update([edge.to_id for edge in linked])
+        wanted.update([new.target for new in changes.anchors if new.kind == "memory"])
         wanted.update([pair.superseding_id for pair in changes.supersessions])
         wanted.update([pair.superseded_id for pair in changes.supersessions])
         wanted.difference_update([new.id for new in changes.memories], self._nodes.by_id)

@@ -19,7 +19,7 @@ from vestig.store.tables.table import Column, Forgetting, Table
 # The version of the tables that are declared here, which every ledger carries, and their
 # fingerprint. A change of the one is a change of the other.
 VERSION: Final = 1
-FINGERPRINT: Final = "36ff637c5105ae2676517df1a21a09c4"
+FINGERPRINT: Final = "48c4452adca7a0ebcab74548c1b0b91d"
 
 _NOT_FAMILIES: Final = frozenset(("__init__", "__pycache__", "schema", "table"))
 

@@ -18,6 +18,7 @@ _MOMENTS: Final = frozenset(
     (
         "created", "ingested", "recorded", "occurred", "updated", "last_accessed", "last_seen",
         "pinned", "next_attempt", "expired", "forgotten", "stated", "began",
+        "taken",
     )
 )  # fmt: skip
 
@@ -84,6 +85,8 @@ class Value(Enum):
     SNIPPET = "a snippet"
     KEY = "what a text is the value of"
     CONDITION = "a condition of a rule"
+    ANCHOR_TARGET = "a path within a folder, or an address"
+    DIGEST = "32 bytes"
     ITEM_KEY = "a key of an item"
     ITEM = "a value of an item"
     REQUEST_KEY = "the key of a request"

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.recall.silence import SILENCE
+from vestig.repository.project import project_scope
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import (
     INPUT_BYTES_MAX,
@@ -31,7 +32,6 @@ from vestig.surfaces.hooks.client import (
     time_limit_s,
 )
 from vestig.surfaces.hooks.hooks_file import hook_options
-from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ import msgspec
 
 from vestig.config.environment import editor_folder, project_folder, user_folder
 from vestig.errors import ConflictError, ValidationError, VestigError
+from vestig.repository.project import project_scope
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import STRICT
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
-from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
 from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault
 

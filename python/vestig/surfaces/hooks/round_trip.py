@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from vestig.config.environment import project_folder
 from vestig.errors import VestigError
+from vestig.repository.project import project_scope
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.events import LATE
 from vestig.surfaces.hooks.hooks_file import hook_command, program, store_options
-from vestig.surfaces.hooks.project import project_scope
 from vestig.surfaces.hooks.sessions import Journal, fault
 
 _SECONDS_MAX: Final = 30

@@ -31,6 +31,7 @@ from vestig.telemetry import TraceFile
 
 if TYPE_CHECKING:
     from vestig.api.store import Vestig
+    from vestig.results import ImportReport
 
 # The event of a transcript that was read.
 TRANSCRIPT: Final = "transcript"
@@ -151,7 +152,7 @@ def _read_transcript(opened: Vestig, store: str | None, path: Path, scope: str) 
     size = None
     try:
         size = size_of_file(path)
-        report = opened.import_(path, scope=scope)
+        report = _imported(opened, path, scope)
     except Exception as error:  # nobody waits for this process
         Journal(store).add(
             TRANSCRIPT, transcript=str(path), scope=scope, bytes=size, error=fault(error)
@@ -166,6 +167,18 @@ def _read_transcript(opened: Vestig, store: str | None, path: Path, scope: str) 
         turns=report.imported,
         error="; ".join(one.message for one in report.errors[:1]),
     )
+
+
+def _imported(opened: Vestig, path: Path, scope: str) -> ImportReport:
+    """Reads one transcript; its turns have the anchors that are certain."""
+    from msgspec.structs import replace
+
+    from vestig.calls.declaration import checked
+    from vestig.calls.files import ImportRequest
+    from vestig.exchange.importer import import_files
+
+    asked = checked(ImportRequest, {"files": path, "scope": scope})
+    return import_files(opened._session, replace(asked, anchors=True))
 
 
 def size_of_file(path: Path) -> int:

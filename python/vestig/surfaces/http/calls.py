@@ -50,7 +50,14 @@ ITEMS_MAX: Final = 1_000
 _POSITION_DIGITS_MAX: Final = 18
 _FOLDER: Final = lazy_pattern(r"(?!\.)[A-Za-z0-9._-]{1,64}")
 # Done again, it leaves the same; what it returns is known only after its transactions.
-_ANSWERED_LATER: Final = ("forget", "item-delete", "rule-add", "rule-edit", "rule-check")
+_ANSWERED_LATER: Final = (
+    "forget",
+    "item-delete",
+    "rule-add",
+    "rule-edit",
+    "rule-check",
+    "anchor-refresh",
+)
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):

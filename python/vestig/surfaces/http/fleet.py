@@ -24,7 +24,7 @@ from vestig.errors import NotFoundError, StoreLockedError, VestigError
 from vestig.fleet.pool import TenantPool
 from vestig.fleet.tokens import Grant, TokenCache, hash_of, is_token
 from vestig.session.observer import Metrics
-from vestig.session.session import system_clock
+from vestig.session.session import no_folder, system_clock
 from vestig.store.replication.postgres import Database
 from vestig.store.replication.tokens import find
 from vestig.surfaces import wire
@@ -192,6 +192,7 @@ class FleetStores:
             raise unknown_token()
         try:
             with self._pool.lease(grant.tenant, grant.identity) as store:
+                store._session.folder = no_folder
                 yield store
         except NotFoundError as error:
             if error.kind != "Tenant":

@@ -35,7 +35,7 @@ from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.kept_answers import RunningKeys
 from vestig.session.observer import Metrics
-from vestig.session.session import Session
+from vestig.session.session import Session, no_folder
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     Bodies,
@@ -238,6 +238,7 @@ class OneStore:
     def __init__(self, store: Vestig) -> None:
         self._store = store
         session = store._session
+        session.folder = no_folder
         self._session = session
         self.config = session.config
         self.dimensions = session.embedder.dimensions

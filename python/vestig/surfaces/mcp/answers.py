@@ -32,8 +32,9 @@ from vestig.filters import moments
 from vestig.language.text_forms import one_line
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
+from vestig.memories.anchors import anchors_of
 from vestig.memories.read import as_known, flags_of
-from vestig.printed import clean, limits, on_line, said_by, speaker_of
+from vestig.printed import anchor_words, clean, limits, on_line, said_by, speaker_of
 from vestig.recall.context.block import ESTIMATE, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
@@ -420,17 +421,9 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     result = at.store.recall(fields.pop("query"), context=True, budget=budget, **fields)
     hits = result.nearest if result.abstained else result.results
     entries = [
-        *(
-            Entry(memory=hit.memory, rank=rank, flags=() if flags is UNSET else flags)
-            for rank, hit in enumerate(hits)
-            for flags in (hit.reason.flags,)
-        ),
+        *(_entry(at, hit, rank) for rank, hit in enumerate(hits)),
         *_neighbours(at, result.context, fields.get("as_of")),
-        *(
-            Entry(memory=hit.memory, rank=rank, linked=True, flags=() if flags is UNSET else flags)
-            for rank, hit in enumerate(result.associated)
-            for flags in (hit.reason.flags,)
-        ),
+        *(_entry(at, hit, rank, linked=True) for rank, hit in enumerate(result.associated)),
     ]
     folded = {} if result.context is None else result.context.folded
     layout = _layout(at, entries, budget, {frozenset(pair) for pair in folded.items()})
@@ -440,6 +433,17 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     least = "" if result.more_is_exact else "at least "
     at_next = fields.get("offset", 0) + len(result)
     return f"{text}\n{least}{result.more} more: offset {at_next}."
+
+
+def _entry(at: OpenStore, hit: RecallHit, rank: int, *, linked: bool = False) -> Entry:
+    flags = hit.reason.flags
+    return Entry(
+        memory=hit.memory,
+        rank=rank,
+        linked=linked,
+        flags=() if flags is UNSET else flags,
+        sources=tuple(anchor_words(hit.anchors, at.zone)),
+    )
 
 
 def retrieve(at: OpenStore, given: Mapping[str, Any]) -> str:
@@ -496,8 +500,15 @@ def _entries(
     with at.session.ledger.read() as view:
         stored = {one.id: one for one in view.memories(at.namespace, list(ids))}
         known = as_known(view, at.namespace, [stored[id] for id in ids if id in stored], when)
+        anchors = anchors_of(at.session, view, at.namespace, list(stored))
     return [
-        Entry(memory=one, rank=rank, neighbour=neighbour, flags=tuple(flags_of(one, query_time)))
+        Entry(
+            memory=one,
+            rank=rank,
+            neighbour=neighbour,
+            flags=tuple(flags_of(one, query_time)),
+            sources=tuple(anchor_words(anchors.get(one.id, ()), at.zone)),
+        )
         for rank, one in enumerate(known)
     ]
 
@@ -565,7 +576,8 @@ def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _head(at: OpenStore, detail: MemoryDetail, short: str) -> str:
     memory = detail.memory
     speaker = "" if memory.author is None and memory.role is None else speaker_of(memory)
-    state = limits(memory, detail.flags, at.zone)
+    sources = anchor_words(at.store.anchors.show(memory.id), at.zone)
+    state = limits(memory, detail.flags, at.zone, sources=sources)
     words = (f"[{short}]", day_of(memory.t_valid, at.zone), speaker, state)
     return " ".join(word for word in words if word) + ":"
 

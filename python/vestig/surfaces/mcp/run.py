@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
-from vestig.surfaces.hooks.project import project_scope
+from vestig.repository.project import project_scope
+from vestig.session.session import no_folder
 
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call
@@ -73,6 +74,8 @@ def run(call: Call) -> NoReturn:
         from vestig.surfaces.hooks.server import HookServer
         from vestig.surfaces.mcp.lines import serve_stdio
 
+        folder = str(project_folder())
+        call.session.folder = lambda: folder
         hooks = HookServer(call.options, call.config.settings, call.store, at.scope)
         with hooks:
             code = anyio.run(serve_stdio, server, _PARENT)
@@ -80,6 +83,7 @@ def run(call: Call) -> NoReturn:
     else:
         from vestig.surfaces.mcp.http import serve_http
 
+        call.session.folder = no_folder
         host, port = call.args.get("host", _HOST), call.args.get("port", _PORT)
         serve_http(server, replace(call.config.settings.serve, host=host, port=port), _say)
         code, busy = 0, bool(calls.running)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tables import each
-from vestig.surfaces.hooks.project import project_scope, remote_name
+from vestig.repository.project import project_scope, remote_name
 
 
 def git(folder: Path, *words: str) -> None:

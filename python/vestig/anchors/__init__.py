@@ -1,0 +1,1 @@
+"""Sources that memories speak of: how they stand, and those that changed."""

@@ -1,0 +1,124 @@
+"""Anchors of the turns of a session: the lines that an assistant wrote, and the files that a text
+names, as far as it is certain that they are what the turn saw.
+
+Certain are lines that stand once in their file as they were written, and a file that was not
+written after the turn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Final
+
+from vestig.arguments import time_us
+from vestig.calls.anchors import ANCHORS_MAX, GivenAnchor
+from vestig.errors import ValidationError
+from vestig.exchange.formats.drafts import LogTurn
+from vestig.lazy_pattern import lazy_pattern
+from vestig.repository.files import (
+    OpenFolder,
+    Repository,
+    UnreadableFileError,
+    lines_of,
+    open_folder,
+)
+from vestig.session.session import Session
+from vestig.types import AnchorKind
+
+_NAMED_MAX: Final = 100
+# A path has an ending or a folder; behind it may stand lines.
+_NAMED: Final = lazy_pattern(
+    r"(?<![\w/.@~-])((?:\.{0,2}/)?(?:[\w.-]+/)*[\w-][\w.-]*\.[A-Za-z]\w{0,9})"
+    r"(?::(\d{1,7})(?:-(\d{1,7}))?)?(?![\w/])"
+)
+
+
+class TurnAnchors:
+    """Finds anchors of turns in the repository that is worked in."""
+
+    def __init__(self, session: Session) -> None:
+        self._repository = session.repository()
+        self._now_us = session.now_us()
+
+    def of(self, turn: LogTurn) -> tuple[GivenAnchor, ...]:
+        """The anchors of a turn; none where no repository is worked in."""
+        repository = self._repository
+        if repository is None:
+            return ()
+        try:
+            with open_folder(repository) as opened:
+                found = dict.fromkeys(self._edited(repository, opened, turn))
+                edited = {one.target for one in found}
+                for one in self._named(repository, opened, turn):
+                    if one.target not in edited:
+                        found[one] = None
+        except (FileNotFoundError, UnreadableFileError):
+            return ()
+        return tuple(found)[:ANCHORS_MAX]
+
+    def _edited(
+        self, repository: Repository, opened: OpenFolder, turn: LogTurn
+    ) -> Iterator[GivenAnchor]:
+        for path, text in turn.edits:
+            wanted = lines_of(text.encode("utf-8", "replace").strip(b"\n"))
+            inside = repository.path_of(turn.folder or repository.root, path)
+            if inside is None or not any(wanted):
+                continue
+            try:
+                data, _ = opened.read(inside, self._now_us)
+            except (FileNotFoundError, UnreadableFileError):
+                continue
+            places = [] if b"\0" in data else _places(lines_of(data), wanted)
+            if len(places) == 1:
+                lines = (places[0], places[0] + len(wanted) - 1)
+                yield self._anchor(repository, inside, lines)
+
+    def _named(
+        self, repository: Repository, opened: OpenFolder, turn: LogTurn
+    ) -> Iterator[GivenAnchor]:
+        try:
+            said_us = time_us("time", turn.time)
+        except ValidationError:
+            return
+        if said_us is None:
+            return
+        for count, match in enumerate(_NAMED.finditer(turn.text)):
+            if count == _NAMED_MAX:
+                return
+            path, first, last = match[1], match[2], match[3] or match[2]
+            inside = repository.path_of(turn.folder or repository.root, path)
+            if inside is None or ".git" in PurePath(inside).parts:
+                continue
+            try:
+                stamp = opened.stamp(inside, self._now_us)
+            except (FileNotFoundError, UnreadableFileError):
+                continue
+            if stamp.ns is None or stamp.ns > said_us * 1_000:
+                continue
+            lines = None if first is None else (int(first), int(last))
+            if lines is None or 1 <= lines[0] <= lines[1]:
+                yield self._anchor(repository, inside, lines)
+
+    def _anchor(
+        self, repository: Repository, path: str, lines: tuple[int, int] | None
+    ) -> GivenAnchor:
+        whole = os.path.join(repository.root, path)
+        return GivenAnchor(AnchorKind.FILE, whole, lines, optional=True)
+
+
+def _places(lines: list[bytes], wanted: list[bytes]) -> list[int]:
+    """The first lines of all places of these whole lines; an edit may begin behind the indentation
+    of its first one.
+
+    Example:
+        >>> _places([b"  a", b"b", b"ab"], [b"a", b"b"])
+        [1]
+    """
+    first, rest, count = wanted[0].lstrip(), wanted[1:], len(wanted)
+    return [
+        at + 1
+        for at in range(len(lines) - count + 1)
+        if lines[at].lstrip() == first and lines[at + 1 : at + count] == rest
+    ]

@@ -1,0 +1,1 @@
+"""The folder that is worked in: the name of its project, and its files."""

@@ -1,0 +1,78 @@
+"""The operations on anchors: how the sources of memories stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from vestig.calls import anchors
+from vestig.language.text_forms import escaped_breaks, one_line
+from vestig.surfaces.operation import Operation
+
+if TYPE_CHECKING:
+    from vestig.anchors.values import MemoryAnchors, StaleMemories
+    from vestig.types import Anchor
+
+_SNIPPET_CHARS: Final = 80
+
+
+def _line(one: Anchor) -> str:
+    """One anchor: its state, what it is, and what is to be said of that."""
+    where = "a forgotten memory" if one.target is None else escaped_breaks(one.target)
+    if one.lines is not None:
+        where += f":{one.lines[0]}-{one.lines[1]}"
+    more = [] if one.now in (None, one.lines) else [f"now {one.now[0]}-{one.now[1]}"]
+    more += [] if one.equal == 1 else [f"one of {one.equal} equal places"]
+    more += [] if one.why is None else [escaped_breaks(one.why)]
+    more += [] if one.of is None else [f"of {one.of}"]
+    more.append(f"taken {one.taken_at:%Y-%m-%d}")
+    return f"{one.state:<7} {where} ({', '.join(more)})"
+
+
+def _shown(found: MemoryAnchors, _: Mapping[str, Any]) -> str:
+    return "\n".join(map(_line, found)) or "No anchors."
+
+
+def _stale(found: StaleMemories, _: Mapping[str, Any]) -> str:
+    lines = []
+    for one in found:
+        ended = " (deprecated)" if one.deprecated else ""
+        lines.append(f"{one.id}{ended} {one_line(one.text, _SNIPPET_CHARS)}")
+        lines += [f"  {_line(anchor)}" for anchor in one.anchors]
+    if found.more:
+        lines.append(f"{found.more} more; --limit shows them")
+    lines.append(f"{len(found) + found.more} stale of {found.looked_at} memories with anchors")
+    if found.unknown:
+        lines.append(f"{found.unknown} anchors cannot be seen from here")
+    return "\n".join(lines)
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="anchor show",
+        path="GET anchor/show",
+        call=anchors.AnchorsRequest,
+        method="anchors.show",
+        document="anchors",
+        text=_shown,
+    ),
+    Operation(
+        name="anchor refresh",
+        path="POST anchor/refresh",
+        call=anchors.RefreshRequest,
+        method="anchors.refresh",
+        document="anchors",
+        text=_shown,
+        writes=True,
+    ),
+    Operation(
+        name="anchor stale",
+        path="POST stale",
+        call=anchors.StaleRequest,
+        method="anchors.stale",
+        document="stale",
+        text=_stale,
+        without_store="empty",
+        writes=True,
+    ),
+)

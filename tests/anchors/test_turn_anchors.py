@@ -1,0 +1,143 @@
+"""Anchors of the turns of an editor's session: what it edited, and what its texts name."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from repositories import repository, text_of, write
+
+import vestig
+from vestig.calls.declaration import checked
+from vestig.calls.files import ImportRequest
+from vestig.exchange.importer import import_files
+from vestig.surfaces.hooks.sessions import _imported
+from vestig.testing import HashingEmbedder
+
+FILE = "src/db.py"
+SAID = "2026-03-18T10:00:00.000Z"
+BEFORE = 1_700_000_000
+
+
+class Transcript:
+    """A transcript of Claude Code that grows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder.parent / "session.jsonl"
+        self._folder = folder
+        self._lines: list[dict[str, Any]] = []
+
+    def add(self, kind: str, message: str | None, *content: dict[str, Any]) -> None:
+        self._lines.append(
+            {
+                "type": kind,
+                "sessionId": "s1",
+                "uuid": f"u{len(self._lines)}",
+                "timestamp": SAID,
+                "cwd": str(self._folder),
+                "message": {"role": kind, "id": message, "content": list(content)},
+            }
+        )
+        self.path.write_text("".join(json.dumps(line) + "\n" for line in self._lines))
+
+    def said(self, kind: str, text: str, message: str | None = None) -> None:
+        self.add(kind, message, {"type": "text", "text": text})
+
+    def used(self, message: str, name: str, **given: Any) -> None:
+        self.add("assistant", message, {"type": "tool_use", "name": name, "input": given})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = repository(tmp_path / "work", {FILE: text_of(1, 60), "README.md": "notes\n"})
+    for name in (FILE, "README.md"):
+        os.utime(made / name, (BEFORE, BEFORE))
+    monkeypatch.chdir(made)
+    return made
+
+
+def anchors(transcript: Transcript) -> dict[str, list[tuple[str | None, tuple[int, int] | None]]]:
+    """Text → target and lines of each of its anchors."""
+    with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
+        report = _imported(store, transcript.path, "p")
+        assert not report.errors, report
+        return {
+            one.content: [(found.target, found.lines) for found in store.anchors.show(one.id)]
+            for one in store.list()
+        }
+
+
+def test_a_turn_is_anchored_to_what_it_edited(folder: Path) -> None:
+    transcript = Transcript(folder)
+    transcript.said("user", "The pool of the database is too small for our load")
+    transcript.said("assistant", "I will give the pool more connections at once", "m1")
+    transcript.used("m1", "Edit", file_path=str(folder / FILE), new_string="POOL = 10\nWAIT = 3\n")
+    transcript.used("m2", "Write", file_path="README.md", content="how the pool grows\n")
+    transcript.said("assistant", "The pool of the database has ten connections", "m3")
+    transcript.said("user", "Good, that is enough for the coming year")
+    write(folder, {FILE: f"POOL = 10\nWAIT = 3\n{text_of(1, 60)}"})
+    write(folder, {"README.md": "how the pool grows\n"})
+    assert anchors(transcript) == {
+        "The pool of the database is too small for our load": [],
+        "I will give the pool more connections at once": [(FILE, (1, 2))],
+        "The pool of the database has ten connections": [("README.md", (1, 1))],
+        "Good, that is enough for the coming year": [],
+    }
+
+
+@pytest.mark.parametrize("after", ["nothing", "POOL = 100\n", "POOL = 10\nline\nPOOL = 10\n", None])
+def test_an_edit_that_does_not_stand_once_in_its_file_is_none(
+    folder: Path, after: str | None
+) -> None:
+    transcript = Transcript(folder)
+    transcript.said("assistant", "The pool of the database has ten connections", "m1")
+    transcript.used("m1", "Edit", file_path=str(folder / FILE), new_string="POOL = 10")
+    if after is None:
+        (folder / FILE).unlink()
+    else:
+        write(folder, {FILE: after})
+    assert list(anchors(transcript).values()) == [[]]
+
+
+def test_files_outside_and_bad_edits_are_passed_over(folder: Path) -> None:
+    (folder.parent / "other.py").write_text("POOL = 10\n")
+    (folder / "link.py").symlink_to(folder.parent / "other.py")
+    transcript = Transcript(folder)
+    transcript.said("assistant", "See ../other.py, link.py, /etc/hosts and none.py for it", "m1")
+    for path in (str(folder.parent / "other.py"), "link.py", "a\0b", 5, None):
+        transcript.used("m1", "Edit", file_path=path, new_string="POOL = 10\n")
+    transcript.used("m1", "Edit", file_path=FILE, new_string=7)
+    transcript.used("m1", "MultiEdit", file_path=FILE, edits=[3, {"new_string": "line 7\n"}])
+    assert list(anchors(transcript).values()) == [[(FILE, (7, 7))]]
+
+
+def test_a_text_is_anchored_to_the_files_it_names(folder: Path) -> None:
+    transcript = Transcript(folder)
+    text = f"The limits stand in {FILE}:10-30, and README.md explains them. See example.com too."
+    transcript.said("user", text)
+    assert anchors(transcript) == {text: [(FILE, (10, 30)), ("README.md", None)]}
+
+
+def test_a_file_that_was_written_after_the_turn_is_none(folder: Path) -> None:
+    transcript = Transcript(folder)
+    transcript.said("user", f"The limits of the service stand in {FILE} for now")
+    os.utime(folder / FILE)
+    assert list(anchors(transcript).values()) == [[]]
+
+
+def test_lines_that_a_file_does_not_have_cost_no_turn(folder: Path) -> None:
+    transcript = Transcript(folder)
+    transcript.said("user", f"The limits of the service stand in {FILE}:90-95 for now")
+    assert list(anchors(transcript).values()) == [[]]
+
+
+def test_an_import_by_hand_takes_no_anchors(folder: Path) -> None:
+    transcript = Transcript(folder)
+    transcript.said("user", f"The limits of the service stand in {FILE} for now")
+    with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
+        import_files(store._session, checked(ImportRequest, {"files": transcript.path}))
+        (memory,) = store.list()
+        assert list(store.anchors.show(memory.id)) == []
