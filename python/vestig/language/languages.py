@@ -112,10 +112,10 @@ _SCRIPTS: Final = TextCache(_script)
 def _by_function_words(text: str) -> str | None:
     own = _own_words()
     words = {word.strip(_PUNCTUATION) for word in text.lower().split()}
-    found = Counter([own[word] for word in words & own.keys()])
-    if not found:
+    found = [own[word] for word in words if word in own]
+    if len(found) < 2:
         return None
-    (best, count), *others = found.most_common(2)
+    (best, count), *others = Counter(found).most_common(2)
     return best if count >= 2 and all(count > 2 * less for _, less in others) else None
 
 

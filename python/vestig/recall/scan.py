@@ -52,6 +52,8 @@ _ELIGIBLE_MIN: Final = 0.1
 _NEWER_MAX: Final = 0.1
 # A scan in which texts repeat asks for so many times the rows.
 _ROWS_GROWTH: Final = 4
+# Keyword argument of the core's filter: replaced memories are eligible too.
+_WITH_EXPIRED: Final = {"include_expired": True}
 # The warning of a result whose scan was not exact.
 APPROXIMATE: Final = (
     "approximate: an index, the words and the entities proposed what was compared; statistics"
@@ -324,11 +326,12 @@ def _with_expired(bound: BoundQuery, request: Request) -> Request | None:
     filter, moments = request.filter, request.moments
     if moments.past or moments.valid_at_us is not None or filter.core["include_expired"]:
         return None
-    core = filter.core | {"include_expired": True}
+    core = filter.core | _WITH_EXPIRED
     wide = msgspec.structs.replace(request, filter=msgspec.structs.replace(filter, core=core))
-    count = bound.session.keeper.eligible_count
-    more = count(bound.view, bound.filter(wide)) > count(bound.view, bound.filter(request))
-    return wide if more else None
+    own, count = bound.filter(request), bound.session.keeper.eligible_count
+    # where the ledger names no memories, nothing else of the two differs
+    more = bound.filter(wide) if filter.needs_ledger else own | _WITH_EXPIRED
+    return wide if count(bound.view, more) > count(bound.view, own) else None
 
 
 def _successors(

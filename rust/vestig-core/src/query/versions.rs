@@ -3,8 +3,8 @@
 //! Two short texts are versions of one statement where they say much of the same in both directions:
 //! a list that holds the words of many facts is no version of any of them.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::kernels::bits::{Bits, count};
@@ -204,6 +204,8 @@ pub(crate) struct Rarity<'a> {
     /// The eligible rows of each segment; None where all of its memories are.
     parts: Vec<(&'a Segment, Option<Bits>)>,
     total: u64,
+    /// Of the terms of rows, as far as they were made.
+    known: RefCell<HashMap<&'a str, f64>>,
 }
 
 impl<'a> Rarity<'a> {
@@ -216,14 +218,22 @@ impl<'a> Rarity<'a> {
             (segment, (rows < segment.memory_rows()).then_some(bits))
         };
         let parts = snapshot.parts.iter().map(eligible_of).collect();
-        Self { parts, total }
+        Self {
+            parts,
+            total,
+            known: RefCell::default(),
+        }
     }
 
     /// idf of a term.
     pub(crate) fn idf(&self, term: &str) -> f64 {
+        self.idf_by(|segment| segment.term_number(term))
+    }
+
+    /// idf of a term by its number in each segment.
+    fn idf_by(&self, number_in: impl Fn(&Segment) -> Option<u32>) -> f64 {
         let holding = self.parts.iter().map(|(segment, bits)| {
-            let number = segment.term_number(term);
-            number.map_or(0, |number| {
+            number_in(segment).map_or(0, |number| {
                 document_frequency(segment.postings(number as usize).0, bits.as_deref())
             })
         });
@@ -233,19 +243,35 @@ impl<'a> Rarity<'a> {
     /// Content terms of a row's title and text, each with its idf.
     pub(crate) fn content(&self, segment: &'a Segment, row: usize) -> BTreeMap<&'a str, f64> {
         let mut found = BTreeMap::new();
-        for term in terms(segment, row).filter(|term| !frame_terms().contains(*term)) {
-            found.entry(term).or_insert_with(|| self.idf(term));
+        let mut known = self.known.borrow_mut();
+        for number in term_numbers(segment, row) {
+            let term = segment.term(number as usize);
+            if frame_terms().contains(term) {
+                continue;
+            }
+            let idf = || {
+                self.idf_by(|other| match std::ptr::eq(other, segment) {
+                    true => Some(number),
+                    false => other.term_number(term),
+                })
+            };
+            let idf = || *known.entry(term).or_insert_with(idf);
+            found.entry(term).or_insert_with(idf);
         }
         found
     }
 }
 
-/// Index terms of a row's title and text.
-fn terms(segment: &Segment, row: usize) -> impl Iterator<Item = &str> {
+/// Numbers of the index terms of a row's title and text.
+fn term_numbers(segment: &Segment, row: usize) -> impl Iterator<Item = u32> {
     let author = segment.string(segment.column::<u32>(Section::Author)[row]);
     let own = author.map_or(0, words::content_length);
-    let numbers = segment.text_terms(row).skip(own);
-    numbers.map(|number| segment.term(number as usize))
+    segment.text_terms(row).skip(own)
+}
+
+/// Index terms of a row's title and text.
+fn terms(segment: &Segment, row: usize) -> impl Iterator<Item = &str> {
+    term_numbers(segment, row).map(|number| segment.term(number as usize))
 }
 
 /// Shared idf as a part of that of the text with more.

@@ -43,28 +43,30 @@ pub struct Asked {
 /// that has not the form of a question asks nothing.
 #[must_use]
 pub fn asked(snapshot: &Snapshot, query: &Query, filter: &Filter, seated: bool) -> Vec<Asked> {
-    let (parts, _) = eligible_parts(snapshot, filter);
-    let rarity = Rarity::new(snapshot, filter);
-    let own = unit_vector(query, snapshot);
-    let terms: BTreeMap<&str, f64> = query
-        .content
-        .iter()
-        .map(|one| (one.term.as_str(), rarity.idf(&one.term)))
-        .collect();
+    let terms: BTreeSet<&str> = query.content.iter().map(|one| one.term.as_str()).collect();
     let text = query.names_text.as_deref();
     if terms.len() < TERMS_MIN && text.map(stance) != Some(Stance::Asks) {
         return Vec::new();
     }
+    let rarity = Rarity::new(snapshot, filter);
+    let terms: BTreeMap<&str, f64> = (terms.into_iter())
+        .map(|term| (term, rarity.idf(term)))
+        .collect();
+    let own = unit_vector(query, snapshot);
+    let (parts, _) = eligible_parts(snapshot, filter);
     let whole = text.map(words::content_of);
     let whole: BTreeSet<&str> = whole.iter().flatten().map(String::as_str).collect();
     let mut found: Vec<(i64, i64, i64, Asked)> = Vec::new();
     for (part, columns) in parts.iter().enumerate() {
         let segment = columns.segment;
-        let users = segment.column::<u32>(Section::Role);
+        let features = segment.column::<u32>(Section::Features);
+        let roles = segment.column::<u32>(Section::Role);
         let sessions = segment.column::<u32>(Section::Session);
+        // A text has one number among those of a segment.
+        let user = segment.string_number("user");
         for row in set_bits(&columns.eligible) {
-            let asks = segment.features(row) & flag::ASKS != 0;
-            let said = sessions[row] != NO_STRING && segment.string(users[row]) == Some("user");
+            let asks = features[row] & flag::ASKS != 0;
+            let said = sessions[row] != NO_STRING && user == Some(roles[row]);
             if !asks && !said {
                 continue;
             }

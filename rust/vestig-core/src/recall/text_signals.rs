@@ -95,8 +95,9 @@ pub(super) fn fill_replies(table: &mut ScoreTable<'_>) {
     let index = TurnIndex::of_parts(&table.parts, table.scorer.ranking.sittings);
     let mut found: Vec<Vec<f64>> = vec![Vec::new(); table.parts.len()];
     for (part, columns) in table.parts.iter().enumerate() {
-        for (row, words) in columns.words.iter().enumerate() {
-            if *words <= 0.0 || !asks(columns.segment.features(row)) {
+        let features = columns.segment.column::<u32>(Section::Features);
+        for (row, (words, features)) in columns.words.iter().zip(features).enumerate() {
+            if *words <= 0.0 || !asks(*features) {
                 continue;
             }
             for turn in index.beside(index.turn(part, row), 1) {
@@ -144,44 +145,57 @@ pub(super) fn fill_persons(table: &mut ScoreTable<'_>, query: &Query) {
     let mentioned = MentionedNames::new(text);
     // By author of an eligible row: whether the query names it.
     let mut authors: BTreeMap<&str, bool> = BTreeMap::new();
-    for columns in table.parts.iter().filter(|one| one.any_eligible) {
-        let segment = columns.segment;
-        let column = segment.column::<u32>(Section::Author);
-        let mut seen = vec![false; segment.column::<u64>(Section::StringOffsets).len()];
-        for row in set_bits(&columns.eligible).filter(|row| column[*row] != NO_STRING) {
-            if std::mem::replace(&mut seen[column[row] as usize], true) {
-                continue;
-            }
-            let name = segment.string(column[row]).unwrap_or_default();
+    let mut numbers: Vec<Vec<u32>> = Vec::with_capacity(table.parts.len());
+    for columns in &table.parts {
+        let own = authors_of(columns);
+        for number in &own {
+            let name = columns.segment.string(*number).unwrap_or_default();
             authors
                 .entry(name)
                 .or_insert_with(|| mentioned.contains(&folded(name)));
         }
+        numbers.push(own);
     }
     let named = authors.values().filter(|named| **named).count();
     if named == 0 {
         return;
     }
     let other = if named == 1 { -1.0 } else { 0.0 };
-    for columns in table.parts.iter_mut().filter(|one| one.any_eligible) {
+    let parts = table.parts.iter_mut().zip(numbers);
+    for (columns, own) in parts.filter(|(one, _)| one.any_eligible) {
         let segment = columns.segment;
         let column = segment.column::<u32>(Section::Author);
-        let strings = segment.column::<u64>(Section::StringOffsets).len();
-        let mut known: Vec<Option<f64>> = vec![None; strings];
-        let mut value_of = |number: u32| {
-            let value = || match segment.string(number).unwrap_or_default() {
+        let mut values = vec![0.0; segment.column::<u64>(Section::StringOffsets).len()];
+        for number in own {
+            values[number as usize] = match segment.string(number).unwrap_or_default() {
                 "" => 0.0,
                 name if authors.get(name) == Some(&true) => 1.0,
                 _ => other,
             };
-            *known[number as usize].get_or_insert_with(value)
-        };
+        }
         let mut persons = vec![0.0; segment.memory_rows()];
         for row in set_bits(&columns.eligible).filter(|row| column[*row] != NO_STRING) {
-            persons[row] = value_of(column[row]);
+            persons[row] = values[column[row] as usize];
         }
         columns.values[Signal::Person] = persons;
     }
+}
+
+/// String numbers of the authors of the eligible rows, each once.
+fn authors_of(columns: &SegmentColumns<'_>) -> Vec<u32> {
+    let mut found = Vec::new();
+    if !columns.any_eligible {
+        return found;
+    }
+    let segment = columns.segment;
+    let column = segment.column::<u32>(Section::Author);
+    let mut seen = vec![false; segment.column::<u64>(Section::StringOffsets).len()];
+    for row in set_bits(&columns.eligible).filter(|row| column[*row] != NO_STRING) {
+        if !std::mem::replace(&mut seen[column[row] as usize], true) {
+            found.push(column[row]);
+        }
+    }
+    found
 }
 
 /// Fills in what S of every row is made of before the cosine.

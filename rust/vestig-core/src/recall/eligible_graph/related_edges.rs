@@ -115,8 +115,14 @@ impl<'a> EligibleGraph<'a> {
             let node = if here {
                 self.offsets[line.part as usize] + other
             } else {
-                let edge = self.segment(line.part).edge(*number as usize);
-                let end = self.graph.end(line.part as usize, &edge);
+                let (part, behind) = (line.part as usize, row.checked_sub(columns.ids.len()));
+                let end = match behind {
+                    Some(other) => self.graph.end_of_other(part, other),
+                    None => {
+                        let edge = self.segment(line.part).edge(*number as usize);
+                        self.graph.end(part, &edge)
+                    }
+                };
                 match end.filter(|end| self.is_eligible(*end)) {
                     Some(end) => self.number(end),
                     None => continue,
