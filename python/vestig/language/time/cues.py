@@ -52,12 +52,11 @@ class CueWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # behind "was": what lay ahead then
     past_of_future: frozenset[str]
     habit: frozenset[str]
-    # "moved … to Friday", "asked … to call on Friday", "said … on Friday", "wrote a letter on
-    # Friday", "got a ticket … on Friday"
+    # "moved … to Friday", "asked … to call on Friday", "said … on Friday", "got a ticket … on
+    # Friday"
     shifted: frozenset[str]
     request: frozenset[str]
     reporting: frozenset[str]
-    statement: frozenset[str]
     arranging: frozenset[str]
     event: frozenset[str]
     # "the flight on Friday was cancelled", "agreed on Friday": what is arranged, not what happened
@@ -66,38 +65,25 @@ class CueWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # "discuss the outage on Friday", "thank her for Friday": what has been; "the season starts in
     # May" comes again
     incident: frozenset[str]
-    record: frozenset[str]
     looked_at: frozenset[str]
     thanks: frozenset[str]
-    studied: frozenset[str]
     proposed: frozenset[str]
-    paid: frozenset[str]
     cycle: frozenset[str]
-    # "the meeting on Friday went well": it was held; "went to see him on Friday"
+    # "the meeting on Friday went well": it was held
     took_place: frozenset[str]
-    with_infinitive: frozenset[str]
     # who is open and closed by habit
     place: frozenset[str]
     # "Good Friday": the name of a day
     feast: frozenset[str]
-    # "move the call to Friday"; "the deadline"; "the date was May 5"; "Friday was the day"; "born
-    # in May"; "still due"; "book … for May"; "bake sale"; "seems tired"
+    # "move the call to Friday"; "the deadline"; "born in May"
     shifts: frozenset[str]
     plan_noun: frozenset[str]
-    date_noun: frozenset[str]
-    chosen: frozenset[str]
     recurring: frozenset[str]
-    late: frozenset[str]
-    planned_for: frozenset[str]
-    compound: frozenset[str]
-    seems: frozenset[str]
     # base forms that begin an order; of these the nouns need an object that is clear
     verb: frozenset[str]
     noun_verb: frozenset[str]
-    # "show me the offsite in September": asks for what is stored, whenever it was; the second ones
-    # with "me" or "us" behind them
+    # "show me the offsite in September": asks for what is stored, whenever it was
     retrieval: frozenset[str]
-    retrieval_for_me: frozenset[str]
 
 
 class Cue(msgspec.Struct, frozen=True):
@@ -406,7 +392,7 @@ class _Words:
             return None
         if word == "left" and any(self.words[one] in _STAYS for one in self.in_clause(index)):
             return None
-        if previous in lists.seems or (word == "closed" and not previous):
+        if word == "closed" and not previous:
             return None
         if word in lists.same_past and (
             self._modal_near(index) or not (previous in _PRONOUNS or self._is_name(at))
@@ -461,11 +447,9 @@ def _begins_order(sentence: _Words, index: int, *, led: bool) -> bool:
         return False
     if after in _BE | _WAS | _MODAL or after in ("of", "has", "had", "was"):
         return False
-    if after in sentence.lists.event or after in cue_words().compound:
+    if after in sentence.lists.event:
         return False
     if word in sentence.lists.retrieval:
-        return False
-    if word in sentence.lists.retrieval_for_me and after in ("me", "us"):
         return False
     if after.isdigit() and not sentence.has_word(index + 1):
         return False

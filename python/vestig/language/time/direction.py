@@ -26,7 +26,6 @@ BACKSHIFTED: Final = frozenset(("was", "were", "wasn't", "weren't", "had", "hadn
 SUBJECTS: Final = frozenset(("i", "we", "you", "he", "she", "they", "who", "already", "'ve"))
 # With more words between, the time is that of what was said or written.
 REPORT_WORDS: Final = 2
-_STATEMENT_WORDS: Final = 3
 _EVENT_WORDS: Final = 4
 _OF_A_THING: Final = lazy_pattern(
     r"\b(?:the|my|our|your|his|her|their|its|that|this|those|these)\s+(?:\w+\s+){1,2}"
@@ -86,10 +85,6 @@ class Attachment:
             apart = len(self._between) > _EVENT_WORDS or not _LINKS.isdisjoint(self._between)
             if apart:
                 return True
-        noun = self._words[self._first - 2] if self._first > 1 else ""
-        named = noun in lists.record or noun in lists.incident or noun in lists.looked_at
-        if named and preposition in ("from", "of", "for"):
-            return True
         if preposition in ("about", "regarding", "concerning", "with"):
             return True
         lower, end = self._sentence.lower, self._place.end
@@ -97,27 +92,22 @@ class Attachment:
         part = ranged or _PART_BEFORE.search(self._before) is not None
         if not part and _OF_A_THING.search(self._before) is not None:
             return True
-        chain = (self._word, *self._between)
-        return self._long and preposition == "for" and lists.planned_for.isdisjoint(chain)
+        return self._long and preposition == "for"
 
     def _is_put_off(self) -> bool:
-        """`we are moving it from Tuesday to Thursday`; `the fee, due on Friday, is unpaid`."""
+        """`we are moving it from Tuesday to Thursday`."""
         lists, preposition = self._lists, self._preposition
         shifted = not lists.shifts.isdisjoint((self._word, *self._between))
         if shifted and (preposition == "from" or _FROM_TO.search(self._before) is not None):
             return True
-        if shifted and preposition in ("to", "into", "until", "till"):
-            return self._word != "moves"
-        return self._word == "due" and not lists.late.isdisjoint(self._words)
+        return shifted and preposition in ("to", "into", "until", "till") and self._word != "moves"
 
     def _comes_again(self) -> bool:
-        """`the season starts in May`, `the week begins on Monday`."""
+        """`the season starts in May`, `the week begins on Monday`: once a year, or a week."""
         lists, verb = self._lists, self._word.rstrip("s")
         if not (self._long or self._place.family == "weekday") or verb not in lists.timetable_base:
             return False
-        subject = self._words[: self._cue.first]
-        record = verb in ("start", "begin", "end") and not lists.record.isdisjoint(subject)
-        return record or not lists.cycle.isdisjoint(subject)
+        return not lists.cycle.isdisjoint(self._words[: self._cue.first])
 
     def _is_of_noun(self) -> bool:
         """`the plan for the trip in May`, `the train we want to take is on Friday`."""
@@ -147,13 +137,6 @@ class Attachment:
         between = self._between or self._own_words()
         if "about" in between and chain[0] not in ("remind", "reminder"):
             return True
-        if not lists.studied.isdisjoint(chain if cue.last - cue.first == 1 else between):
-            return True
-        if "for" in between and not lists.paid.isdisjoint(chain):
-            return True
-        linked = not {"from", "of", "for"}.isdisjoint(between)
-        if linked and not lists.record.isdisjoint(between):
-            return True
         if lists.event.isdisjoint(between) and lists.incident.isdisjoint(between):
             return False
         looked = lists.looked_at - {"see", "read"}
@@ -176,8 +159,7 @@ class Attachment:
         dated = self._preposition in ("on", "in")
         own = self._own_words()
         if not dated and not own:
-            chosen = words[cue.last : cue.last + 1]
-            return not took_place or (bool(chosen) and chosen[0] in lists.chosen)
+            return not took_place
         if dated and len(own) <= 1:
             return False
         if not (_LINKS - {"with"}).isdisjoint(own):
@@ -195,23 +177,21 @@ class Attachment:
         lists, clauses = self._lists, self._sentence.clauses
         opening = self._words[clauses.index(clauses[self._cue.first])]
         earlier = self._words[: self._cue.first]
-        said = not (lists.reporting | lists.statement).isdisjoint(earlier)
-        return said or opening in ("if", "whether")
+        return not lists.reporting.isdisjoint(earlier) or opening in ("if", "whether")
 
     def _is_object(self) -> bool:
         """Behind its verb: `moved it to Friday`, `agreed on Friday`, `got tickets for Friday`."""
         lists, preposition = self._lists, self._preposition
-        word, between = self._main_verb()
+        word, between = self._word, self._between
         if preposition in TOWARDS or preposition == "for" or "about" in between:
             return True
         if word in lists.shifted and (preposition in ("from", "with") or not between):
             return True
         if self._sentence.infinitive(self._place, self._cue):
             directly = between[:1] == ["to"] or between[:2] == ["able", "to"]
-            known = word not in lists.request if directly else word in lists.with_infinitive
-            if not known:
+            if not directly or word in lists.request:
                 return True
-        if preposition == word and (word == "had" or not lists.date_noun.isdisjoint(self._words)):
+        if preposition == word == "had":
             return True
         if word in lists.agreed_on and between == ["on"]:
             return True
@@ -222,17 +202,6 @@ class Attachment:
             return True
         return self._has_as_object(word, between)
 
-    def _main_verb(self) -> tuple[str, list[str]]:
-        """The verb, and what stands between it and the expression: behind "did" and "was" another
-        one."""
-        lists, between = self._lists, self._between
-        if self._word in ("did", "didn't", "was", "were", "been", "had"):
-            verbs = lists.arranging | lists.statement | lists.reporting | lists.request
-            for index, one in enumerate(between[:3]):
-                if one in verbs:
-                    return one, between[index + 1 :]
-        return self._word, between
-
     def _has_as_object(self, word: str, between: list[str]) -> bool:
         """Return whether a verb of saying or arranging has the time as its object, or in it."""
         lists = self._lists
@@ -241,8 +210,6 @@ class Attachment:
             return True
         if word in lists.reporting:
             return not between or len(objects) > REPORT_WORDS
-        if word in lists.statement:
-            return not between or len(objects) > _STATEMENT_WORDS
         return word in lists.arranging and not between
 
 
@@ -568,7 +535,7 @@ class Directions:
         sides = set[Direction]()
         for cue in sentence.cues:
             word = sentence.words[cue.first]
-            says = word in lists.reporting or word in lists.statement or word in lists.request
+            says = word in lists.reporting or word in lists.request
             if says and cue.direction is Direction.PAST and len(own) > REPORT_WORDS:
                 continue
             sides.add(cue.direction)
