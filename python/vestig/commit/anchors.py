@@ -83,7 +83,8 @@ def _of_file(session: Session, field: str, given: GivenAnchor, new: NewAnchor) -
     except UnreadableFileError as error:
         raise ValidationError(field, given.target, f"a file that can be read: {error}") from None
     except ValueError as error:
-        raise ValidationError(field, given.target, str(error)) from None
+        lines = "" if given.lines is None else f":{given.lines[0]}-{given.lines[1]}"
+        raise ValidationError(field, f"{given.target}{lines}", str(error)) from None
     return msgspec.structs.replace(
         new, target=path, project=repository.name, commit=repository.commit(), **span
     )
@@ -103,7 +104,7 @@ def taken_span(
         raise ValueError("a file of text: it holds NUL bytes")
     text = lines_of(data)
     if lines is not None and lines[1] > len(text):
-        raise ValueError(f"lines up to {len(text)}, its last one")
+        raise ValueError(f"lines up to {len(text)}, the last of the file")
     first, last = (1, len(text)) if lines is None else lines
     span = span_of(text, first, last)
     return {
