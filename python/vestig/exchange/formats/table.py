@@ -59,6 +59,7 @@ FORMATS: Final = (
     FormatRow(ImportFormat.OPENAI_CHAT, "openai_chat"),
     FormatRow(ImportFormat.MEMORIES, "memories"),
     FormatRow(ImportFormat.CSV, "comma_separated"),
+    FormatRow(ImportFormat.MARKDOWN, "markdown"),
 )
 ROWS: Final = {row.format: row for row in FORMATS}
 
@@ -79,6 +80,10 @@ def detected(file: RecordFile) -> FormatRow:
     Raises:
         ValidationError: none knows it; names what was seen, the nearest format and a command.
     """
+    from vestig.exchange.formats import comma_separated, markdown
+
+    if markdown.is_memory(file):
+        return ROWS[ImportFormat.MARKDOWN]
     first: Record | None = None
     unreadable: Unreadable | None = None
     for record in islice(file.records(), _LOOKED_AT):
@@ -94,8 +99,6 @@ def detected(file: RecordFile) -> FormatRow:
         return ROWS[ImportFormat.MEMORIES]  # it is of every format, and says nothing
     if first is not None:
         raise unknown_record(file.name, first, FORMATS[1:], is_array=is_array)
-    from vestig.exchange.formats import comma_separated
-
     if comma_separated.is_table(file):
         return ROWS[ImportFormat.CSV]
     raise unknown_text(file.name, comma_separated.first_line(file), unreadable)
@@ -111,8 +114,12 @@ def is_document(source: Input, asked: ImportFormat) -> bool:
         return False
     if ending in CONVERTED_ENDINGS | MAIL_ENDINGS:
         return True
+    from vestig.exchange.formats import markdown
+
     try:
         file = RecordFile(source)
+        if markdown.is_memory(file):
+            return False
         if not file.begins_with(b"{", b"["):
             return True
         first = next(iter(file.records()), None)
