@@ -26,7 +26,7 @@ def filled(tmp_path: Path) -> Any:
         store.commit(RED, key="lamp.colour", t_valid="2020-01-01")
         store.commit(BLUE, key="lamp.colour", t_valid="2024-05-06T07:08:09.123456Z")
         store.commit("Ada takes her coffee black", scope="user/ada", tags=["taste", "a: b"],
-                     author="Ada", metadata={"shelf": {"row": 2, "note": "\u2028 tab\t"}})  # fmt: skip
+                     author="Ada", metadata={"shelf": {"row": 2, "note": "\u2028\t"}})  # fmt: skip
         store.commit(CODE, title='Restart: "how"', provenance={"origin_type": "note"},
                      pinned=True)  # fmt: skip
         store.commit("How do I open the shed?", role="user", session_id="s1", sequence=0,
@@ -77,7 +77,9 @@ def test_a_file_is_named_by_order_and_words_and_begins_with_its_fields(
     first = (folder / names[1]).read_text("utf-8")
     id = filled.list(where={"keys": ["lamp.colour"]})[0].id
     assert first.startswith(f'---\nvestig: memory/1\nid: "{id}"\nt_created: "')
-    assert '\nkey: "lamp.colour"\nsource: "manual"\nt_valid: "2024-05-06T07:08:09.123456Z"\n' in first
+    assert (
+        '\nkey: "lamp.colour"\nsource: "manual"\nt_valid: "2024-05-06T07:08:09.123456Z"\n' in first
+    )
     assert first.endswith(f"\n---\n\n{BLUE}\n")
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / names[0]).stat().st_mode & 0o777 == 0o600

@@ -11,14 +11,13 @@ import msgspec
 from vestig.config.documents import parse
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile
-from vestig.exchange.formats.drafts import Draft, Found, Reading, present, refused
+from vestig.exchange.formats.drafts import MEMORY_MARK, Draft, Found, Reading, present, refused
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import format_us, to_us
 from vestig.types import Memory, RetentionPolicy
 
 # Names that its records have: it has none.
 KEYS: Final = frozenset[str]()
-MARK: Final = "vestig: memory/1"
 _BYTES_MAX: Final = 50 * 1024 * 1024
 _BLOCK: Final = lazy_pattern(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", 24)
 _WORD: Final = lazy_pattern(r"[^\W_]+")
@@ -36,11 +35,6 @@ def recognises(_record: dict[str, Any]) -> bool:
     return False
 
 
-def is_memory(file: RecordFile) -> bool:
-    """Return whether a file begins as a memory in Markdown does."""
-    return file.begins_with(*(f"---{end}{MARK}".encode() for end in ("\n", "\r\n")))
-
-
 def file_name(number: int, memory: Memory) -> str:
     """The name of a memory's file: its number, by which files are sorted, and words for people.
 
@@ -56,7 +50,7 @@ def text_of(memory: Memory) -> str:
     """The file of a memory."""
     fields = {"id": memory.id, "t_created": _time(memory.t_created), **_arguments(memory)}
     lines = [f"{name}: {_value(value)}" for name, value in present(fields).items()]
-    return "\n".join(("---", MARK, *lines, "---", "", memory.content, ""))
+    return "\n".join(("---", MEMORY_MARK, *lines, "---", "", memory.content, ""))
 
 
 def _arguments(memory: Memory) -> dict[str, Any]:
@@ -111,7 +105,7 @@ def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
         return
     if block is None or not isinstance(fields, dict):
         yield refused(
-            1, ValidationError("front matter", "none", f'"---", "{MARK}", fields and "---"')
+            1, ValidationError("front matter", "none", f'"---", "{MEMORY_MARK}", fields and "---"')
         )
         return
     arguments = present({name: fields[name] for name in fields if name not in _OF_ITS_STORE})

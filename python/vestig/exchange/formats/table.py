@@ -17,7 +17,7 @@ from vestig.arguments import parse_time
 from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, MAIL_ENDINGS, ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable, unknown
-from vestig.exchange.formats.drafts import Found, Reading
+from vestig.exchange.formats.drafts import Found, Reading, is_memory
 from vestig.exchange.inputs import Input
 
 # So many records are looked at for a sign.
@@ -80,9 +80,7 @@ def detected(file: RecordFile) -> FormatRow:
     Raises:
         ValidationError: none knows it; names what was seen, the nearest format and a command.
     """
-    from vestig.exchange.formats import comma_separated, markdown
-
-    if markdown.is_memory(file):
+    if is_memory(file):
         return ROWS[ImportFormat.MARKDOWN]
     first: Record | None = None
     unreadable: Unreadable | None = None
@@ -99,6 +97,8 @@ def detected(file: RecordFile) -> FormatRow:
         return ROWS[ImportFormat.MEMORIES]  # it is of every format, and says nothing
     if first is not None:
         raise unknown_record(file.name, first, FORMATS[1:], is_array=is_array)
+    from vestig.exchange.formats import comma_separated
+
     if comma_separated.is_table(file):
         return ROWS[ImportFormat.CSV]
     raise unknown_text(file.name, comma_separated.first_line(file), unreadable)
@@ -114,11 +114,9 @@ def is_document(source: Input, asked: ImportFormat) -> bool:
         return False
     if ending in CONVERTED_ENDINGS | MAIL_ENDINGS:
         return True
-    from vestig.exchange.formats import markdown
-
     try:
         file = RecordFile(source)
-        if markdown.is_memory(file):
+        if is_memory(file):
             return False
         if not file.begins_with(b"{", b"["):
             return True
