@@ -86,8 +86,8 @@ def missing_package(what: str, package: str, extra: str) -> str:
         extra: the extra of this package that brings it.
 
     Example:
-        >>> missing_package("vestig serve", "uvicorn", "server").partition("run: ")[0]
-        'vestig serve needs the package uvicorn, which is not installed; run: '
+        >>> missing_package("vestig serve", "uvicorn", "server").partition(" run: ")[0]
+        'vestig serve needs the package uvicorn, which is not installed;'
     """
     return f"{what} needs the package {package}, which is not installed; run: {install_line(extra)}"
 
