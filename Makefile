@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint wheels bench learn learn-codes eval torture fuzz docs
+.PHONY: demo test lint wheels release-check bench learn learn-codes eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -29,6 +29,10 @@ wheels:
 		fi; \
 	done
 	maturin sdist -o dist
+
+# Wheel and source in dist/, with all that a release needs checked; nothing is uploaded.
+release-check:
+	python3 .ci/release_check.py
 
 bench:
 	$(BIN)/pytest benches

@@ -115,6 +115,59 @@ def _forgetting_of(table: Any) -> str:
     return "; ".join(said + ([f"searched for: {', '.join(searched)}"] if searched else []))
 
 
+def _peers() -> Any:
+    """The figures that benches/measure_peers.py writes."""
+    return json.loads((ROOT / "benches" / "peers" / "figures.json").read_text("utf-8"))
+
+
+def _cell(value: float | None, scale: int = 1) -> str:
+    return "–" if value is None else f"{scale * value:.1f}" if scale > 1 else f"{value:g}"
+
+
+def peer_rows() -> str:
+    """How much each tool finds, one table row a tool."""
+    sets = _peers()["sets"]
+    head, has_newest = ["tool"], {}
+    for kind, one in sets.items():
+        rows = one["rows"].values()
+        has_newest[kind] = any(row["newest"] is not None for row in rows)
+        head += [f"{kind}: hit@1", "R@5", *(["newest first"] if has_newest[kind] else [])]
+    made = []
+    for name in next(iter(sets.values()))["rows"]:
+        cells = [name]
+        for kind, one in sets.items():
+            row = one["rows"][name]
+            cells += [_cell(row["hit_1"], 100), _cell(row["recall_5"], 100)]
+            cells += [_cell(row["newest"], 100)] if has_newest[kind] else []
+        made.append(tuple(cells))
+    counts = "; ".join(
+        f"{kind}: {one['name']}, {one['questions']} questions on {one['texts']:,} texts"
+        for kind, one in sets.items()
+    )
+    return f"{_rows(tuple(head), made)}\n\n{counts}."
+
+
+def peer_cost_rows() -> str:
+    """What each tool costs, one table row a tool."""
+    found = _peers()
+    sets, made = found["sets"].values(), []
+    for name in next(iter(sets))["rows"]:
+        tool = next((one for one in found["versions"] if name.startswith(one)), "")
+        rows = [one["rows"][name] for one in sets]
+        disk = [row["mb"] for row in rows if row["mb"] is not None]
+        made.append(
+            (
+                name,
+                found["versions"].get(tool, ""),
+                _cell(found["install_mb"].get(tool)),
+                *(_cell(row["ms"]) for row in rows),
+                _cell(round(sum(disk), 1)) if disk else "–",
+            )
+        )
+    times = tuple(f"{kind}: ms" for kind in found["sets"])
+    return _rows(("tool", "version", "install, MB", *times, "disk, MB, all sets"), made)
+
+
 def chained_table_rows() -> str:
     """One table row for each table under the chain, by its code."""
     from vestig.store.tables.schema import CHAINED, TABLES
@@ -434,6 +487,7 @@ def help_pages() -> str:
 
 
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/comparison.md": {"peers": peer_rows, "peer_costs": peer_cost_rows},
     "docs/export.md": {"lines": export_rows},
     "docs/ledger.md": {"chained": chained_table_rows, "plain": plain_table_rows},
     "docs/configuration.md": {

@@ -52,7 +52,7 @@ def blocks(markdown: str) -> list[Block]:
 
 def lacks_extra(error: ImportError) -> bool:
     """Returns whether a module is there for an extra that is not installed."""
-    return "install vestig[" in str(error)
+    return "which is not installed; run: " in str(error)
 
 
 def stable(text: str) -> str:

@@ -177,6 +177,7 @@ PURE = frozenset(
         "exchange/formats/openai_chat.py",
         "exchange/formats/drafts.py",
         "exchange/formats/export.py",
+        "exchange/formats/markdown.py",
         "exchange/formats/machine_text.py",
         "exchange/inputs.py",
         "graph/search_result.py",

@@ -3,6 +3,8 @@ not installed the line that installs it."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -84,15 +86,47 @@ def missing_package(what: str, package: str, extra: str) -> str:
         extra: the extra of this package that brings it.
 
     Example:
-        >>> print(missing_package("vestig serve", "uvicorn", "server"))
-        vestig serve needs the package uvicorn, which is not installed; run, in a checkout: \
-.venv/bin/pip install '.[server]', or with a wheel: pip install 'dist/vestig-….whl[server]'
+        >>> missing_package("vestig serve", "uvicorn", "server").partition(" run: ")[0]
+        'vestig serve needs the package uvicorn, which is not installed;'
     """
-    return (
-        f"{what} needs the package {package}, which is not installed; run, in a checkout:"
-        f" .venv/bin/pip install '.[{extra}]', or with a wheel:"
-        f" pip install 'dist/vestig-….whl[{extra}]'"
-    )
+    return f"{what} needs the package {package}, which is not installed; run: {install_line(extra)}"
+
+
+def install_line(extra: str) -> str:
+    """The command that brings an extra, from where this package came from: the checkout that it
+    runs in, else the checkout or the wheel that it was installed from, else an index."""
+    checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if os.path.isfile(os.path.join(checkout, "rust", "vestig-py", "Cargo.toml")):
+        return pip_line(f"{checkout}[{extra}]", "-e")
+    return pip_line(f"{_installed_from()}[{extra}]")
+
+
+def pip_line(what: str, *options: str) -> str:
+    """The command that installs a requirement beside this package.
+
+    Example:
+        >>> pip_line("vestig[mcp]").partition(" -m ")[2]
+        "pip install 'vestig[mcp]'"
+    """
+    import shlex
+
+    return shlex.join((sys.executable or "python3", "-m", "pip", "install", *options, what))
+
+
+def _installed_from() -> str:
+    """The path that was installed; the name where an index served it, or where the path is gone."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        origin = distribution("vestig").read_text("direct_url.json")
+        url = urlsplit(json.loads(origin)["url"] if origin else "")
+    except (PackageNotFoundError, ValueError, KeyError, TypeError):
+        return "vestig"
+    path = url2pathname(url.path) if url.scheme == "file" else ""
+    return path if path and os.path.exists(path) else "vestig"
 
 
 def nearest(word: str, names: Iterable[str], least: float = 0.0) -> str:

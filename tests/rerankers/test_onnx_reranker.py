@@ -15,6 +15,7 @@ import pytest
 
 from vestig import registry
 from vestig.errors import ConfigError, ProviderError
+from vestig.hints import install_line
 from vestig.rerankers.checked import checked_scores
 from vestig.rerankers.onnx import OnnxReranker
 from vestig.testing import RerankerContract, WordReranker
@@ -137,8 +138,8 @@ def test_a_missing_extra_names_the_line_that_installs_it(
     package: str, encoder: OnnxReranker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    message = f'"onnx" needs the package {package}, which is not installed; run, in a checkout: '
-    with pytest.raises(ConfigError, match=re.escape(f"{message}.venv/bin/pip install '.[onnx]'")):
+    message = f'"onnx" needs the package {package}, which is not installed; run: '
+    with pytest.raises(ConfigError, match=re.escape(f"{message}{install_line('onnx')}")):
         encoder.score("a", ["x"])
 
 

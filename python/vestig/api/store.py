@@ -1439,21 +1439,22 @@ class Vestig:
         *,
         where: Filter | FilterFields | None = None,
         all_namespaces: bool = False,
+        format: str = "jsonl",
     ) -> ExportReport:
-        """Every record as JSON lines, vectors included.
+        """Every record as JSON lines, vectors included; or the memories as a folder of Markdown.
 
         Args:
-            target: A file's path, or a file that is open for writing.
+            target: A file's path, or a file that is open for writing; of md a folder's path.
             where: Only these memories, with what belongs to them: vectors, events, sources, the
                 entities that they mention, and the edges between these.
             all_namespaces: Of every namespace, not only the store's own.
+            format: jsonl: every record, as lines of JSON; md: a folder with a Markdown file a
+                memory.
         """
         asked = checked(calls.files.ExportRequest, given(locals()))
         from vestig.exchange import export
 
-        written = export.export(
-            self._session, asked.target, where=asked.where, all_namespaces=asked.all_namespaces
-        )
+        written = export.export(self._session, asked)
         return ExportReport(
             lines=written.lines, records=written.records, cut_references=written.cut_references
         )

@@ -38,6 +38,7 @@ class ImportFormat(Word):
     MESSAGES = "messages"
     MEMORIES = "memories"
     CSV = "csv"
+    MARKDOWN = "md"
     DOCUMENT = "document"
 
 
@@ -63,6 +64,7 @@ FORMAT_SIGNS: Final = {
     ImportFormat.OPENAI_CHAT: '"role" and "content", or a list "messages" of these',
     ImportFormat.MEMORIES: '"content"',
     ImportFormat.CSV: "a header row that names the columns",
+    ImportFormat.MARKDOWN: "front matter that begins with vestig: memory/1",
     ImportFormat.DOCUMENT: "the ending .md, .markdown, .txt or .rst",
 }
 
@@ -75,6 +77,13 @@ class Folder(Text, frozen=True):
 
     def schema(self, facts: Facts = NO_FACTS) -> dict[str, Any]:
         return {"type": "string", "pattern": r"^(?!\.)[A-Za-z0-9._-]{1,64}$"}
+
+
+class ExportFormat(Word):
+    """Forms in which an export is written."""
+
+    LINES = "jsonl"
+    MARKDOWN = "md"
 
 
 class ExportRequest(Request, frozen=True, kw_only=True):
@@ -91,7 +100,9 @@ class ExportRequest(Request, frozen=True, kw_only=True):
         },
     )
 
-    target: Annotated[Any, Port("A file's path, or a file that is open for writing.")]
+    target: Annotated[
+        Any, Port("A file's path, or a file that is open for writing; of md a folder's path.")
+    ]
     where: Annotated[
         Filter,
         Where(
@@ -102,6 +113,15 @@ class ExportRequest(Request, frozen=True, kw_only=True):
     all_namespaces: Annotated[
         bool, Flag("Of every namespace, not only the store's own.", "--all-namespaces")
     ] = False
+    format: Annotated[
+        ExportFormat,
+        Choice(
+            "jsonl: every record, as lines of JSON; md: a folder with a Markdown file a memory.",
+            "--format",
+            words=ExportFormat,
+            default_text="jsonl",
+        ),
+    ] = ExportFormat.LINES
 
 
 class ImportRequest(Request, frozen=True, kw_only=True):

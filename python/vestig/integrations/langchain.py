@@ -11,8 +11,10 @@ try:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 except ImportError as error:
+    from vestig.hints import missing_package
+
     raise ImportError(
-        "vestig.integrations.langchain needs LangChain: install vestig[langchain]"
+        missing_package("vestig.integrations.langchain", "langchain-core", "langchain")
     ) from error
 
 

@@ -30,8 +30,10 @@ try:
         tokenize_path,
     )
 except ImportError as error:
+    from vestig.hints import missing_package
+
     raise ImportError(
-        "vestig.integrations.langgraph needs LangGraph: install vestig[langgraph]"
+        missing_package("vestig.integrations.langgraph", "langgraph", "langgraph")
     ) from error
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ try:
     from agents.memory.session import SessionABC
     from agents.memory.session_settings import SessionSettings, resolve_session_limit
 except ImportError as error:
+    from vestig.hints import missing_package
+
     raise ImportError(
-        "vestig.integrations.openai_agents needs the OpenAI Agents SDK: install"
-        " vestig[openai-agents]"
+        missing_package("vestig.integrations.openai_agents", "openai-agents", "openai-agents")
     ) from error
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from vestig.config.files import without_tilde
 from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
+from vestig.hints import missing_package
 from vestig.ports import Embedder, EmbeddingIdentity, LanguageModel, Reranker
 from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.session import Session, system_clock
@@ -201,8 +202,7 @@ def _open_tenant(
         from vestig.session.tenant import TenantCopy
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"path: expected the package {error.name} for a tenant in PostgreSQL; install"
-            " vestig[fleet]"
+            missing_package("path: a tenant in PostgreSQL", str(error.name), "fleet")
         ) from None
 
     def open_keeper(ledger: Ledger, directory: Path) -> ProjectionKeeper:

@@ -20,6 +20,8 @@ from vestig.exchange.file_records import TOO_DEEP, Line, RecordFile, Unreadable,
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us
 
+# The first line of the front matter of a memory in Markdown.
+MEMORY_MARK: Final = "vestig: memory/1"
 _BETWEEN: Final = "\n\n"
 _KIND: Final = lazy_pattern(r"[A-Za-z0-9_ -]{1,60}")
 _KINDS_MAX: Final = 40
@@ -107,6 +109,11 @@ class Reading:
         ):
             kind = "other kinds"
         self.left_out[kind] += count
+
+
+def is_memory(file: RecordFile) -> bool:
+    """Return whether a file begins as a memory in Markdown does."""
+    return file.begins_with(*(f"---{end}{MEMORY_MARK}".encode() for end in ("\n", "\r\n")))
 
 
 def joined(texts: list[str]) -> str:

@@ -17,7 +17,7 @@ from vestig.arguments import parse_time
 from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, MAIL_ENDINGS, ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable, unknown
-from vestig.exchange.formats.drafts import Found, Reading
+from vestig.exchange.formats.drafts import Found, Reading, is_memory
 from vestig.exchange.inputs import Input
 
 # So many records are looked at for a sign.
@@ -59,6 +59,7 @@ FORMATS: Final = (
     FormatRow(ImportFormat.OPENAI_CHAT, "openai_chat"),
     FormatRow(ImportFormat.MEMORIES, "memories"),
     FormatRow(ImportFormat.CSV, "comma_separated"),
+    FormatRow(ImportFormat.MARKDOWN, "markdown"),
 )
 ROWS: Final = {row.format: row for row in FORMATS}
 
@@ -79,6 +80,8 @@ def detected(file: RecordFile) -> FormatRow:
     Raises:
         ValidationError: none knows it; names what was seen, the nearest format and a command.
     """
+    if is_memory(file):
+        return ROWS[ImportFormat.MARKDOWN]
     first: Record | None = None
     unreadable: Unreadable | None = None
     for record in islice(file.records(), _LOOKED_AT):
@@ -113,6 +116,8 @@ def is_document(source: Input, asked: ImportFormat) -> bool:
         return True
     try:
         file = RecordFile(source)
+        if is_memory(file):
+            return False
         if not file.begins_with(b"{", b"["):
             return True
         first = next(iter(file.records()), None)

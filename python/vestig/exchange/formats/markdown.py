@@ -1,0 +1,121 @@
+"""Markdown: a file a memory, with the arguments of `commit` as its front matter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from vestig.config.documents import parse
+from vestig.errors import ValidationError
+from vestig.exchange.file_records import RecordFile
+from vestig.exchange.formats.drafts import MEMORY_MARK, Draft, Found, Reading, present, refused
+from vestig.lazy_pattern import lazy_pattern
+from vestig.times import format_us, to_us
+from vestig.types import Memory, RetentionPolicy
+
+# Names that its records have: it has none.
+KEYS: Final = frozenset[str]()
+_BYTES_MAX: Final = 50 * 1024 * 1024
+_BLOCK: Final = lazy_pattern(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", 24)
+_WORD: Final = lazy_pattern(r"[^\W_]+")
+_NAME_CHARS: Final = 48
+# What JSON writes as it is, and YAML refuses or takes for the end of a line.
+_ESCAPED: Final = lazy_pattern(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# Names of metadata that a commit gives by arguments of their own.
+_OTHER_ARGUMENTS: Final = ("source", "structured", "tags")
+# Fields that say what a memory was in its store; they are no arguments.
+_OF_ITS_STORE: Final = ("vestig", "t_created")
+
+
+def recognises(_record: dict[str, Any]) -> bool:
+    """Return False: a memory in Markdown is no JSON."""
+    return False
+
+
+def file_name(number: int, memory: Memory) -> str:
+    """The name of a memory's file: its number, by which files are sorted, and words for people.
+
+    Args:
+        number: its place among all that are written, in the order in which they were stored.
+    """
+    said = memory.key or memory.title or memory.content[: 4 * _NAME_CHARS]
+    words = "-".join(_WORD.findall(said.lower()))[:_NAME_CHARS].strip("-")
+    return f"{number:07d}-{words or 'memory'}.md"
+
+
+def text_of(memory: Memory) -> str:
+    """The file of a memory."""
+    fields = {"id": memory.id, "t_created": _time(memory.t_created), **_arguments(memory)}
+    lines = [f"{name}: {_value(value)}" for name, value in present(fields).items()]
+    return "\n".join(("---", MEMORY_MARK, *lines, "---", "", memory.content, ""))
+
+
+def _arguments(memory: Memory) -> dict[str, Any]:
+    """The arguments of `commit` that make this memory again."""
+    metadata = {
+        name: value for name, value in memory.metadata.items() if name not in _OTHER_ARGUMENTS
+    }
+    # the memory that takes the place of a key's value ends it anew
+    is_ended_by_key = memory.key is not None and memory.superseded_by is not None
+    is_standard = memory.retention_policy is RetentionPolicy.STANDARD
+    return {
+        "scope": memory.scope,
+        "key": memory.key,
+        "tags": list(memory.tags) or None,
+        "source": memory.metadata.get("source"),
+        "title": memory.title,
+        "author": memory.author,
+        "role": memory.role,
+        "session_id": memory.session_id,
+        "sequence": memory.sequence,
+        "t_valid": _time(memory.t_valid),
+        "t_invalid": None if is_ended_by_key else _time(memory.t_invalid),
+        "origin_type": None if memory.origin_derived else memory.origin_type,
+        "trigger": memory.trigger,
+        "temporal_stability": memory.temporal_stability,
+        "retention_policy": None if is_standard else memory.retention_policy,
+        "retention_until": _time(memory.retention_until),
+        "pinned": memory.pinned or None,
+        "metadata": metadata or None,
+    }
+
+
+def _time(moment: Any) -> str | None:
+    return None if moment is None else format_us(to_us(moment))
+
+
+def _value(value: Any) -> str:
+    """A value as JSON, which is YAML too."""
+    made = msgspec.json.encode(value).decode()
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", made)
+
+
+def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
+    """The memory of a file."""
+    data = file.whole(_BYTES_MAX)
+    try:
+        text = data.decode("utf-8")
+        block = _BLOCK.match(text)
+        fields = None if block is None else parse(block[1])[0]
+    except ValueError as error:
+        yield refused(1, ValidationError("front matter", str(error), "YAML in UTF-8"))
+        return
+    if block is None or not isinstance(fields, dict):
+        yield refused(
+            1, ValidationError("front matter", "none", f'"---", "{MEMORY_MARK}", fields and "---"')
+        )
+        return
+    arguments = present({name: fields[name] for name in fields if name not in _OF_ITS_STORE})
+    id = arguments.pop("id", None)
+    if id is not None:
+        arguments["artifact_ref"] = f"vestig:{id}"
+    yield Draft(
+        line=1,
+        content=text[block.end() :].strip(),
+        arguments=arguments,
+        digest=hashlib.sha256(data).hexdigest(),
+        is_cut=False,
+    )

@@ -1,0 +1,138 @@
+"""A store as a folder of Markdown: what is in it, and that it comes back."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from vestig.errors import ValidationError
+from vestig.testing import FrozenClock, HashingEmbedder
+
+CODE = "To restart the pump:\n\n    systemctl restart pump\n\nand wait for a minute"
+RED, BLUE = "The lamp in the hall is red", "The lamp in the hall is blue"
+
+
+def opened(folder: Path) -> vestig.Vestig:
+    return vestig.open(folder, embedder=HashingEmbedder(16), clock=FrozenClock())
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Any:
+    with opened(tmp_path / "store") as store:
+        store.commit(RED, key="lamp.colour", t_valid="2020-01-01")
+        store.commit(BLUE, key="lamp.colour", t_valid="2024-05-06T07:08:09.123456Z")
+        store.commit("Ada takes her coffee black", scope="user/ada", tags=["taste", "a: b"],
+                     author="Ada", metadata={"shelf": {"row": 2, "note": "\u2028\t"}})  # fmt: skip
+        store.commit(CODE, title='Restart: "how"', provenance={"origin_type": "note"},
+                     pinned=True)  # fmt: skip
+        store.commit("How do I open the shed?", role="user", session_id="s1", sequence=0,
+                     retention_policy="permanent")  # fmt: skip
+        old = store.commit("The shed opens with a red key", t_valid="2021-01-01").memory_id
+        store.commit("The shed opens with a green key", supersedes=[str(old)], t_valid="2022-02-02")
+        yield store
+
+
+def told(store: vestig.Vestig) -> list[tuple[Any, ...]]:
+    """All that an export in Markdown promises to bring back."""
+    listed = store.list(where={"statuses": ["active", "superseded"]}, limit=1000)
+    return sorted(
+        (
+            (one.content, one.scope, one.key, one.tags, one.author, str(one.role), one.session_id,
+             one.sequence, one.title, one.t_valid, one.t_invalid, str(one.origin_type), one.pinned,
+             str(one.retention_policy), str(one.temporal_stability), one.metadata)
+            for one in listed
+        ),
+        key=repr,
+    )  # fmt: skip
+
+
+def test_a_folder_of_markdown_brings_the_same_memories_back(
+    filled: vestig.Vestig, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    report = filled.export(folder, format="md")
+    assert report.records == {"memory": 7}
+    with opened(tmp_path / "copy") as other:
+        assert other.import_(folder).imported == 7
+        assert told(other) == told(filled)
+        assert other.get("lamp.colour").content == BLUE
+        assert other.get("lamp.colour", valid_at="2021-01-01").content == RED
+        assert [one.content for one in other.list(valid_at="2021-06-01") if "shed" in one.content] \
+            == ["The shed opens with a red key"]  # fmt: skip
+        assert other.import_(folder).skipped == 7
+        assert other.admin.doctor().exit_code == 0
+
+
+def test_a_file_is_named_by_order_and_words_and_begins_with_its_fields(
+    filled: vestig.Vestig, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    filled.export(folder, format="md")
+    names = sorted(one.name for one in folder.iterdir())
+    assert names[:2] == ["0000001-lamp-colour.md", "0000002-lamp-colour.md"]
+    first = (folder / names[1]).read_text("utf-8")
+    id = filled.list(where={"keys": ["lamp.colour"]})[0].id
+    assert first.startswith(f'---\nvestig: memory/1\nid: "{id}"\nt_created: "')
+    assert (
+        '\nkey: "lamp.colour"\nsource: "manual"\nt_valid: "2024-05-06T07:08:09.123456Z"\n' in first
+    )
+    assert first.endswith(f"\n---\n\n{BLUE}\n")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / names[0]).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_filter_selects_what_is_written(filled: vestig.Vestig, tmp_path: Path) -> None:
+    folder = tmp_path / "ada"
+    assert filled.export(folder, format="md", where={"scope": "user/ada"}).lines == 1
+    assert [one.name for one in folder.iterdir()] == ["0000001-ada-takes-her-coffee-black.md"]
+
+
+def test_what_was_put_aside_or_found_wrong_stays_behind(
+    filled: vestig.Vestig, tmp_path: Path
+) -> None:
+    aside = filled.commit("A sentence for the archive").memory_id
+    filled.archive(str(aside))
+    assert filled.export(tmp_path / "notes", format="md").records == {"memory": 7}
+
+
+@pytest.mark.parametrize(
+    ("target", "more"),
+    [("stream", {}), ("full", {}), ("notes", {"all_namespaces": True})],
+    ids=["stream", "folder with files", "several namespaces"],
+)
+def test_what_markdown_cannot_hold_is_refused(
+    filled: vestig.Vestig, tmp_path: Path, target: str, more: Any
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "own.md").write_text("mine")
+    place: Any = io.StringIO() if target == "stream" else tmp_path / target
+    with pytest.raises(ValidationError):
+        filled.export(place, format="md", **more)
+    assert [one.name for one in (tmp_path / "full").iterdir()] == ["own.md"]
+    assert not (tmp_path / "notes").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nvestig: memory/1\nnothing ends this",
+        "---\nvestig: memory/1\ntags: [\n---\nA text that says something",
+        "---\nvestig: memory/1\ncolour: red\n---\nA text that says something",
+    ],
+    ids=["without an end", "broken YAML", "a field that is no argument"],
+)
+def test_a_broken_memory_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "broken.md").write_text(text)
+    with opened(tmp_path / "store") as store:
+        report = store.import_(tmp_path / "broken.md")
+        assert (report.memories, len(report.errors)) == (0, 1)
+
+
+def test_other_markdown_stays_a_document(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("---\ntitle: Boats\n---\nLarch floats well in the harbour.")
+    with opened(tmp_path / "store") as store:
+        assert store.import_(tmp_path / "note.md").format == "document"
