@@ -128,7 +128,7 @@ class Attachment:
 
     def _is_looked_at(self) -> bool:
         """`the minutes of the meeting on Monday`, `thank her for the help on Friday`."""
-        lists, cue = self._lists, self._cue
+        lists = self._lists
         chain = [self._word, *self._between]
         if "follow" in chain or chain[-2:] == ["look", "at"] or chain[-1] in lists.looked_at:
             return True
