@@ -13,7 +13,15 @@ from vestig.arguments import choice
 from vestig.times import to_plain
 
 RECORD_WORDS = ("Kind", "Status", "EventType", "EdgeType", "JobState", "CommitOutcomeKind")
-CHOSEN_WORDS = ("Role", "OriginType", "Stability", "Trigger", "RetentionPolicy")
+CHOSEN_WORDS = (
+    "Role",
+    "OriginType",
+    "Stability",
+    "Trigger",
+    "RetentionPolicy",
+    "AnchorKind",
+    "AnchorState",
+)
 
 
 def test_every_list_of_words_is_of_one_of_both_groups() -> None:

@@ -32,6 +32,12 @@ def a_rule(vestig: Vestig) -> str:
     return str(vestig("rule", "add", *said, "--json").document["id"])
 
 
+def an_anchored(vestig: Vestig, source: str) -> str:
+    """Id of a memory with an anchor."""
+    said = ("The backup is weekly, as the port says", "--anchor", source)
+    return str(vestig("memory", "add", *said, "--json").document["memory_id"])
+
+
 def a_conversation(tmp_path: Path) -> Path:
     """A file of messages."""
     path = tmp_path / "talk.json"
@@ -40,7 +46,14 @@ def a_conversation(tmp_path: Path) -> Path:
 
 
 def commands(
-    tmp_path: Path, ids: list[str], produced: str, named: list[str], document: str, rule: str
+    tmp_path: Path,
+    ids: list[str],
+    produced: str,
+    named: list[str],
+    document: str,
+    rule: str,
+    *,
+    anchored: str,
 ) -> dict[str, tuple[str, ...]]:
     """One line for each operation, in an order in which all of them succeed."""
     bench = tmp_path / "bench"
@@ -86,6 +99,9 @@ def commands(
         "item list": ("item", "list"),
         "item scopes": ("item", "scopes"),
         "item delete": ("item", "delete", "theme", "--yes"),
+        "anchor show": ("anchor", "show", anchored),
+        "anchor refresh": ("anchor", "refresh", anchored),
+        "anchor stale": ("anchor", "stale"),
         "rule add": ("rule", "add", "Never push on a Friday", "--when", "command = 'git push'"),
         "rule list": ("rule", "list"),
         "rule show": ("rule", "show", rule),
@@ -163,6 +179,9 @@ DOCUMENTS = {
     "item list": "items",
     "item scopes": "scopes",
     "item delete": "forgotten",
+    "anchor show": "anchors",
+    "anchor refresh": "anchors",
+    "anchor stale": "stale",
     "rule add": "rule",
     "rule list": "rules",
     "rule show": "rule",
@@ -197,7 +216,13 @@ DOCUMENTS = {
 @pytest.mark.slow
 def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     lines = commands(
-        tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig), a_rule(vestig)
+        tmp_path,
+        ids,
+        an_edge(vestig),
+        two_entities(vestig),
+        a_document(vestig),
+        a_rule(vestig),
+        anchored=an_anchored(vestig, ids[0]),
     )
     assert set(lines) == {op.name for op in operations()} - SERVERS - MODELLED - IN_A_DATABASE
     for name, words in lines.items():
@@ -220,7 +245,13 @@ def test_a_command_for_a_model_says_that_there_is_none(vestig: Vestig, name: str
 @pytest.mark.slow
 def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     lines = commands(
-        tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig), a_rule(vestig)
+        tmp_path,
+        ids,
+        an_edge(vestig),
+        two_entities(vestig),
+        a_document(vestig),
+        a_rule(vestig),
+        anchored=an_anchored(vestig, ids[0]),
     )
     for name, words in lines.items():
         answer = vestig(*words)
