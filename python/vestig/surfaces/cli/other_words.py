@@ -94,7 +94,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--yes": "-y --confirm -f --force",
     "--dry-run": "-n --plan",
     "--explain": "--why --reason --reasons -v --verbose",
-    "--format": "-o --output --layout",
+    "--format": "--layout",
     "--silence": "--threshold --min-score --min-confidence --cutoff",
     "--version": "-V",
     "--namespace": "--tenant --project",
