@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.memories.anchors import anchors_of
+from vestig.memories.read import anchors_of
 from vestig.testing import HashingEmbedder
 
 HITS = 10

@@ -261,6 +261,7 @@ def test_a_recall_with_the_built_in_embedder_loads_no_runtime_of_models(tmp_path
     assert "BKT-7" in printed
     assert not loaded & {"onnxruntime", "numpy", "tokenizers", "usearch", "yaml"}
     assert not loaded & {"json", "logging", "vestig.store.records.writes", "vestig.testing"}
+    assert not loaded & {"vestig.memories.anchors", "vestig.repository.files", "subprocess"}
 
 
 OF_MODELS = (

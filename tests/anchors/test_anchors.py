@@ -53,6 +53,23 @@ def sound(store: vestig.Vestig) -> None:
     assert not [one for one in store.admin.doctor().findings if one.level == "damage"]
 
 
+def test_git_is_asked_once_for_all_anchors_of_a_call(
+    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def said(*command: str) -> bytes:
+        asked.append(command)
+        return b"0123abc\n"
+
+    monkeypatch.setattr("vestig.repository.files.git_says", said)
+    id = kept(store, f"{FILE}:1", f"{FILE}:2", "README.md")
+    assert len(asked) == 1
+    store.anchors.refresh(id)
+    assert len(asked) == 2
+    assert {one.commit for one in store.anchors.show(id)} == {"0123abc"}
+
+
 # --- states ------------------------------------------------------------------------------------
 
 CHANGES: dict[str, tuple[Callable[[str], str], str, tuple[int, int] | None]] = {

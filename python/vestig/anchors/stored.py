@@ -105,7 +105,7 @@ def _again(session: Session, look: Look, memory: Memory, row: AnchorRow, now_us:
         span = taken_span(look.folder(), new.target, lines, now_us)
     except (ValueError, FileNotFoundError, UnreadableFileError) as error:
         raise ConflictError(f"cannot take {named} again: expected {error}") from error
-    return msgspec.structs.replace(new, commit=look.repository.commit(), **span)
+    return msgspec.structs.replace(new, commit=look.commit, **span)
 
 
 def stale(session: Session, asked: StaleRequest) -> StaleMemories:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -11,11 +11,11 @@ import msgspec
 from vestig.calls.anchors import GivenAnchor
 from vestig.changes import NewAnchor
 from vestig.errors import ValidationError
+from vestig.memories.anchors import Look
 from vestig.repository.files import (
     OpenFolder,
     UnreadableFileError,
     lines_of,
-    open_folder,
     span_of,
 )
 from vestig.session.session import Session, cleaned
@@ -30,7 +30,13 @@ def taken(session: Session, namespace: str, given: Iterable[GivenAnchor]) -> tup
             or lines that it does not have.
         NotFoundError: a memory that the namespace does not hold.
     """
-    found = []
+    with Look(session) as look:
+        return tuple(_taken(session, look, namespace, given))
+
+
+def _taken(
+    session: Session, look: Look, namespace: str, given: Iterable[GivenAnchor]
+) -> Iterator[NewAnchor]:
     now_us = session.now_us()
     for at, one in enumerate(given):
         field = f"anchor[{at}]"
@@ -43,16 +49,15 @@ def taken(session: Session, namespace: str, given: Iterable[GivenAnchor]) -> tup
         if one.kind is AnchorKind.MEMORY:
             with session.ledger.read() as view:
                 memory = session.memory(view, namespace, one.target)
-            found.append(msgspec.structs.replace(new, target=memory.id))
+            yield msgspec.structs.replace(new, target=memory.id)
         elif one.kind is AnchorKind.URL:
-            found.append(msgspec.structs.replace(new, digest=hash_digest(one.hash)))
+            yield msgspec.structs.replace(new, digest=hash_digest(one.hash))
         else:
             try:
-                found.append(_of_file(session, field, one, new))
+                yield _of_file(session, look, field, one, new)
             except ValidationError:
                 if not one.optional:
                     raise
-    return tuple(found)
 
 
 def hash_digest(hash: str) -> bytes:
@@ -60,8 +65,10 @@ def hash_digest(hash: str) -> bytes:
     return sha256(hash.encode()).digest()
 
 
-def _of_file(session: Session, field: str, given: GivenAnchor, new: NewAnchor) -> NewAnchor:
-    repository = session.repository()
+def _of_file(
+    session: Session, look: Look, field: str, given: GivenAnchor, new: NewAnchor
+) -> NewAnchor:
+    repository = look.repository
     if repository is None:
         raise ValidationError(
             field,
@@ -74,8 +81,7 @@ def _of_file(session: Session, field: str, given: GivenAnchor, new: NewAnchor) -
     if path is None or path == ".":
         raise ValidationError(field, given.target, f"a file within {repository.root}")
     try:
-        with open_folder(repository) as opened:
-            span = taken_span(opened, path, given.lines, new.taken_us)
+        span = taken_span(look.folder(), path, given.lines, new.taken_us)
     except FileNotFoundError:
         raise ValidationError(
             field, given.target, "a file that is there", f"looked for {path} in {repository.root}"
@@ -86,7 +92,7 @@ def _of_file(session: Session, field: str, given: GivenAnchor, new: NewAnchor) -
         lines = "" if given.lines is None else f":{given.lines[0]}-{given.lines[1]}"
         raise ValidationError(field, f"{given.target}{lines}", str(error)) from None
     return msgspec.structs.replace(
-        new, target=path, project=repository.name, commit=repository.commit(), **span
+        new, target=path, project=repository.name, commit=look.commit, **span
     )
 
 

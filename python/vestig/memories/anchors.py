@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from hashlib import sha256
 from typing import Final, NamedTuple, Self
 
@@ -49,16 +50,12 @@ _VERDICTS_MAX: Final = 10_000
 _verdicts: Final[dict[tuple[object, ...], Standing]] = {}
 
 
-def anchors_of(
+def as_they_stand(
     session: Session, view: LedgerView, namespace: str, ids: Sequence[str]
 ) -> dict[str, tuple[Anchor, ...]]:
-    """Id → its anchors and those of what it was made of, as they stand; only of those of these
-    memories that have some."""
-    if not ids or not anchor_rows.any_anchors(view):
-        return {}
+    """Id → its anchors and those of what it was made of; only of those of these memories that have
+    some."""
     rows = anchor_rows.of_memories(view, namespace, ids)
-    if not rows:
-        return {}
     with Look(session) as look:
         return {id: tuple(look.anchor(row) for row in own) for id, own in rows.items()}
 
@@ -69,9 +66,18 @@ class Look:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._now_us = session.now_us()
-        self.repository: Repository | None = session.repository()
         self._opening: AbstractContextManager[OpenFolder] | None = None
         self._folder: OpenFolder | None = None
+
+    @cached_property
+    def repository(self) -> Repository | None:
+        """The repository in which files are looked at."""
+        return self._session.repository()
+
+    @cached_property
+    def commit(self) -> str | None:
+        """The commit that is checked out; None where git names none."""
+        return None if self.repository is None else self.repository.commit()
 
     def __enter__(self) -> Self:
         return self

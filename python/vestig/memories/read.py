@@ -33,7 +33,7 @@ from vestig.session.references import (
 )
 from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.records import item_rows, keyed_memories
+from vestig.store.records import anchor_rows, item_rows, keyed_memories
 from vestig.store.records.memory_queries import equal_texts
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing, RecalledMemory
@@ -41,6 +41,7 @@ from vestig.store.sqlite.connections import damaged
 from vestig.times import DAY_US, format_us, from_us, to_us
 from vestig.types import (
     MODEL_ROLES,
+    Anchor,
     Edge,
     EdgeType,
     Event,
@@ -136,6 +137,19 @@ def show(session: Session, asked: ShowRequest) -> MemoryDetail:
                 dropped = "the access was not counted: the store is locked"
                 return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
         return detail
+
+
+def anchors_of(
+    session: Session, view: LedgerView, namespace: str, ids: Sequence[str]
+) -> Mapping[str, tuple[Anchor, ...]]:
+    """Id → its anchors and those of what it was made of, as they stand; only of those of these
+    memories that have some."""
+    if not ids or not anchor_rows.any_anchors(view):
+        return {}
+    # loaded where there are anchors: most stores have none
+    from vestig.memories.anchors import as_they_stand
+
+    return as_they_stand(session, view, namespace, ids)
 
 
 def get(session: Session, asked: GetRequest) -> Memory:

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from vestig.answers import Reason, RecallHit, Repeat
-from vestig.memories.anchors import anchors_of
 from vestig.memories.read import (
+    anchors_of,
     as_known,
     later_updates,
     recalled,

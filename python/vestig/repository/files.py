@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from vestig.repository.project import project_scope
+from vestig.repository.project import git_says, project_scope
 
 # Larger files are not read.
 FILE_BYTES_MAX: Final = 4 << 20
-_GIT_SECONDS_MAX: Final = 1.0
 # A file that was written less than this before it was read may be written again unnoticed.
 _FRESH_NS: Final = 2_000_000_000
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,21 +75,8 @@ class Repository(NamedTuple):
         """The commit that is checked out; None where git names none."""
         if not self.has_git:
             return None
-        import subprocess
-
-        command = ["git", "-C", self.root, "rev-parse", "--verify", "--quiet", "HEAD"]
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=_GIT_SECONDS_MAX,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.decode("ascii", "replace").strip() or None
+        said = git_says("-C", self.root, "rev-parse", "--verify", "--quiet", "HEAD")
+        return said.decode("ascii", "replace").strip() or None
 
 
 _known: Final[dict[str, tuple[tuple[int, int] | None, Repository]]] = {}

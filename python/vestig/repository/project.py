@@ -121,12 +121,25 @@ def _addresses(git: Path) -> tuple[Mapping[str, str], Iterable[tuple[str, str]]]
     that the user's configuration rewrites. Only git knows all of its files."""
     # named as well: a repository that is not whole has a configuration all the same
     own = f"include.path={_common_folder(git) / 'config'}"
-    command = ["git", "-c", own, f"--git-dir={git}", "config", "--null", "--get-regexp", _ASKED]
+    command = ["-c", own, f"--git-dir={git}", "config", "--null", "--get-regexp", _ASKED]
+    urls: dict[str, str] = {}
+    instead = []
+    for entry in git_says(*command).decode("utf-8", "replace").split("\0"):
+        name, _, value = entry.partition("\n")
+        if name.startswith("remote."):
+            urls.setdefault(name[len("remote.") : -len(".url")], value)
+        elif name:
+            instead.append((value, name[len("url.") : -len(".insteadof")]))
+    return urls, instead
+
+
+def git_says(*command: str) -> bytes:
+    """What git prints to a command; nothing where it is not there, fails or takes too long."""
     import subprocess
 
     try:
         done = subprocess.run(
-            command,
+            ["git", *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -134,16 +147,8 @@ def _addresses(git: Path) -> tuple[Mapping[str, str], Iterable[tuple[str, str]]]
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return {}, ()
-    urls: dict[str, str] = {}
-    instead = []
-    for entry in done.stdout.decode("utf-8", "replace").split("\0"):
-        name, _, value = entry.partition("\n")
-        if name.startswith("remote."):
-            urls.setdefault(name[len("remote.") : -len(".url")], value)
-        elif name:
-            instead.append((value, name[len("url.") : -len(".insteadof")]))
-    return urls, instead
+        return b""
+    return done.stdout
 
 
 def _rewritten(url: str, instead: Iterable[tuple[str, str]]) -> str:

@@ -41,7 +41,6 @@ from vestig.ports import (
     gives_codes,
     gives_tokens,
 )
-from vestig.repository.files import Repository, repository_at
 from vestig.session.observer import Metrics, Observer
 from vestig.session.references import unambiguous_id
 from vestig.store.ledger.absent_store import WithoutStore
@@ -54,6 +53,7 @@ from vestig.times import DAY_US, duration_text, format_us, to_us
 from vestig.types import Degradation, Memory
 
 if TYPE_CHECKING:
+    from vestig.repository.files import Repository
     from vestig.session.model_calls import ModelCalls
     from vestig.session.tenant import TenantCopy
     from vestig.store.records.writes import WriteTransaction
@@ -214,6 +214,9 @@ class Session:
 
     def repository(self) -> Repository | None:
         """The repository in which files are looked at; None where there is none."""
+        # loaded where there are anchors: most stores have none
+        from vestig.repository.files import repository_at
+
         folder = self.working_folder()
         return None if folder is None else repository_at(folder)
 

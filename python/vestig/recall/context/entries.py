@@ -15,8 +15,7 @@ import msgspec
 from vestig.answers import ContextBlock
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.words import asks
-from vestig.memories.anchors import anchors_of
-from vestig.memories.read import as_known, flags_of
+from vestig.memories.read import anchors_of, as_known, flags_of
 from vestig.ports import ScanRow
 from vestig.printed import anchor_words
 from vestig.recall.context.block import Entry, block

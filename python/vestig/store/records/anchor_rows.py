@@ -93,12 +93,8 @@ def of_memories(
         StoreDamagedError: one was never written so.
     """
     with store_faults(view.where):
-        by_row = {
-            row: id
-            for id, row in rows_of(
-                view.connection, "memories", namespace, known_ids(ids, "mem")
-            ).items()
-        }
+        stored = rows_of(view.connection, "memories", namespace, known_ids(ids, "mem"))
+        by_row = {row: id for id, row in stored.items()}
         rows = sorted(by_row)
         found = list(select_in(view.connection, _OWN, rows))
         if derived:
