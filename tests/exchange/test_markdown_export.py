@@ -85,6 +85,15 @@ def test_a_file_is_named_by_order_and_words_and_begins_with_its_fields(
     assert (folder / names[0]).stat().st_mode & 0o777 == 0o600
 
 
+def test_values_of_one_transaction_stay_in_order(tmp_path: Path) -> None:
+    texts = [f"The lamp in room {number} is lit" for number in range(20)]
+    with opened(tmp_path / "store") as store:
+        store.commit_many([{"content": text, "t_valid": "2024-01-01"} for text in texts])
+        store.export(tmp_path / "notes", format="md")
+    files = sorted((tmp_path / "notes").iterdir())
+    assert [file.read_text().splitlines()[-1] for file in files] == texts
+
+
 def test_a_filter_selects_what_is_written(filled: vestig.Vestig, tmp_path: Path) -> None:
     folder = tmp_path / "ada"
     assert filled.export(folder, format="md", where={"scope": "user/ada"}).lines == 1

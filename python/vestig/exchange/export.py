@@ -22,6 +22,7 @@ from vestig.private_folder import make_private_folder
 from vestig.session.session import Session
 from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
+from vestig.store.records.memory_queries import as_stored
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us
 from vestig.types import Memory, Status
@@ -72,7 +73,7 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
     words = (Status.ACTIVE.word, Status.SUPERSEDED.word)
     wanted = where if where.given() else Filter(statuses=words)
     with session.ledger.read() as view:
-        ids = _in_order(view, session.namespace, _chosen(session, wanted))
+        ids = as_stored(view, session.namespace, _chosen(session, wanted))
         try:
             make_private_folder(folder.parent)
             with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
@@ -96,12 +97,6 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
 def _memories(view: LedgerView, space: str, ids: Sequence[str]) -> Iterator[Memory]:
     for start in range(0, len(ids), _AT_ONCE):
         yield from view.memories(space, ids[start : start + _AT_ONCE])
-
-
-def _in_order(view: LedgerView, space: str, ids: Sequence[str]) -> list[str]:
-    """The ids in the order in which their memories were stored."""
-    places = [(memory.seq, memory.id) for memory in _memories(view, space, ids)]
-    return [id for _, id in sorted(places)]
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,14 @@ from vestig.store.records.rows import (
     Listing,
     to_json,
 )
-from vestig.store.sqlite.connections import each, fetch, known_ids, select_in, store_faults
+from vestig.store.sqlite.connections import (
+    each,
+    fetch,
+    known_ids,
+    rows_of,
+    select_in,
+    store_faults,
+)
 from vestig.types import RetentionPolicy, Status
 
 if TYPE_CHECKING:
@@ -32,6 +39,14 @@ def beginnings(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str
     with store_faults(view.where):
         rows = select_in(view.connection, sql, tuple(keys), (namespace,))
         return {keys[id]: (since, text) for id, since, text in rows}
+
+
+def as_stored(view: LedgerView, namespace: str, ids: Sequence[str]) -> list[str]:
+    """The ids of these memories in the order in which they were stored, within a transaction
+    too."""
+    with store_faults(view.where):
+        rows = rows_of(view.connection, "memories", namespace, known_ids(ids, "mem"))
+    return sorted(rows, key=rows.__getitem__)
 
 
 def unconfirmed_with_text(
