@@ -134,7 +134,7 @@ def _addresses(git: Path) -> tuple[Mapping[str, str], Iterable[tuple[str, str]]]
 
 
 def git_says(*command: str) -> bytes:
-    """What git prints to a command; nothing where it is not there, fails or takes too long."""
+    """Return what git prints; nothing where it is not there, fails or takes too long."""
     import subprocess
 
     try:
