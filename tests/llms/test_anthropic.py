@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import msgspec
 import pytest
 
 import vestig
+from installed_extra import line_for
 from loopback_messages import FAULTS, LoopbackMessages
 from vestig import registry
 from vestig.config import built_in
@@ -339,5 +341,5 @@ def test_without_the_package_the_error_says_how_to_install_it() -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder(8), config=config) as store:
         store.commit("The office is in Oslo.")
         assert len(store.recall("Where is the office?")) == 1, "nothing else needs it"
-        with pytest.raises(ConfigError, match=r"\.venv/bin/pip install '\.\[claude\]'"):
+        with pytest.raises(ConfigError, match=re.escape(line_for("claude"))):
             store._session.models.ask("classify_stability", {"content": TEXT}, answer=str)

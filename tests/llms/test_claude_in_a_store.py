@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 import vestig
+from installed_extra import line_for
 from loopback_messages import FAULTS, LoopbackMessages
 from vestig.store.records.jobs import JobRules
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -159,7 +160,7 @@ def test_without_the_package_a_command_says_how_to_install_it(tmp_path: Path) ->
     blocked = "sys.modules['anthropic'] = None"
     assert command(tmp_path, "add", TEXTS[0], code=blocked).returncode == 0
     done = command(tmp_path, "housekeeping", "enrich", code=blocked, ANTHROPIC_API_KEY=KEY)
-    assert ".venv/bin/pip install '.[claude]'" in done.stdout + done.stderr
+    assert line_for("claude") in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stdout + done.stderr
     assert command(tmp_path, "recall", "Who has the keys?", code=blocked).returncode == 0

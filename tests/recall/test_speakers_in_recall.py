@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from tests.dialogues import Dialogue, made_dialogues
 
 import vestig
+from dialogues import Dialogue, made_dialogues
 from vestig.echoes import Memories, Stored, unframed
 from vestig.recall.layouts import FORMATS, render
 from vestig.testing import FrozenClock, HashingEmbedder

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import vestig
+from installed_extra import line_for
 from mcp_process import MAIN, MODERN, START_S, VERSIONS, McpProcess, text_of, written_config
 from vestig.surfaces.cli import run
 from vestig.testing import HashingEmbedder
@@ -238,7 +239,7 @@ def test_a_missing_extra_is_named_with_the_line_that_installs_it(
     assert run(["mcp", "--config", str(written_config(tmp_path))]) == 2
     out, err = capfd.readouterr()
     assert out == ""
-    assert ".venv/bin/pip install '.[mcp]'" in err
+    assert line_for("mcp") in err
     assert not (tmp_path / "store").exists()
 
 
