@@ -175,6 +175,13 @@ def added(term: str) -> float:
     return abs(float(value) * float(weight))
 
 
+def test_how_many_more_there_are_stands_within_the_budget(at: OpenStore) -> None:
+    for explain in (False, True):
+        text = recalled(at, limit=1, budget=140, explain=explain)
+        assert re.search(r"\n(at least )?\d+ more: offset 1\.", text)
+        assert tokens(at, text) <= 140
+
+
 @pytest.mark.slow
 @each("seed", range(12))
 def test_no_result_is_larger_than_its_budget(at: OpenStore, seed: int) -> None:

@@ -83,7 +83,9 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     zone: str = "UTC"
 
 
-def recall_text(result: RecallResult, layout: Layout, *, explained: int | None = None) -> str:
+def recall_text(
+    result: RecallResult, layout: Layout, *, explained: int | None = None, more: str = ""
+) -> str:
     """A result as a text of at most `layout.measure.budget` tokens. Where recall abstained, its
     nearest misses are shown.
 
@@ -91,6 +93,7 @@ def recall_text(result: RecallResult, layout: Layout, *, explained: int | None =
         explained: None, or how many tokens a result without reasons has: what is left above these
             is for the score, the sentence and the signals of each memory. The smallest
             contributions are left out first.
+        more: said behind the memories.
     """
     hits = result.nearest if result.abstained else result.results
     if not hits:
@@ -99,9 +102,9 @@ def recall_text(result: RecallResult, layout: Layout, *, explained: int | None =
     budget = layout.measure.budget
     fit = _Fit(layout, first_line(result), (result.degraded, result.warnings))
     if explained is None:
-        return fit.text(budget)
+        return fit.text(budget, more)
     memories = max(BUDGET_MIN, min(explained, int(budget * _EXPLAINED_SHARE)))
-    text = fit.text(memories)
+    text = fit.text(memories, more)
     head = f"Why (seq {result.seq}):"
     room = budget - fit.count(f"{text}{_PARAGRAPH}{head}")
     while room > 0:
@@ -426,12 +429,11 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     ]
     folded = {} if result.context is None else result.context.folded
     layout = _layout(at, entries, budget, {frozenset(pair) for pair in folded.items()})
-    text = recall_text(result, layout, explained=own if explained else None)
-    if not (result.results and result.more):
-        return text
-    least = "" if result.more_is_exact else "at least "
-    at_next = fields.get("offset", 0) + len(result)
-    return f"{text}\n{least}{result.more} more: offset {at_next}."
+    more = ""
+    if result.results and result.more:
+        least = "" if result.more_is_exact else "at least "
+        more = f"{least}{result.more} more: offset {fields.get('offset', 0) + len(result)}."
+    return recall_text(result, layout, explained=own if explained else None, more=more)
 
 
 def _entry(at: OpenStore, hit: RecallHit, rank: int, *, linked: bool = False) -> Entry:
