@@ -108,9 +108,15 @@ def or_null(schema: Mapping[str, Any]) -> Schema:
     return {"anyOf": [*schema.get("anyOf", [schema]), {"type": "null"}]}
 
 
-def one_or_more(item: Mapping[str, Any], one: Mapping[str, Any] | None = None) -> Schema:
-    """The schema of one value (`one`, where it is described otherwise alone), or of a list."""
-    several = {"type": "array", "items": dict(item), "maxItems": LIST_ITEMS_MAX}
+def one_or_more(
+    item: Mapping[str, Any],
+    one: Mapping[str, Any] | None = None,
+    most: int | None = LIST_ITEMS_MAX,
+) -> Schema:
+    """The schema of one value (`one`, where it is described otherwise alone), or of a list of at
+    most `most`; None = of any number."""
+    bound = {} if most is None else {"maxItems": most}
+    several = {"type": "array", "items": dict(item), **bound}
     return {"anyOf": [dict(item if one is None else one), several]}
 
 
@@ -456,6 +462,8 @@ class Texts(Argument, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
     chars_max: int = SCOPE_CHARS_MAX
     filled: bool = False
+    # whether `check` limits how many and how long they are
+    limited: ClassVar[bool] = True
     brief = {"type": ["array", "string"], "items": {"type": "string"}}
 
     @property
@@ -495,9 +503,14 @@ class Texts(Argument, frozen=True, kw_only=True):
         return {"type": "string", "pattern": _ONE_NAME, "maxLength": self.chars_max}
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        most = LIST_ITEMS_MAX if self.limited else None
         if self.choices:
-            return one_or_more({"type": "string", "enum": list(self.choices)})
-        found = one_or_more(self._item(), self._alone())
+            return one_or_more({"type": "string", "enum": list(self.choices)}, most=most)
+        item, alone = self._item(), self._alone()
+        if not self.limited:
+            item.pop("maxLength", None)
+            alone.pop("maxLength", None)
+        found = one_or_more(item, alone, most)
         if self.filled:
             found["anyOf"][1]["minItems"] = 1
         return found

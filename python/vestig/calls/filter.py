@@ -107,6 +107,8 @@ def _texts(field: str, value: Any) -> tuple[str, ...]:
 class Names(a.Texts, frozen=True):
     """Names, any of which will do."""
 
+    limited = False
+
     def check(self, field: str, value: Any) -> Any:
         return _texts(field, value)
 
@@ -129,6 +131,8 @@ class KeyPrefix(a.Label, frozen=True):
 class NameWords(a.Words, frozen=True):
     """Names that are words without commas."""
 
+    limited = False
+
     def check(self, field: str, value: Any) -> Any:
         return _texts(field, value)
 
@@ -139,6 +143,7 @@ class Chosen(a.Words, frozen=True, kw_only=True):
 
     stored: tuple[str, ...] = ()
     nodes: bool = False
+    limited = False
 
     def check(self, field: str, value: Any) -> Any:
         shown = (*self.choices, ENTITY) if self.nodes else self.choices
@@ -153,13 +158,14 @@ class Chosen(a.Words, frozen=True, kw_only=True):
 
     def schema(self, facts: a.Facts = a.NO_FACTS) -> dict[str, Any]:
         shown = (*self.choices, ENTITY) if self.nodes else self.choices
-        return a.one_or_more({"type": "string", "enum": list(shown)})
+        return a.one_or_more({"type": "string", "enum": list(shown)}, most=None)
 
 
 class NodeIds(a.Ids, frozen=True, kw_only=True):
     """Ids of memories; `nodes`: of entities too."""
 
     nodes: bool = False
+    limited = False
 
     def check(self, field: str, value: Any) -> Any:
         def prefix(id: str) -> str:

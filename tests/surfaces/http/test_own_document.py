@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from served import Site, serving
+from vestig.calls.filter import FIELDS
 from vestig.testing import ScriptedModel
 
 FOLDER = Path(__file__).parent / "own_document"
@@ -60,6 +62,22 @@ def test_every_refusal_is_a_problem(document: Any) -> None:
             for status, answer in answers.items():
                 if int(status) >= 400:
                     assert list(answer["content"]) == ["application/problem+json"], (path, status)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("authors", "x" * 5_000),
+        ("exclude_authors", ["x" * 5_000]),
+        ("tags", ["infra"] * 1_001),
+        ("keys", "home/" + "x" * 5_000),
+        ("roles", ["user"] * 1_001),
+        ("exclude_ids", ["mem_95b524a4a4"] * 1_001),
+    ],
+)
+def test_the_texts_of_a_filter_have_no_bound_that_is_not_checked(field: str, value: Any) -> None:
+    FIELDS[field].check(field, value)
+    jsonschema.validate(value, FIELDS[field].schema())
 
 
 def test_where_says_what_a_field_may_be_there(document: Any) -> None:
