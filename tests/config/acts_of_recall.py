@@ -62,6 +62,8 @@ def happen(store: Any, event: EventType, id: str, world: World) -> None:
     elif event is EventType.UNPIN:
         store.pin(id)
         store.unpin(id)
+    elif event is EventType.CONFIRM:
+        store.confirm(id, by="Ada")
     elif event is EventType.UPDATE:
         store.update(id, tags=["x"])
     elif event in (EventType.DEPRECATE, EventType.ARCHIVE, EventType.PIN):
@@ -76,7 +78,8 @@ def weight_of(event: EventType, world: World) -> Any:
     same = {OSLO: 1.0, NOTED: 1.0, QUERY: 0.9}
     store = world.open(same)
     made = (EventType.IMPORT, EventType.ENTITY_EXTRACTED, EventType.SUMMARY_CREATED)
-    id = store.commit(OSLO).memory_id
+    role = "assistant" if event is EventType.CONFIRM else None
+    id = store.commit(OSLO, role=role).memory_id
     if event not in made:
         happen(store, event, id, world)
         return first(store, ids=[id]).reason.tracerank_boost.trace
