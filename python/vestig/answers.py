@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, overlo
 from msgspec import UNSET, UnsetType
 
 from vestig.language.text_forms import one_line
+from vestig.printed import how_many
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
 from vestig.times import to_plain
@@ -610,7 +611,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         if self.abstained:
             parts.append("abstained")
         if self.more:
-            parts.append(f"{'' if self.more_is_exact else 'at least '}{self.more} more")
+            parts.append(f"{how_many(self.more, exact=self.more_is_exact)} more")
         parts += [f"degraded {entry.code}" for entry in self.degraded]
         return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 

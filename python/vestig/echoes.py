@@ -212,7 +212,7 @@ def _before() -> re.Pattern[str]:
 def _behind() -> re.Pattern[str]:
     """A line behind them."""
     left_out = _filled(LEFT_OUT, "count", r"\d+")
-    return re.compile(rf"{left_out}|(?:at least )?\d+ more: --offset \d+")
+    return re.compile(rf"{left_out}|(?:at least )?\d+ more: (?:--offset \d+|offset \d+\.)")
 
 
 def may_hold_frames(text: str) -> bool:

@@ -143,6 +143,16 @@ def limits(
     return f"({', '.join(notes)})" if notes else ""
 
 
+def how_many(count: int, *, exact: bool) -> str:
+    """Return a number, of which `exact` says that there are no more.
+
+    Example:
+        >>> how_many(3, exact=True), how_many(3, exact=False)
+        ('3', 'at least 3')
+    """
+    return str(count) if exact else f"at least {count}"
+
+
 def anchor_words(anchors: Iterable[Anchor], zone: str) -> list[str]:
     """Return what a reader has to know of the sources of a memory, each that changed, moved or is
     gone; the day is that on which the memory was stored, or its anchor taken again.

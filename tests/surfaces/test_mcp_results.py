@@ -182,6 +182,15 @@ def test_how_many_more_there_are_stands_within_the_budget(at: OpenStore) -> None
         assert tokens(at, text) <= 140
 
 
+def test_a_result_with_more_to_come_is_no_new_memory(at: OpenStore) -> None:
+    text = recalled(at, limit=1, budget=700)
+    assert "more: offset 1." in text
+    before = at.store.count()
+    outcome = at.store.commit(text.partition("\nDegraded:")[0])
+    assert outcome.echoes
+    assert (outcome.outcome.value, at.store.count()) == ("EXACT_DUPE", before)
+
+
 @pytest.mark.slow
 @each("seed", range(12))
 def test_no_result_is_larger_than_its_budget(at: OpenStore, seed: int) -> None:

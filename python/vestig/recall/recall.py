@@ -30,7 +30,7 @@ from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.language.languages import ENGLISH, language_of
 from vestig.language.words import asks_for_all
 from vestig.ports import Scan, TokenStates, is_approximate
-from vestig.printed import OF_ALL
+from vestig.printed import OF_ALL, how_many
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.judged import Judgements
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
@@ -357,8 +357,7 @@ def _said_of_all(fields: Mapping[str, Any]) -> str:
     shown, more = len(fields["results"]), fields["more"]
     if not (shown and more and asks_for_all(fields["query"] or "")):
         return ""
-    least = "" if fields["more_is_exact"] else "at least "
-    return OF_ALL.format(shown=shown, more=f"{least}{more}")
+    return OF_ALL.format(shown=shown, more=how_many(more, exact=fields["more_is_exact"]))
 
 
 def _best_score(ranked: Ranked) -> float | None:

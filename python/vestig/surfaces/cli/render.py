@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.filter import FIELDS
 from vestig.language.text_forms import escaped_breaks, one_line, row
-from vestig.printed import MORE, said_by
+from vestig.printed import MORE, how_many, said_by
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -208,7 +208,7 @@ def more(value: RecallResult, args: Args) -> list[str]:
     """How many more memories answer, and what brings them."""
     if not (value.results and value.more):
         return []
-    count = f"{'' if value.more_is_exact else 'at least '}{value.more}"
+    count = how_many(value.more, exact=value.more_is_exact)
     return [MORE.format(count=count, offset=int(args.get("offset") or 0) + len(value))]
 
 

@@ -33,7 +33,7 @@ from vestig.language.text_forms import one_line
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import anchors_of, as_known, flags_of
-from vestig.printed import anchor_words, clean, limits, on_line, said_by, speaker_of
+from vestig.printed import anchor_words, clean, how_many, limits, on_line, said_by, speaker_of
 from vestig.recall.context.block import ESTIMATE, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
@@ -431,8 +431,8 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     layout = _layout(at, entries, budget, {frozenset(pair) for pair in folded.items()})
     more = ""
     if result.results and result.more:
-        least = "" if result.more_is_exact else "at least "
-        more = f"{least}{result.more} more: offset {fields.get('offset', 0) + len(result)}."
+        count = how_many(result.more, exact=result.more_is_exact)
+        more = f"{count} more: offset {fields.get('offset', 0) + len(result)}."
     return recall_text(result, layout, explained=own if explained else None, more=more)
 
 
