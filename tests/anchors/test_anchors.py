@@ -16,6 +16,7 @@ import vestig
 from exports import of, parsed, sealed
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.recall.layouts import render
+from vestig.repository.files import OpenFolder, Stamp
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import Anchor, AnchorState, CommitOutcome, ItemError
 
@@ -248,6 +249,33 @@ def test_no_link_is_followed(store: vestig.Vestig, folder: Path) -> None:
     assert (anchor(store).state, anchor(store).why) == ("unknown", "behind a link")
     with pytest.raises(ValidationError, match="a file within"):
         store.commit("Another fact", anchor=FILE)
+
+
+def test_a_file_that_becomes_a_link_before_it_is_opened_is_not_followed(
+    store: vestig.Vestig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = folder.parent / "secret"
+    write(secret, {"db.py": text_of(1, 60)})
+    kept(store, f"{FILE}:10-30")
+    write(folder, {FILE: "new\n"})
+    real = OpenFolder.stamp
+
+    def then_a_link(self: OpenFolder, path: str, now_us: int) -> Stamp:
+        found = real(self, path, now_us)
+        if not (folder / FILE).is_symlink():
+            (folder / FILE).unlink()
+            (folder / FILE).symlink_to(secret / "db.py")
+        return found
+
+    read = OpenFolder.read
+
+    def reading(self: OpenFolder, path: str, now_us: int) -> tuple[bytes, Stamp]:
+        monkeypatch.setattr(OpenFolder, "stamp", then_a_link)
+        return read(self, path, now_us)
+
+    monkeypatch.setattr(OpenFolder, "read", reading)
+    found = anchor(store)
+    assert (found.state, found.why) == ("unknown", "behind a link")
 
 
 def test_a_link_within_the_repository_names_its_file(store: vestig.Vestig, folder: Path) -> None:
