@@ -32,10 +32,12 @@ from vestig.config import load
 
 # Clients that ask one after the other.
 CROWD = 12
-# What one client sends at once, beside so many recalls a second of another one.
+# What one client sends at once, beside so many recalls a second of another one; of what the idle
+# server can answer at most that share, for the documents take a processor of two.
 DOCUMENTS = 2
 DOCUMENT_CHARS = 900_000
 RECALLS = 20.0
+RECALLS_SHARE = 0.4
 RUN = "from vestig.surfaces.cli import main; main()"
 COMMITS = 0.1
 
@@ -145,10 +147,12 @@ class Recalls(Mix):
         return "recall", {"query": self._random.choice(self._questions)}
 
 
-async def closed_loop(port: int, mix: Mix, seconds: float, clients: int) -> Outcome:
+async def closed_loop(
+    port: int, mix: Mix, seconds: float, clients: int, token: str | None = None
+) -> Outcome:
     """Clients that wait for each answer before they ask again."""
     outcome = Outcome(seconds=seconds)
-    client = Client(port)
+    client = Client(port, token)
     end = time.perf_counter() + seconds
 
     async def ask() -> None:
@@ -182,12 +186,13 @@ async def open_loop(
 
 @dataclass
 class Beside:
-    """Recalls of one client, idle and beside large documents of another one; the statuses of the
-    answers about these, and the seconds until each came."""
+    """Recalls of one client, `rate` of them a second, idle and beside large documents of another
+    one; the statuses of the answers about these, and the seconds until each came."""
 
     idle: Outcome
     beside: Outcome
     answers: list[tuple[int, float]]
+    rate: float
 
     @property
     def slower(self) -> float:
@@ -203,8 +208,9 @@ class Beside:
             for name, run in runs
         )
         return (
-            f"{RECALLS:g} recalls a second, {DOCUMENTS} documents of {DOCUMENT_CHARS // 1000} kB:"
-            f" {shown}; p95 {self.slower:.1f} times; the documents: {answers}"
+            f"{self.rate:.1f} recalls a second, {DOCUMENTS} documents of"
+            f" {DOCUMENT_CHARS // 1000} kB: {shown}; p95 {self.slower:.1f} times;"
+            f" the documents: {answers}"
         )
 
 
@@ -224,8 +230,10 @@ async def beside_documents(
     """Recalls of one client, first alone, then while another one adds large documents. The tokens
     are those of the two."""
     mix = Recalls(5, iter(()))
-    await open_loop(port, mix, min(3.0, seconds), RECALLS, 1, recalling)  # warm
-    idle = await open_loop(port, mix, seconds, RECALLS, 2, recalling)
+    await closed_loop(port, mix, min(3.0, seconds), 2, recalling)  # warm
+    capacity = await closed_loop(port, mix, seconds, 2, recalling)
+    rate = min(RECALLS, max(1.0, capacity.rate * RECALLS_SHARE))
+    idle = await open_loop(port, mix, seconds, rate, 2, recalling)
     answers: list[tuple[int, float]] = []
 
     async def add(number: int) -> None:
@@ -237,9 +245,9 @@ async def beside_documents(
 
     adds = [asyncio.create_task(add(number)) for number in range(DOCUMENTS)]
     await asyncio.sleep(0.5)
-    beside = await open_loop(port, mix, seconds, RECALLS, 3, recalling)
+    beside = await open_loop(port, mix, seconds, rate, 3, recalling)
     await asyncio.gather(*adds)
-    return Beside(idle, beside, answers)
+    return Beside(idle, beside, answers, rate)
 
 
 @contextmanager

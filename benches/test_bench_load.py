@@ -23,6 +23,8 @@ SECONDS = {"small": 1.0}.get(os.environ.get("VESTIG_TEST_BENCH", ""), 10.0)
 RATE_BAR = 0.7
 # The 95th percentile of recalls beside documents of another client, of that of an idle server.
 BESIDE_BAR = 4.0
+# Of the recalls beside documents; a burst on a machine that is busy otherwise may refuse a few.
+ANSWERED = 0.8
 
 
 def test_load_beyond_the_capacity(benchmark: Any, tmp_path: Path) -> None:
@@ -42,11 +44,13 @@ def test_load_beyond_the_capacity(benchmark: Any, tmp_path: Path) -> None:
 
 
 def check_beside(found: Beside, where: str) -> None:
-    """No recall is refused or fails, and each document is answered: done, under way, or on a
+    """Recalls are answered, none fails, and each document is answered: done, under way, or on a
     machine that is busy otherwise, to be sent again."""
-    assert [(run.refused, run.failed) for run in (found.idle, found.beside)] == [(0, 0)] * 2
+    for run in (found.idle, found.beside):
+        assert (run.failed, run.without_retry_after) == (0, 0)
+        assert len(run.accepted_ms) >= ANSWERED * (len(run.accepted_ms) + run.refused)
     assert {status for status, _ in found.answers} <= {200, 202, 503}
-    met = "met" if found.slower <= BESIDE_BAR else "MISSED"
+    met = "met" if found.slower <= BESIDE_BAR and not found.beside.refused else "MISSED"
     note_line(f"{where}: {found} · bar {BESIDE_BAR:g} times {met}")
 
 
