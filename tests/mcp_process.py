@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from forked import Process
 
 MAIN = "from vestig.surfaces.cli import main; main()"
 # Python, libraries and a store on a busy machine
@@ -38,15 +37,12 @@ class McpProcess:
         self,
         config: Path,
         *words: str,
-        command: list[str] | None = None,
+        code: str = MAIN,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        own = [sys.executable, "-c", MAIN, "mcp", "--config", str(config), *words]
-        self.process = subprocess.Popen(
-            command or own,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        self.process = Process(
+            ["mcp", "--config", str(config), *words],
+            code=code,
             cwd=config.parent,
             env={**os.environ, "XDG_CONFIG_HOME": str(config.parent), **(env or {})},
         )
@@ -55,7 +51,6 @@ class McpProcess:
         threading.Thread(target=self._collect, daemon=True).start()
 
     def _collect(self) -> None:
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.put(line)
         self.lines.put(None)
@@ -64,17 +59,10 @@ class McpProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert stream is not None
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
+        self.process.end()
 
     def write(self, line: bytes) -> None:
         """One line as it is."""
-        assert self.process.stdin is not None
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
@@ -88,7 +76,6 @@ class McpProcess:
 
     def errors(self) -> str:
         """What it wrote to standard error, once it has ended."""
-        assert self.process.stderr is not None
         self.process.wait(START_S)
         return self.process.stderr.read().decode()
 

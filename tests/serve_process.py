@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["RUN", "Process", "settings_in", "started"]
+import forked
 
-RUN = "from vestig.surfaces.cli import main; main()"
+__all__ = ["Process", "settings_in", "started"]
 
 
 class Process(NamedTuple):
     """A server of its own."""
 
-    running: subprocess.Popen[str]
+    running: forked.Process
     port: int
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
@@ -55,17 +54,12 @@ def settings_in(folder: Path, more: str = "") -> Path:
 @contextmanager
 def started(folder: Path, *words: str, more: str = "", command: str = "serve") -> Iterator[Process]:
     """A server on a port that it chooses; `more`: keys of `serve`."""
-    line = [sys.executable, "-c", RUN, command, "--port", "0", *words]
-    line += ["--config", str(settings_in(folder, more))]
-    with subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-    ) as running:
-        try:
-            assert running.stdout is not None
-            line = running.stdout.readline()
-            found = re.fullmatch(r"Listening on http://127\.0\.0\.1:(\d+)\n", line)
-            assert found is not None, (line, running.poll())
-            yield Process(running, int(found[1]))
-        finally:
-            if running.poll() is None:
-                running.kill()
+    line = [command, "--port", "0", *words, "--config", str(settings_in(folder, more))]
+    running = forked.Process(line, env=os.environ)
+    try:
+        said = running.stdout.readline().decode()
+        found = re.fullmatch(r"Listening on http://127\.0\.0\.1:(\d+)\n", said)
+        assert found is not None, (said, running.poll())
+        yield Process(running, int(found[1]))
+    finally:
+        running.end()

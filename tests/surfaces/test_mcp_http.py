@@ -7,8 +7,6 @@ import http.client
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from mcp_process import MAIN, MODERN, VERSIONS, told_and_asked, written_config
+from forked import Process
+from mcp_process import MODERN, VERSIONS, told_and_asked, written_config
 from tables import each
 from vestig.surfaces.cli import run
 
@@ -30,9 +29,8 @@ END_S = 2.0
 class Site:
     """A server that listens on a free port."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
-        assert process.stderr is not None
         line = process.stderr.readline().decode()
         found = re.fullmatch(r"Listening on (http://127\.0\.0\.1:(\d+)/mcp)\n", line)
         assert found is not None, line
@@ -66,20 +64,11 @@ def served(folder: Path, more: str = "", **environ: str) -> Iterator[Site]:
     """A server of a fresh store."""
     config = written_config(folder, more)
     words = ["mcp", "--transport", "http", "--port", "0", "--config", str(config)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **environ},
-    )
+    process = Process(words, env={**os.environ, **environ})
     try:
         yield Site(process)
     finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            stream.close()
+        process.end()
 
 
 @pytest.fixture(scope="module")
@@ -224,5 +213,4 @@ def test_sigterm_ends_it_with_exit_0_and_nothing_on_standard_output(tmp_path: Pa
         site.process.terminate()
         assert site.process.wait(60) == 0
         assert time.monotonic() - started < END_S
-        assert site.process.stdout is not None
         assert site.process.stdout.read() == b""

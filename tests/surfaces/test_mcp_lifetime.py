@@ -25,7 +25,7 @@ FACT = "The spare key of the office lies under the blue pot."
 END_S = 2.0
 # an embedder that takes its time, as an installed entry point would
 SLOW = """
-import sys, time
+import time
 from vestig.testing import HashingEmbedder
 class Slow(HashingEmbedder):
     def embed(self, texts):
@@ -35,7 +35,6 @@ class Slow(HashingEmbedder):
 import vestig.registry
 make = vestig.registry.make_embedder
 vestig.registry.make_embedder = lambda *a, **k: Slow(64)
-sys.argv[1:] = ["mcp", "--config", "mcp.yaml"]
 """
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -46,8 +45,7 @@ ENVELOPE = {
 
 def slow_server(folder: Path) -> McpProcess:
     """A server whose embedder sleeps over texts with the word slow."""
-    config = written_config(folder)
-    return McpProcess(config, command=[sys.executable, "-c", SLOW + MAIN])
+    return McpProcess(written_config(folder), code=SLOW + MAIN)
 
 
 @pytest.mark.slow
@@ -90,7 +88,6 @@ def test_the_end_of_the_input_ends_it_when_all_is_answered(tmp_path: Path) -> No
     with McpProcess(written_config(tmp_path)) as server:
         server.initialize()
         ids = [server.send("tools/call", {"name": "stats"}) for _ in range(5)]
-        assert server.process.stdin is not None
         server.process.stdin.close()
         assert sorted(server.read()["id"] for _ in ids) == ids
         code, seconds = server.ends()
@@ -122,8 +119,6 @@ def test_it_ends_in_time_during_a_call(tmp_path: Path, how: str) -> None:
         server.send("tools/call", {"name": "remember", "arguments": {"text": f"{FACT} slow"}})
         assert server.request("ping")["result"] == {}, "other requests are answered meanwhile"
         process = server.process
-        assert process.stdin is not None
-        assert process.stdout is not None
         if how == "end of input":
             process.stdin.close()
         elif how == "SIGTERM":
@@ -209,7 +204,6 @@ def test_nothing_but_the_protocol_goes_to_standard_output(tmp_path: Path) -> Non
         server.initialize()
         server.call("remember", text=FACT)
         server.call("recall", query="where is the spare key?")
-        assert server.process.stdin is not None
         server.process.stdin.close()
         assert server.ends()[0] == 0
         assert server.lines.get(timeout=START_S) is None

@@ -364,7 +364,6 @@ def test_a_notice_of_odd_form_says_nothing(tmp_path: Path) -> None:
             notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
             process.write(json.dumps(notice).encode())
         assert process.request("ping")["result"] == {}
-        assert process.process.stdin is not None
         process.process.stdin.close()
         assert process.errors() == ""
 

@@ -476,18 +476,16 @@ def test_a_path_without_a_store_is_empty_until_something_is_remembered(tmp_path:
 
 def test_a_defect_says_only_its_number(tmp_path: Path) -> None:
     code = (
-        "import vestig.surfaces.mcp.answers as answers\n"
-        "def broken(at, given): raise RuntimeError(given['id'])\n"
-        "answers.show = broken\n"
-        "import sys; sys.argv[1:] = ['mcp', '--config', 'mcp.yaml']\n"
+        "import vestig\n"
+        "def broken(store, id, **_): raise RuntimeError(id)\n"
+        "vestig.Vestig.show = broken\n"
     )
     config = written_config(tmp_path)
-    with McpProcess(config, command=[sys.executable, "-c", code + MAIN]) as server:
+    with McpProcess(config, code=code + MAIN) as server:
         server.initialize()
         told = refused(server, "show", id="a secret text")
         assert told.startswith("Internal error req_")
         assert "secret" not in told
-        assert server.process.stdin is not None
         server.process.stdin.close()
         logged = server.errors()
         assert "RuntimeError in show" in logged

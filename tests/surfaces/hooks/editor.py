@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forked
 import vestig
 
 SCOPE = "project:host.example/acme/rocket"
@@ -57,19 +57,12 @@ class Editor:
         return self.run(json.dumps(known | told), "hook", event, limit=limit)
 
     def run(
-        self, text: str, *words: str, limit: float = 60, stdin: Any = None
+        self, text: str, *words: str, limit: float = 60, stdin: int | None = None
     ) -> subprocess.CompletedProcess[str]:
         """One command line."""
-        call = [sys.executable, "-c", _CALL.format(limit=limit), *words]
-        fed: Mapping[str, Any] = {"input": text} if stdin is None else {"stdin": stdin}
-        return subprocess.run(
-            [*call, "--config", str(self.config)],
-            capture_output=True,
-            text=True,
-            env=self.environment(),
-            check=False,
-            **fed,
-        )
+        code = _CALL.format(limit=limit)
+        line = [*words, "--config", str(self.config)]
+        return forked.run(line, code=code, env=self.environment(), input=text, stdin=stdin)
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-CALL = "import sys; from vestig.surfaces.cli import run; sys.exit(run(sys.argv[1:]))"
+import forked
+
 FOREIGN = {
     "codex": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify vestig"}]}],\n'
     '\t"UserPromptSubmit": [{"matcher": "x", "hooks": [{"type": "command", "command": "log"}]}],'
@@ -32,13 +32,8 @@ def home(tmp_path: Path) -> Path:
 def call(home: Path, *words: str, claude: Path | None = None) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
     xdg = {f"XDG_{kind}_HOME": str(home / kind) for kind in ("DATA", "STATE", "CONFIG")}
-    return subprocess.run(
-        [sys.executable, "-c", CALL, "install", *words],
-        capture_output=True,
-        text=True,
-        env=kept | xdg | {"HOME": str(home), "PATH": str(claude or home)},
-        check=False,
-    )
+    env = kept | xdg | {"HOME": str(home), "PATH": str(claude or home)}
+    return forked.run(["install", *words], env=env)
 
 
 def hooks_file(home: Path, editor: str) -> Path:
@@ -298,14 +293,8 @@ def test_the_first_memory_comes_after_the_plugin(home: Path, one_folder: bool) -
     config.write_text("embedding: {provider: hashing, dimension: 64}\n")
 
     def run(*words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", CALL.replace('"install", *', ""), *words],
-            capture_output=True,
-            text=True,
-            input=text,
-            env=os.environ | places | {"HOME": str(home), "PATH": str(home)},
-            check=False,
-        )
+        env = os.environ | places | {"HOME": str(home), "PATH": str(home)}
+        return forked.run(words, env=env, input=text)
 
     assert run("install", "claude").returncode == 0
     assert run("hook", "UserPromptSubmit", text="no event").returncode == 0

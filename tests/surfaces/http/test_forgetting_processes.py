@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 import time
 from pathlib import Path
 
 import pytest
 
-from serve_process import RUN, Process, started
+import forked
+from serve_process import Process, started
 
 WORD = "Sandpiperwick"
 ASKED = {"query": "which word opens the lock gate?", "context": True}
@@ -26,8 +26,7 @@ def _forget(folder: Path, other: Process | None, id: str) -> None:
         assert (status, document["residues"]) == (200, 0)
         return
     words = ["memory", "forget", id, "--yes", "--config", str(folder / "vestig.yaml")]
-    command = [sys.executable, "-c", RUN, *words]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    made = forked.run(words, env=os.environ)
     assert made.returncode == 0, made.stderr
 
 
