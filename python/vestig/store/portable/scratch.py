@@ -54,7 +54,7 @@ from vestig.store.records.removal import Removal, TombstoneFields, leave_out
 from vestig.store.records.rows import from_json
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import fetch, known_ids, rows_of, store_faults
-from vestig.store.tables.schema import CHAINED, CREATE_TABLES, INDEX, INSERT, NODE_TABLES, TABLES
+from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES
 from vestig.store.tables.table import FLOAT_MAX, Column, Shape, Table
 from vestig.times import format_us
 
@@ -64,17 +64,26 @@ _HINT: Final = "the file was cut or changed: export it again, or take what is wh
 PROGRESS_LINES: Final = 1_000
 _CACHE_KIB: Final = 16 * 1024
 _M: Final = INDEX[MEMORIES]
-# What the lines say of each other beyond the rows of a ledger: their numbers, the model that the
-# line of a memory names, ids of nodes that may come in later lines, and unusual vectors.
-_BESIDE: Final = "\n".join(
+# What the lines say of each other beyond the rows of a ledger: their numbers, and the model that
+# the line of a memory names. Part of the tables' own statements: SQLite reads its whole schema
+# again for each column that is added to a table.
+_COLUMNS: Final = {
+    **{form.table.name: ("line INTEGER",) for form in FORMS.values()},
+    MEMORIES: ("line INTEGER", "embedding_model TEXT"),
+}
+# With ids of nodes that may come in later lines, and unusual vectors.
+_TABLES: Final = "\n".join(
     (
-        *(f"ALTER TABLE {form.table.name} ADD COLUMN line INTEGER;" for form in FORMS.values()),
+        *(
+            table.statements(*_COLUMNS.get(table.name, ()))
+            for table in ALL
+            if not table.made_when_needed
+        ),
         *(
             f"CREATE UNIQUE INDEX {form.table.name}_one_id ON {form.table.name} (id);"
             for form in FORMS.values()
             if form.table.prefix is not None
         ),
-        f"ALTER TABLE {MEMORIES} ADD COLUMN embedding_model TEXT;",
         "CREATE TABLE later (line INTEGER, place TEXT, field TEXT, id BLOB);",
         "CREATE TABLE odd_vectors (line INTEGER PRIMARY KEY, node TEXT, zero INTEGER);",
     )
@@ -139,9 +148,8 @@ def scratch_ledger(
             conn.execute("PRAGMA temp_store = MEMORY")
             conn.execute("PRAGMA foreign_keys = ON")
             conn.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            conn.execute(CREATE_TABLES)
-            conn.execute(_BESIDE)
             conn.execute("BEGIN")
+            conn.execute(_TABLES)
             reading = _Reading(conn, partial=partial, normal_forms=normal_forms)
             for number, line in enumerate(lines, 1):
                 reading.take(line, number)

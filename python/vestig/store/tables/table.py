@@ -237,11 +237,16 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     record: str | None = None
     made_when_needed: bool = False
 
-    def statements(self) -> str:
-        """The SQL that makes the table and its indexes."""
+    def statements(self, *beside: str) -> str:
+        """The SQL that makes the table and its indexes.
+
+        Args:
+            beside: the SQL of columns that follow those of the table.
+        """
         alone = self.key[0] if len(self.key) == 1 else None
         integer_key = alone is not None and self[alone].kind == "INTEGER"
         lines = [_column_sql(one, one.name == alone and integer_key) for one in self.columns]
+        lines += beside
         lines += [f'CONSTRAINT "{one.field}" CHECK ({one.condition})' for one in self.checks]
         if not integer_key:
             lines.append(f"PRIMARY KEY ({', '.join(self.key)})")
