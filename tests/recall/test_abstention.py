@@ -151,13 +151,16 @@ def test_without_a_vector_recall_never_abstains(opener: Opener) -> None:
 
 
 @pytest.mark.slow
-def test_foreign_questions_of_the_shipped_benchmark_are_less_sure(opener: Opener) -> None:
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.torture)])
+def test_foreign_questions_of_the_shipped_benchmark_are_less_sure(
+    opener: Opener, step: int
+) -> None:
     benchmark = read_benchmark(SHIPPED)
     store = opener(":memory:", embedder=BuiltinEmbedder())
     import_benchmark(store, benchmark)
     names = list(benchmark.units)
     confidences: dict[bool, list[float]] = {True: [], False: []}
-    for query in benchmark.queries[::3]:
+    for query in benchmark.queries[::step]:
         for name in (query.conversation, names[names.index(query.conversation) - 1]):
             confidence = store.recall(query.text, scope=name).confidence
             assert confidence is not None

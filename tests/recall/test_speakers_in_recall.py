@@ -22,6 +22,10 @@ OTHERS: Final = (
 )
 
 
+# Every relation, with a key and without; all wordings of each in torture.
+sampled = pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.torture)])
+
+
 @pytest.fixture(scope="module")
 def embedder() -> vestig.Embedder:
     with vestig.open(":memory:") as opened:
@@ -44,29 +48,35 @@ def order(
         return [text for text in found if text in (first, said.guess)]
 
 
-def test_the_fact_of_the_user_comes_before_the_later_guess(embedder: vestig.Embedder) -> None:
+@sampled
+def test_the_fact_of_the_user_comes_before_the_later_guess(
+    embedder: vestig.Embedder, step: int
+) -> None:
     wrong = [
         one
-        for one in made_dialogues(60)
+        for one in made_dialogues(60)[::step]
         if order(embedder, one, one.fact, "assistant")[0] != one.fact
     ]
     assert wrong == []
 
 
-def test_what_answers_nothing_stays_behind_a_guess(embedder: vestig.Embedder) -> None:
+@sampled
+def test_what_answers_nothing_stays_behind_a_guess(embedder: vestig.Embedder, step: int) -> None:
+    keyed = [one for one in made_dialogues(64) if one.key is not None]
     wrong = [
         one
-        for one in made_dialogues(64)
-        if one.key is not None and order(embedder, one, one.beside, "assistant")[0] != one.guess
+        for one in keyed[::step]
+        if order(embedder, one, one.beside, "assistant")[0] != one.guess
     ]
     assert wrong == []
 
 
-def test_a_confirmed_guess_ranks_as_that_of_a_user(embedder: vestig.Embedder) -> None:
-    for said in made_dialogues(60):
-        if said.key is None:
-            confirmed = order(embedder, said, said.fact, "assistant", confirmed=True)
-            assert confirmed == order(embedder, said, said.fact, "user"), said
+@sampled
+def test_a_confirmed_guess_ranks_as_that_of_a_user(embedder: vestig.Embedder, step: int) -> None:
+    keyless = [one for one in made_dialogues(60) if one.key is None]
+    for said in keyless[::step]:
+        confirmed = order(embedder, said, said.fact, "assistant", confirmed=True)
+        assert confirmed == order(embedder, said, said.fact, "user"), said
 
 
 @pytest.fixture
@@ -151,7 +161,8 @@ def test_the_reason_says_why_a_guess_stands_behind(embedder: vestig.Embedder) ->
         assert ("stands behind what one stated" in str(told)) is moved
 
 
-def test_stores_without_roles_are_ranked_as_ever(embedder: vestig.Embedder) -> None:
+@sampled
+def test_stores_without_roles_are_ranked_as_ever(embedder: vestig.Embedder, step: int) -> None:
     """A statement of no role counts as one of a user: the numbers are those of the formula."""
 
     def found(role: str | None) -> list[Any]:
@@ -162,7 +173,7 @@ def test_stores_without_roles_are_ranked_as_ever(embedder: vestig.Embedder) -> N
                 day = f"2026-03-{1 + place % 28:02}"
                 store.commit(said.fact, role=role, t_valid=day, provenance=note)
                 store.commit(said.guess, role=role, t_valid=day, provenance=note)
-            results = [store.recall(one.question, all=True) for one in made_dialogues(32)]
+            results = [store.recall(one.question, all=True) for one in made_dialogues(32)[::step]]
             return [
                 [(hit.content, hit.score, hit.final, hit.similarity) for hit in one]
                 for one in results
