@@ -221,6 +221,12 @@ def tree_of(source: str) -> ast.Module:
     return ast.parse(source)
 
 
+@lru_cache(maxsize=1)
+def nodes_of(source: str) -> list[ast.AST]:
+    """All nodes of a source's tree."""
+    return list(ast.walk(tree_of(source)))
+
+
 def unit_of(path: str) -> str:
     """The room of a path below python/vestig: `store/ledger/x.py` → `store.ledger.ledger`,
     `recall/x.py` → `recall`, `__init__.py` → ``."""
@@ -242,7 +248,7 @@ def imported(path: str, source: str) -> Iterator[tuple[int, str]]:
     `from vestig import store` counts as `vestig.store`.
     """
     package = ["vestig", *path.split("/")[:-1]]
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -298,16 +304,16 @@ def pure(path: str, source: str) -> list[str]:
     module of the mixed rooms that is not pure. Imports for annotations alone are none."""
     if path not in PURE:
         return []
-    tree = tree_of(source)
+    nodes = nodes_of(source)
     annotated = {
         line
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
     package = ["vestig", *path.split("/")[:-1]]
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             ways = [(alias.name,) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -343,7 +349,7 @@ def lone_bases(sources: dict[str, str]) -> list[str]:
     used: set[str] = set()
     protocols = set()
     for path, source in sources.items():
-        for node in ast.walk(tree_of(source)):
+        for node in nodes_of(source):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, f"{path}:{node.lineno}")
                 for base in map(_name, node.bases):
@@ -374,14 +380,14 @@ def table_names(path: str, source: str) -> list[str]:
     """Names of tables in the strings of rooms that take every table from its declaration."""
     if not path.startswith(TABLE_BLIND):
         return []
-    tree = tree_of(source)
+    nodes = nodes_of(source)
     prose = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             alone = {node.value} & TABLES.keys()
             for name in sorted(alone | set(_TABLE_IN_SQL.findall(node.value))):
@@ -397,7 +403,7 @@ def environment(path: str, source: str) -> list[str]:
         return []
     found = []
     names = {"environ", "environb", "getenv", "putenv"}
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             read = node.value.id == "os" and node.attr in names
         elif isinstance(node, ast.ImportFrom):
@@ -416,7 +422,7 @@ def clock(path: str, source: str) -> list[str]:
     if path.startswith(CLOCK_PLACES):
         return []
     found = []
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value
             name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
@@ -430,7 +436,7 @@ def prints(path: str, source: str) -> list[str]:
     if path.startswith("surfaces/"):
         return []
     found = []
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             speaks = node.func.id == "print"
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -446,7 +452,7 @@ def broad_excepts(path: str, source: str) -> list[str]:
     """`except Exception` (or barer) that swallows, without a comment that gives the reason."""
     lines = source.splitlines()
     found = []
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if not isinstance(node, ast.ExceptHandler):
             continue
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
@@ -487,7 +493,7 @@ def lengths(path: str, source: str) -> list[str]:
         found.append(f"{path}: {count} lines, at most {FILE_LINES_MAX}")
     if not path.endswith(".py"):
         return found
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         length = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -520,7 +526,7 @@ PUBLIC_MODULES = frozenset(
 def first_words(path: str, source: str) -> list[str]:
     """Docstrings that do not begin with what is returned or done."""
     found = []
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
             doc = ast.get_docstring(node)
             if doc is not None and _NO_SENTENCE.match(doc):
