@@ -7,6 +7,7 @@ skipped without it); `TMPDIR` names the place of their stores, which is in memor
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import random
@@ -72,6 +73,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     home = config.stash.get(_HOME_KEY, None)
     if home is not None:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect garbage afterwards: thousands of tests are made, and nothing is given up."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
