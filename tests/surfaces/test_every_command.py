@@ -12,7 +12,8 @@ from vestig.surfaces.operation import operations
 
 def an_edge(vestig: Vestig) -> str:
     """Id of the edge from a memory's source."""
-    return str(vestig("edge", "list", "--json").document["edges"][0]["id"])
+    edges = vestig("edge", "list", "--json").document["edges"]
+    return next(str(one["id"]) for one in edges if one["edge_type"] == "PRODUCED")
 
 
 def two_entities(vestig: Vestig) -> list[str]:

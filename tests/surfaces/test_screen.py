@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import struct
 import sys
 import termios
@@ -14,14 +15,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from command_answers import Vestig
+from test_every_command import a_document, a_rule, an_anchored, an_edge, commands, two_entities
 
 import vestig as library
 from tables import each
 from vestig.language.best_window import best_window
 from vestig.surfaces.cli import run
-from vestig.surfaces.cli.screen import Screen, cut, found, rows, width, wrapped
+from vestig.surfaces.cli.screen import (
+    Screen,
+    cut,
+    doctor,
+    folded,
+    found,
+    retrieved,
+    rows,
+    width,
+    wrapped,
+)
 from vestig.testing import HashingEmbedder
 
 COLUMNS, ROWS = 80, 24
@@ -191,3 +204,128 @@ def test_rows_keep_what_names_them() -> None:
     assert rows(line, Screen(200, 24)) == f"learnt | 2026-11-28 19:23 | mem_482b5ed0 | It says {id}"
     assert width(rows(line, Screen(60, 24))) <= 60
     assert rows(f"a | {id} → {id} (key)", Screen()) == "a | mem_482b5ed0 → mem_482b5ed0 (key)"
+
+
+STYLES = re.compile("\x1b\\[[0-9;]*m")
+WIDE = "雪国の長いトンネルを抜けると夜の底が白くなった、" * 12
+LONG = (
+    f"The staging database runs on port 5433; {NOTE}",
+    f"Maria prefers short answers: {WIDE}",
+    f"Deploys happen on Tuesdays\n\n    after: {'the stand-up and ' * 12}lunch",
+)
+
+
+def too_wide(line: str) -> bool:
+    """Wider than the terminal, and no word that stays whole because it is copied."""
+    shown = STYLES.sub("", line)
+    return width(shown) > COLUMNS and not (shown.isascii() and len(shown.split()) == 1)
+
+
+@pytest.fixture
+def wordy(vestig: Vestig) -> list[str]:
+    """Ids of memories with long texts, wide characters, a long key and a long scope."""
+    said = ("--metadata", f"said={NOTE}", "--scope", f"project/{'atlas-' * 25}x")
+    ids = [
+        str(vestig("memory", "add", text, *said, "--json").document["memory_id"]) for text in LONG
+    ]
+    vestig("add", f"Her berth: {NOTE}", "--key", "boat." + "berth" * 30, *said)
+    return ids
+
+
+@pytest.mark.slow
+def test_no_command_writes_a_line_wider_than_the_terminal(
+    vestig: Vestig, wordy: list[str], on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    lines = commands(
+        tmp_path,
+        wordy,
+        an_edge(vestig),
+        two_entities(vestig),
+        a_document(vestig),
+        a_rule(vestig),
+        anchored=an_anchored(vestig, wordy[0]),
+    )
+    wide = []
+    for name, words in lines.items():
+        code, shown = on_terminal(*words)
+        wide += [(name, line) for line in shown if too_wide(line)]
+        assert code == 0, name
+    assert not wide
+
+
+@each(
+    ("words", "rows_most"),
+    [(("doctor",), ROWS - 1), (("stats",), ROWS - 1), (("rule", "list"), ROWS - 1)],
+)
+def test_what_a_store_says_of_itself_fits(
+    wordy: list[str], on_terminal: OnTerminal, words: tuple[str, ...], rows_most: int
+) -> None:
+    _, lines = on_terminal(*words)
+    assert len(lines) <= rows_most
+    assert not [line for line in lines if too_wide(line)]
+
+
+def test_a_retrieval_fits_and_says_in_words_how_sure_it_is(
+    filled: Vestig, on_terminal: OnTerminal, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked.json"
+    asked.write_text('[{"content": "Which buoy did the boat sail past?"}]', encoding="utf-8")
+    _, lines = on_terminal("retrieve", str(asked), "--max-facts", "30")
+    assert len(lines) < ROWS
+    assert max(map(width, lines)) <= COLUMNS
+    assert lines[0] in ("high confidence", "medium confidence", "low confidence")
+    facts = filled("retrieve", str(asked), "--max-facts", "30").out.count("- [")
+    assert sum(line.startswith("- [") for line in lines) == facts
+
+
+def test_facts_that_have_no_room_are_counted() -> None:
+    with library.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        for n in range(9):
+            store.commit(f"Pump {n} of the boat failed on day {n} of the trip")
+        result = store.retrieve([{"content": "Which pump of the boat failed?"}])
+    lines = retrieved(result, {}, Screen(60, 9)).split("\n")
+    assert len(lines) == 8
+    assert len([line for line in lines if line.startswith("- [")]) == 4
+    assert lines[-1] == f"… and {len(result.facts) - 4} more: a pipe or --json prints all"
+
+
+def test_a_memory_that_is_shown_keeps_its_whole_text(
+    vestig: Vestig, wordy: list[str], on_terminal: OnTerminal
+) -> None:
+    for id, text in zip(wordy, LONG, strict=True):
+        _, lines = on_terminal("show", id)
+        assert not [line for line in lines if too_wide(line)]
+        assert "".join(text.split()) in "".join("".join(lines).split())
+        assert vestig("show", id).out.endswith(f"\n\n{text}\n")
+
+
+def test_a_finding_is_said_whole_and_what_is_ok_on_a_line() -> None:
+    with library.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        report = store.admin.doctor()
+    first, second, *_ = (
+        msgspec.structs.replace(one, level=level, detail=NOTE)
+        for one, level in zip(report.findings, ("ok", "finding"), strict=False)
+    )
+    said = doctor(msgspec.structs.replace(report, findings=(first, second)), {}, Screen())
+    lines = said.split("\n")
+    assert max(map(width, lines)) <= COLUMNS
+    assert lines[0].endswith("…")
+    assert lines[1].startswith("FINDING")
+    assert "".join(NOTE.split()) in "".join("".join(lines[1:]).split())
+
+
+def test_a_line_goes_on_below_its_column() -> None:
+    screen = Screen(20, 24)
+    assert folded("ok   path  a folder of notes", Screen(30, 24)).split("\n") == [
+        "ok   path  a folder of notes"
+    ]
+    assert folded("key   a folder of notes", screen).split("\n") == [
+        "key   a folder of",
+        "      notes",
+    ]
+    assert folded("    indented code goes on", screen).split("\n") == [
+        "    indented code",
+        "    goes on",
+    ]
+    path = "/srv/" + "notes" * 10
+    assert folded(f"in {path}", screen).split("\n") == ["in", path]

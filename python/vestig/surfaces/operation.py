@@ -59,6 +59,18 @@ class Call(msgspec.Struct, kw_only=True):
     confirm: Callable[[str], bool] | None = None
 
 
+def on_screen(name: str) -> Callable[[Any, Mapping[str, Any], Screen], str]:
+    """The text for a terminal by this name, which is loaded where there is one."""
+
+    def text(value: Any, args: Mapping[str, Any], size: Screen) -> str:
+        from vestig.surfaces.cli import screen
+
+        made: str = getattr(screen, name)(value, args, size)
+        return made
+
+    return text
+
+
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of an operation as one JSON object: the arguments of one public call.
 

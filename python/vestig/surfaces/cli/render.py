@@ -221,6 +221,11 @@ def timing(value: RecallResult) -> str:
 
 def detail(value: MemoryDetail, _: Args) -> str:
     """All fields of one memory, its evidence, and its text last."""
+    return f"{table(detail_rows(value))}\n\n{value.memory.content}"
+
+
+def detail_rows(value: MemoryDetail) -> list[tuple[str, str]]:
+    """Names and values of all fields of one memory but its text, and its evidence."""
     memory = value.memory
     rows = [
         (name, _plain(getattr(memory, name)))
@@ -256,7 +261,7 @@ def detail(value: MemoryDetail, _: Args) -> str:
     if value.mentions is not None and value.related is not None:
         rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
         rows += _linked("RELATED", [_related(one) for one in value.related])
-    return table(rows) + f"\n\n{memory.content}"
+    return rows
 
 
 def _judged(one: JudgedMemory) -> str:
@@ -691,11 +696,16 @@ _MARKS = {"ok": "ok     ", "finding": "FINDING", "damage": "DAMAGE "}
 
 def doctor(value: DoctorReport, _: Args) -> str:
     """One line per check."""
+    return "\n".join(checks(value))
+
+
+def checks(value: DoctorReport) -> list[str]:
+    """The line of each check."""
     width = max((len(finding.check) for finding in value.findings), default=0)
-    return "\n".join(
+    return [
         f"{_MARKS[finding.level]}  {finding.check:<{width}}  {finding.detail}".rstrip()
         for finding in value.findings
-    )
+    ]
 
 
 def destruction_plan(found: StoreFiles) -> str:

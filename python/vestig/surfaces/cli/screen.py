@@ -16,7 +16,8 @@ from vestig.printed import said_by
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
-    from vestig.results import MemoryPage
+    from vestig.results import DoctorReport, MemoryDetail, MemoryPage
+    from vestig.retrieve.values import RetrieveResult
     from vestig.types import Memory
 
 Args = Mapping[str, Any]
@@ -24,8 +25,14 @@ _CUT: Final = "…"
 # Characters of a memory that a result shows.
 _PASSAGE_CHARS: Final = 240
 _INDENT: Final = "  "
-# Options that ask for a layout of their own.
-_LAYOUTS: Final = frozenset(("format", "explain", "context", "budget", "expect"))
+# Options whose text goes into a prompt or a program, as it is.
+_LAYOUTS: Final = frozenset(("format", "context", "budget"))
+# Options that ask for more than the results.
+_MORE: Final = frozenset(("explain", "expect"))
+# Fields of a memory that the store makes of its text, or repeats from its log.
+_COMPUTED: Final = frozenset(("content_hash", "keywords", "times", "event"))
+# Between the columns of a table.
+_GAP: Final = lazy_pattern(r"\S(  +)(?=\S)")
 _LONG_ID: Final = lazy_pattern(
     r"\b((?:mem|ent|edge|source|evt)_[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
@@ -82,15 +89,18 @@ def cut(line: str, columns: int) -> str:
     return "".join(shown).rstrip() + _CUT
 
 
-def wrapped(text: str, columns: int) -> list[str]:
+def wrapped(text: str, columns: int, *, whole: bool = False) -> list[str]:
     """The lines of a text that are no wider than this; a word that is wider goes on in the next.
+
+    Args:
+        whole: a word of ASCII that is wider is a line of its own instead.
 
     Example:
         >>> wrapped("The pump failed on Monday", 9)
         ['The pump', 'failed on', 'Monday']
     """
     lines, line = [], ""
-    for word in _pieces(text, columns):
+    for word in _pieces(text, columns, whole=whole):
         longer = f"{line} {word}" if line else word
         if width(longer) <= columns:
             line = longer
@@ -100,8 +110,11 @@ def wrapped(text: str, columns: int) -> list[str]:
     return [*lines, line]
 
 
-def _pieces(text: str, columns: int) -> Iterator[str]:
+def _pieces(text: str, columns: int, *, whole: bool) -> Iterator[str]:
     for word in text.split(" "):
+        if whole and word.isascii():
+            yield word
+            continue
         piece = ""
         for char in word:
             if width(piece) + width(char) > columns:
@@ -111,15 +124,45 @@ def _pieces(text: str, columns: int) -> Iterator[str]:
         yield piece
 
 
+def folded(text: str, screen: Screen) -> str:
+    """A text whose lines are no wider than the screen: nothing of it is left out.
+
+    A line goes on below its last column of a table, else below its beginning. A word of ASCII
+    that is wider, such as a path, stays whole, for it is copied: the terminal breaks it.
+
+    Example:
+        >>> print(folded("path   a folder of notes", Screen(16, 24)))
+        path   a folder
+               of notes
+    """
+    return "\n".join(part for line in text.split("\n") for part in _folds(line, screen.columns))
+
+
+def _folds(line: str, columns: int) -> Iterator[str]:
+    if width(line) <= columns:
+        yield line
+        return
+    indent = len(line) - len(line.lstrip(" "))
+    for gap in _GAP.finditer(line):
+        if width(line[: gap.end()]) > columns // 2:
+            break
+        indent = gap.end()
+    head, room = line[:indent], columns - width(line[:indent])
+    below = " " * width(head)
+    for part in wrapped(line[indent:], room, whole=True):
+        yield f"{head}{part}".rstrip(" ")
+        head = below
+
+
 def rows(text: str, screen: Screen) -> str:
     """The lines of a list, no wider than the screen: with the beginnings of ids, which name them
     too, and without seconds."""
-    lines = []
+    lines: list[str] = []
     for line in text.split("\n"):
         head, bar, last = line.rpartition(" | ")
         if not bar:
             # no entry of the list
-            lines += wrapped(line, screen.columns)
+            lines += _folds(line, screen.columns)
             continue
         short = _LONG_TIME.sub(r"\1", _LONG_ID.sub(r"\1", head))
         if _REPLACED.match(last):
@@ -142,6 +185,53 @@ def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
         cells = (short_id(one.id), f"{one.t_valid:%Y-%m-%d} – {until:<10}", *_status(one))
         lines.append(cut("  ".join([*cells, single_spaced(one.content)]), screen.columns))
     return "\n".join(lines)
+
+
+def detail(value: MemoryDetail, _: Args, screen: Screen) -> str:
+    """All fields of one memory, those that the store computed on a line each, and its text."""
+    from vestig.surfaces.cli import render
+
+    found = render.detail_rows(value)
+    lines = [
+        cut(line, screen.columns) if name in _COMPUTED else folded(line, screen)
+        for (name, _), line in zip(found, render.table(found).split("\n"), strict=True)
+    ]
+    return "\n".join([*lines, "", folded(value.memory.content, screen)])
+
+
+def doctor(value: DoctorReport, _: Args, screen: Screen) -> str:
+    """A line for each check that is ok, and all that is said of the others."""
+    from vestig.surfaces.cli import render
+
+    lines = [
+        cut(line, screen.columns) if one.level == "ok" else folded(line, screen)
+        for one, line in zip(value.findings, render.checks(value), strict=True)
+    ]
+    return "\n".join(lines)
+
+
+def retrieved(result: RetrieveResult, _: Args, screen: Screen) -> str:
+    """How sure, in words, then facts and turns: a line for each that has room."""
+    steps = [f"{one.iteration} {one.step}: {one.detail}" for one in result.reasoning_trace or ()]
+    summary = result.context_summary or ""
+    after = [
+        *(["", "Summary:", *(f"> {line}" for line in summary.splitlines())] if summary else []),
+        *(["", "Steps:", *map(single_spaced, steps)] if steps else []),
+    ]
+    below = folded("\n".join(after), screen).split("\n") if after else []
+    lines = [f"{result.confidence} confidence"]
+    parts = [part for part in (("Facts", result.facts), ("Messages", result.messages)) if part[1]]
+    for at, (title, texts) in enumerate(parts):
+        # the last line is the next prompt's, and each part has a title below an empty line
+        room = max(1, (screen.rows - 1 - len(lines)) // (len(parts) - at) - 2)
+        shown = texts if len(texts) <= room else texts[: max(1, room - 1)]
+        more = len(texts) - len(shown)
+        lines += ["", f"{title}:"]
+        lines += [cut(f"- {single_spaced(text)}", screen.columns) for text in shown]
+        lines += [f"{_CUT} and {more} more: a pipe or --json prints all"] if more else []
+    if not parts:
+        lines += ["", "No memories found."]
+    return "\n".join([*lines, *below])
 
 
 def _memory(one: Memory, screen: Screen) -> str:
@@ -169,9 +259,14 @@ def short_id(id: str) -> str:
     return _LONG_ID.sub(r"\1", id)
 
 
-def fits(args: Args) -> bool:
-    """Return whether a command asks for no layout of its own."""
-    return not any(args.get(name) for name in _LAYOUTS)
+def has_layout(args: Args) -> bool:
+    """Return whether a command asks for a layout of its own."""
+    return any(args.get(name) for name in _LAYOUTS)
+
+
+def is_plain(args: Args) -> bool:
+    """Return whether a command asks for the results and no more."""
+    return not (has_layout(args) or any(args.get(name) for name in _MORE))
 
 
 def found(result: RecallResult, args: Args, screen: Screen) -> str:

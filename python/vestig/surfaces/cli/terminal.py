@@ -115,16 +115,28 @@ def _is_terminal(stream: IO[str] | None) -> bool:
 
 
 def _text_of(operation: Operation, value: Any, args: Mapping[str, Any]) -> str:
-    """The text for humans: on a terminal what fits it, unless a layout is asked for."""
-    if not (operation.screen or operation.rows) or not _is_terminal(sys.stdout):
+    """The text for humans: on a terminal in lines that fit it, unless a layout is asked for."""
+    if not _is_terminal(sys.stdout):
         return operation.text(value, args)
     from vestig.surfaces.cli import screen
 
     size = screen.Screen.of(sys.stdout)
-    if operation.screen is not None and screen.fits(args):
+    if operation.screen is not None and screen.is_plain(args):
         return operation.screen(value, args, size)
     text = operation.text(value, args)
-    return screen.rows(text, size) if operation.rows else text
+    if screen.has_layout(args):
+        return text
+    return screen.rows(text, size) if operation.rows else screen.folded(text, size)
+
+
+def _echo_beside(text: str) -> None:
+    """Prints beside the result, on standard error."""
+    shown = _harmless(text)
+    if _is_terminal(sys.stderr):
+        from vestig.surfaces.cli import screen
+
+        shown = screen.folded(shown, screen.Screen.of(sys.stderr))
+    click.echo(shown, err=True)
 
 
 class Terminal:
@@ -202,7 +214,7 @@ class Terminal:
         if args.get("timing"):
             from vestig.surfaces.cli import render
 
-            click.echo(render.timing(value), err=True)
+            _echo_beside(render.timing(value))
 
     def say(self, line: str, style: str = "") -> None:
         """A line while the operation runs: none with `--json`, coloured on a terminal.
@@ -212,6 +224,10 @@ class Terminal:
         """
         if self.as_json:
             return
+        if _is_terminal(sys.stdout):
+            from vestig.surfaces.cli import screen
+
+            line = screen.folded(line, screen.Screen.of(sys.stdout))
         if not style:
             self._write_text(line)
             return
@@ -227,11 +243,11 @@ class Terminal:
 
             click.echo(_harmless_json(wire.encode(problem).decode()), err=True)
         else:
-            click.echo(_harmless(text), err=True)
+            _echo_beside(text)
 
     def note(self, line: str) -> None:
         """A line on stderr beside a result."""
-        click.echo(_harmless(line), err=True)
+        _echo_beside(line)
 
     def confirm(self, plan: str) -> bool:
         """Shows what would be destroyed and asks.
@@ -240,7 +256,7 @@ class Terminal:
             ValidationError: no terminal to ask on; `--yes` confirms instead.
         """
         if not self.as_json:
-            click.echo(_harmless(plan), err=True)
+            _echo_beside(plan)
         if self.as_json or not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
             raise ValidationError("yes", "nothing", "--yes", message=_NOT_CONFIRMED)
         return click.confirm("Go on?", default=False, err=True)
@@ -280,28 +296,28 @@ class Terminal:
     def _notices(self, value: Any) -> None:
         total = getattr(value, "total", 0)
         if total and len(value) < total:
-            click.echo(f"{len(value)} of {total} memories; --offset shows others", err=True)
+            _echo_beside(f"{len(value)} of {total} memories; --offset shows others")
         for entry in getattr(getattr(value, "context", None), "left_out", ()):
-            click.echo(f"left out: {entry.id} ({entry.tokens} tokens)", err=True)
+            _echo_beside(f"left out: {entry.id} ({entry.tokens} tokens)")
         for warning in getattr(value, "warnings", ()):
-            click.echo(_harmless(f"warning: {warning}"), err=True)
+            _echo_beside(f"warning: {warning}")
         for entry in getattr(value, "degraded", ()):
             count = f" ({entry.count})" if entry.count > 1 else ""
-            click.echo(_harmless(f"degraded: {entry.code}: {entry.detail}{count}"), err=True)
+            _echo_beside(f"degraded: {entry.code}: {entry.detail}{count}")
         errors = getattr(value, "errors", ())
         for error in errors[:5]:
-            click.echo(_harmless(f"error: item {error.index}: {error.message}"), err=True)
+            _echo_beside(f"error: item {error.index}: {error.message}")
         more = max(0, len(errors) - 5) + getattr(value, "errors_more", 0)
         if more:
-            click.echo(f"… and {more} more errors", err=True)
+            _echo_beside(f"… and {more} more errors")
 
     def _write_text(
         self, text: str, *, err: bool = False, style: Mapping[str, Any] | None = None
     ) -> None:
-        shown = _harmless(text)
         if err:
-            click.echo(shown, err=True)
+            _echo_beside(text)
             return
+        shown = _harmless(text)
         with _writing():
             encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
             shown = shown.encode(encoding, "backslashreplace").decode(encoding)

@@ -354,6 +354,7 @@ _OF_SEARCH: Final = (
         call=NeighbourhoodRequest,
         document="neighbourhood",
         text=_around,
+        rows=True,
         without_store="empty",
     ),
 )

@@ -19,12 +19,12 @@ from vestig.surfaces.operation import (
     Operation,
     after_confirmation,
     filter_arguments,
+    on_screen,
 )
 from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
     from vestig.retrieve.values import RetrieveResult
-    from vestig.surfaces.cli.screen import Screen
 
 
 def _forget(call: Call) -> Any:
@@ -186,18 +186,6 @@ def _deprecate(call: Call) -> Any:
     )
 
 
-def _screen(name: str) -> Callable[[Any, Mapping[str, Any], Screen], str]:
-    """The text for a terminal by this name, which is loaded where there is one."""
-
-    def text(value: Any, args: Mapping[str, Any], size: Screen) -> str:
-        from vestig.surfaces.cli import screen
-
-        made: str = getattr(screen, name)(value, args, size)
-        return made
-
-    return text
-
-
 def _state(action: str) -> Operation:
     return Operation(
         name=f"memory {action}",
@@ -244,7 +232,7 @@ _OF_MEMORIES: Final = (
         run=_search,
         document="recall",
         text=render.search,
-        screen=_screen("found"),
+        screen=on_screen("found"),
         without_store="empty",
     ),
     Operation(
@@ -256,7 +244,7 @@ _OF_MEMORIES: Final = (
         run=_recall,
         document="recall",
         text=render.recall,
-        screen=_screen("found"),
+        screen=on_screen("found"),
         without_store="empty",
     ),
     Operation(
@@ -265,6 +253,7 @@ _OF_MEMORIES: Final = (
         call=memories.ShowRequest,
         document="memory",
         text=render.detail,
+        screen=on_screen("detail"),
         # what is only read writes nothing
         without=("touch",),
     ),
@@ -276,6 +265,7 @@ _OF_MEMORIES: Final = (
         run=_get,
         document="memory",
         text=render.detail,
+        screen=on_screen("detail"),
     ),
     Operation(
         name="memory history",
@@ -283,7 +273,7 @@ _OF_MEMORIES: Final = (
         call=memories.HistoryRequest,
         document="history",
         text=render.history,
-        screen=_screen("history"),
+        screen=on_screen("history"),
     ),
     Operation(
         name="keys",
@@ -306,7 +296,7 @@ _OF_MEMORIES: Final = (
         run=_list,
         document="memories",
         text=render.page,
-        screen=_screen("memories"),
+        screen=on_screen("memories"),
         without_store="empty",
     ),
     Operation(
@@ -451,6 +441,7 @@ _RETRIEVE: Final = Operation(
     run=_retrieve,
     document="retrieve",
     text=_text,
+    screen=on_screen("retrieved"),
     without_store="empty",
 )
 

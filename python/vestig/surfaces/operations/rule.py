@@ -111,6 +111,7 @@ OPERATIONS: Final = (
         method="rules.list",
         document="rules",
         text=_listed,
+        rows=True,
         without_store="empty",
     ),
     Operation(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.calls import files, upkeep
 from vestig.calls.argument import Flag, Text, Texts
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import YES, Call, Operation, agreement, filter_arguments
+from vestig.surfaces.operation import YES, Call, Operation, agreement, filter_arguments, on_screen
 
 if TYPE_CHECKING:
     from vestig.results import ImportReport
@@ -251,6 +251,7 @@ OPERATIONS: Final = (
         alone=_doctor_alone,
         document="doctor",
         text=render.doctor,
+        screen=on_screen("doctor"),
         exit_code=lambda report: int(report.exit_code),
         open_options=lambda _: {"read_only": True},
     ),
