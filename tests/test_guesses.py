@@ -47,6 +47,12 @@ ATTRIBUTES = {
     "load": "import_", "ingest": "import_", "dump": "export", "user": "scoped",
     "for_user": "scoped", "with_scope": "scoped", "view": "scoped", "flush": "", "embed": "",
     "save_to_disk": "", "as_retriever": "recall", "exists": "get", "fetch": "get|recall",
+    "get_memory": "show", "delete_memory": "forget", "update_memory": "update",
+    "history_of": "history", "get_memories": "list", "peek": "list", "len": "count",
+    "recall_all": "recall", "remember_all": "commit_many", "upsert_texts": "commit_many",
+    "tag": "update", "star": "pin", "scopes": "items.scopes", "graph_search": "graph.search",
+    "neighbors": "graph.neighbourhood", "clone": "admin.backup", "export_json": "export",
+    "rollback": "", "execute": "", "create_collection": "", "persist": "", "merge": "",
 }  # fmt: skip
 # A call and an argument that it does not have → the one that is meant.
 ARGUMENTS = {
@@ -70,6 +76,13 @@ ARGUMENTS = {
     ("list", "user_id"): "scope", ("forget", "id"): "ids", ("forget", "user_id"): "where.scope",
     ("forget", "memory_id"): "ids", ("update", "text"): "content", ("get", "id"): "key",
     ("get", "at"): "valid_at", ("get", "user_id"): "scope",
+    ("recall", "run_id"): "session_ids", ("recall", "score_threshold"): "silence",
+    ("recall", "start_date"): "since", ("recall", "status"): "where.statuses",
+    ("recall", "kind"): "where.kinds", ("recall", "timeout"): "", ("commit", "memory"): "content",
+    ("commit", "labels"): "tags", ("commit", "metadatas"): "metadata", ("commit", "infer"): "",
+    ("commit", "valid_from"): "t_valid", ("list", "prefix"): "where.key_prefix",
+    ("supersede", "old_id"): "old", ("forget", "dry"): "dry_run", ("diff", "from_"): "start",
+    ("diff", "to"): "end", ("history", "id"): "key", ("get", "default"): "",
 }  # fmt: skip
 # A command → the one that does it.
 COMMANDS = {
@@ -85,6 +98,12 @@ COMMANDS = {
     "start": "serve", "users": "", "sessions": "", "upgrade": "", "migrate": "tenant migrate",
     "login": "", "sql": "", "shell": "", "tags": "list --tags", "sources": "document list",
     "why": "search --explain|recall --explain", "explain": "config explain|recall --explain",
+    "commit": "add", "upsert": "add", "notes": "list", "recent": "list", "latest": "list",
+    "last": "list", "size": "count", "len": "count", "clear": "destroy", "delete-all": "destroy",
+    "similar": "search", "related": "graph neighbourhood", "neighbors": "graph neighbourhood",
+    "clone": "backup", "mcp-server": "mcp", "claude": "install", "new-store": "add",
+    "insert-many": "import", "serach": "search", "shwo": "show",
+    "tables": "", "session": "", "branch": "", "self-update": "", "schema": "",
 }  # fmt: skip
 # A command and an option that it does not have → the one that is meant.
 OPTIONS = {

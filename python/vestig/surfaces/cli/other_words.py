@@ -15,13 +15,16 @@ _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop",
     "show": "cat view read fetch open display",
     "recall": "ask query find q lookup answer",
-    "search": "grep",
+    "search": "grep similar",
+    "graph neighbourhood": "related neighbors neighbours",
+    "count": "size len length",
     "recall --context": "context prompt",
     "recall --explain": "why reason",
-    "add": "remember store save note commit put insert create new write learn memorize memorise",
+    "add": "remember store save note commit put insert create new write learn memorize memorise"
+    " upsert",
     "events": "log audit",
     "history": "versions revisions",
-    "list": "ls all browse dir",
+    "list": "ls all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
     "diff": "timeline changes",
     "update": "edit modify change set rename tag untag",
@@ -35,20 +38,22 @@ _NAMED: Final[Mapping[str, str]] = {
     "entity list": "entities people names",
     "edge list": "edges links relations",
     "edge link": "connect relate",
-    "import": "ingest load upload",
+    "import": "ingest load upload insert-many",
     "import --mirror FOLDER": "watch sync mirror",
     "export": "dump download",
-    "backup": "snapshot copy",
+    "backup": "snapshot copy clone",
     "rebuild": "reindex index embed",
     "housekeeping compact": "vacuum optimize optimise",
     "housekeeping": "maintenance clean cleanup",
+    "mcp": "mcp-server",
+    "install": "claude codex cursor editor",
     "serve": "server start api http",
     "inspect": "inspector ui gui web browser dashboard",
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",
     "config show": "configure settings",
-    "destroy PATH": "wipe nuke reset",
-    'add "…"': "init setup",
+    "destroy PATH": "wipe nuke reset clear empty delete-all purge-all",
+    'add "…"': "init setup new-store create-store",
     "--help": "completion completions man usage",
 }
 # A word that is typed → the command of this one that does it.
@@ -107,7 +112,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
 # Words that are taken as commands, beside those that are listed.
 _ALSO_COMMANDS: Final = ("help", "version")
-_ALIKE: Final = 0.7
+_ALIKE: Final = 0.75
 
 
 def instead_of(word: str, group: str, names: Collection[str]) -> str:
