@@ -51,7 +51,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("recall",),
     ("graph",),
     ("exchange", "admin"),
-    ("items", "rules", "anchors"),
+    ("items", "rules", "anchors", "branches"),
     ("retrieve",),
     ("api",),
     ("fleet",),

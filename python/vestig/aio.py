@@ -28,7 +28,7 @@ from vestig.api.store import Vestig, open_store
 __all__ = ["Awaitables", "Opening", "open", "wrap"]
 
 # Groups of calls, which are wrapped themselves.
-_GROUPS: Final = ("items", "rules", "anchors", "graph", "admin")
+_GROUPS: Final = ("items", "rules", "anchors", "branches", "graph", "admin")
 
 
 class Awaitables:

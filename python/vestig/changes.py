@@ -258,7 +258,8 @@ class NewAnchor(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An anchor of a memory, in the place of the one of the same target and lines. `target`: path,
     address or id; `digest`: of the lines or of the caller's hash, None for a memory; `ends`,
     `place`, `equal`: as `repository.files.Span` has them; `size`, `mtime_ns`: of the file, None
-    where they prove nothing; `position`: of the anchor that it replaces, whatever its lines."""
+    where they prove nothing; `committed`: of a file that the branch changed, whether it stands so
+    in the commit; `position`: of the anchor that it replaces, whatever its lines."""
 
     memory_id: str
     taken_us: int
@@ -274,6 +275,7 @@ class NewAnchor(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     size: int | None = None
     mtime_ns: int | None = None
     commit: str | None = None
+    committed: bool | None = None
     position: int | None = None
 
 

@@ -105,7 +105,13 @@ def _again(session: Session, look: Look, memory: Memory, row: AnchorRow, now_us:
         span = taken_span(look.folder(), new.target, lines, now_us)
     except (ValueError, FileNotFoundError, UnreadableFileError) as error:
         raise ConflictError(f"cannot take {named} again: expected {error}") from error
-    return msgspec.structs.replace(new, commit=look.commit, **span)
+    committed = row.committed
+    if committed is not None:
+        from vestig.repository.branches import Branches
+
+        changed = Branches(look.repository.root).changed([new.target])
+        committed = changed.get(new.target, False)
+    return msgspec.structs.replace(new, commit=look.commit, committed=committed, **span)
 
 
 def stale(session: Session, asked: StaleRequest) -> StaleMemories:

@@ -180,6 +180,7 @@ _STORE: Final[Mapping[str, str]] = {
     "rules.check": "check_rules check_action",
     "anchors.stale": "stale",
     "anchors.refresh": "refresh_anchor",
+    "branches.merge": "merge_branch",
     "admin.stats": "stats status info",
     "admin.doctor": "doctor check verify health",
     "admin.backup": "backup snapshot clone copy",

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
 from vestig import calls
 from vestig.api.admin import Admin
 from vestig.api.anchors import Anchors
+from vestig.api.branches import Branches
 from vestig.api.graph import Graph
 from vestig.api.guards import (
     names_faults,
@@ -163,6 +164,7 @@ class Vestig:
         self.items = Items(session, binding)
         self.rules = Rules(session, binding)
         self.anchors = Anchors(session, binding)
+        self.branches = Branches(session, binding)
         if worker:
             self._start_worker()
 

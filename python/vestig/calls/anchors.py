@@ -25,13 +25,15 @@ _LINES: Final = lazy_pattern(r"(.+?)(?::(\d{1,8})(?:-(\d{1,8}))?)?", re.DOTALL)
 class GivenAnchor(NamedTuple):
     """An anchor as a caller names it: a path, an address with the hash of what stands there, or an
     id of a memory or its beginning. `lines`: first and last, None for all. `optional`: where it is
-    none, the memory is stored without it."""
+    none, the memory is stored without it. `committed`: of a file that the branch changed, whether
+    it stands so in a commit."""
 
     kind: AnchorKind
     target: str
     lines: tuple[int, int] | None = None
     hash: str = ""
     optional: bool = False
+    committed: bool | None = None
 
 
 def parse_anchor(field: str, text: str) -> GivenAnchor:

@@ -92,7 +92,12 @@ def _of_file(
         lines = "" if given.lines is None else f":{given.lines[0]}-{given.lines[1]}"
         raise ValidationError(field, f"{given.target}{lines}", str(error)) from None
     return msgspec.structs.replace(
-        new, target=path, project=repository.name, commit=look.commit, **span
+        new,
+        target=path,
+        project=repository.name,
+        commit=look.commit,
+        committed=given.committed,
+        **span,
     )
 
 

@@ -30,7 +30,6 @@ from vestig.types import (
     Memory,
     RetentionPolicy,
     Stability,
-    Status,
     Trigger,
     _Value,
 )
@@ -162,17 +161,24 @@ def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> Non
     if memory.key is not None:
         _check_key(view, memory, changes.scope)
         return
+    other = text_in_scope(view, memory, changes.scope)
+    if other is not None:
+        raise ConflictError(
+            f"cannot move {memory.id} to that scope: {other.id} holds the same text there and"
+            f" is {other.status.word}"
+        )
+
+
+def text_in_scope(view: LedgerView, memory: Memory, scope: str | None) -> Memory | None:
+    """The unexpired memory beside which one without a key cannot be in a scope, since it has the
+    same text there."""
     space, author, position = memory.namespace, memory.author, None
     if memory.session_id is not None:
         position = memory.session_id, memory.sequence
     elif holds_marker(memory.content):
-        return
-    for other in view.same_text(space, changes.scope, author, memory.content_hash, position):
-        if other.status in (Status.ACTIVE, Status.ARCHIVED):
-            raise ConflictError(
-                f"cannot move {memory.id} to that scope: {other.id} holds the same text there and"
-                f" is {other.status.word}"
-            )
+        return None
+    found = view.same_text(space, scope, author, memory.content_hash, position)
+    return next((one for one in found if one.t_expired is None), None)
 
 
 def _check_key(view: LedgerView, memory: Memory, scope: str | None) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from vestig.calls.files import CONVERTED_ENDINGS, TEXT_ENDINGS, ImportFormat, ImportRequest
 from vestig.changes import ChangeSet, NewEdge, NewEntity
+from vestig.commit.branches import branch_scopes, placed
 from vestig.commit.names import new_entity
 from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.text import normalise, says_nothing
@@ -256,11 +257,16 @@ class _NextGroup(NamedTuple):
 
 
 class _Reader:
-    """Reads the records of files a group ahead of what is written."""
+    """Reads the records of files a group ahead of what is written.
 
-    def __init__(self, session: Session, files: _Files) -> None:
+    Args:
+        project: the scope of the project on which the sessions worked; None: it is not known.
+    """
+
+    def __init__(self, session: Session, files: _Files, project: str | None) -> None:
         self._session = session
         self._files = files
+        self._project = project
         self._groups = self._grouped()
 
     def next(self) -> _NextGroup | None:
@@ -313,19 +319,34 @@ class _Reader:
             if item.is_whole:
                 whole.update(range(len(requests), len(requests) + len(commits)))
             requests += commits
+        if self._project is not None:
+            self._place(self._project, requests)
         part = prepare_part(self._session, requests, whole=whole)
         return _NextGroup(records, links, part, self._files.bytes_done)
+
+    def _place(self, project: str, requests: list[dict[str, Any]]) -> None:
+        """Gives those of a project that speak of what a branch changed the scope of that."""
+        own = [one for one in requests if one.get("scope") == project and one.get("anchor")]
+        places = placed(self._session, project, [one["anchor"] for one in own])
+        for one, place in zip(own, places, strict=True):
+            one.update(scope=place.scope, anchor=place.anchors)
 
     def _unrecorded(self, group: list[tuple[Tally, ImportItem]]) -> list[tuple[Tally, ImportItem]]:
         """Records whose reference is new to this namespace and scope, and to this group."""
         by_scope: dict[str | None, list[str]] = {}
         for _, item in group:
             by_scope.setdefault(item.scope, []).append(item.artifact_ref)
+        space = self._session.namespace
         with self._session.ledger.read() as view:
             known = {
-                scope: set(view.recorded_refs(self._session.namespace, scope, refs))
+                scope: set(view.recorded_refs(space, scope, refs))
                 for scope, refs in by_scope.items()
             }
+            # a turn of a project may be kept with a branch
+            project = self._project
+            if project is not None and project in by_scope:
+                for scope in branch_scopes(view, space, project):
+                    known[project].update(view.recorded_refs(space, scope, by_scope[project]))
         fresh = []
         for tally, item in group:
             if item.artifact_ref in known[item.scope]:
@@ -338,7 +359,7 @@ class _Reader:
 
 def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportReport:
     progress = asked.progress
-    reader = _Reader(session, files)
+    reader = _Reader(session, files, asked.scope if asked.anchors else None)
     with VectorsAhead(session) as ahead:
         group = reader.next()
         while group is not None:

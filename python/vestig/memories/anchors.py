@@ -139,7 +139,7 @@ class Look:
         if known is not None:
             return known
         data, stamp = folder.read(path, self._now_us)
-        found = _compared(lines_of(data), row)
+        found = compared(lines_of(data), row)
         if stamp.ns is not None:
             if len(_verdicts) >= _VERDICTS_MAX:
                 _verdicts.clear()
@@ -181,7 +181,7 @@ def _unknown(why: str) -> Standing:
     return Standing(AnchorState.UNKNOWN, why=why)
 
 
-def _compared(lines: list[bytes], row: AnchorRow) -> Standing:
+def compared(lines: list[bytes], row: AnchorRow) -> Standing:
     """How an anchor stands in the lines of its file."""
     if row.first_line is None or row.last_line is None:
         same = span_of(lines, 1, len(lines)).digest == row.digest

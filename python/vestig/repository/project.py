@@ -17,10 +17,11 @@ from vestig.lazy_pattern import lazy_pattern
 _PREFIX: Final = "project:"
 # Hexadecimal digits of the path that tell folders of one name apart.
 _PATH_DIGITS: Final = 16
-# A scope has at most 200.
-_REMOTE_CHARS_MAX: Final = 180
+# A scope has at most 200, and that of a branch goes on behind the project.
+_REMOTE_CHARS_MAX: Final = 170
 _FOLDER_CHARS_MAX: Final = 150
 _DEFAULT_REMOTE: Final = "origin"
+_AT: Final = "@"
 _GIT_SECONDS_MAX: Final = 1.0
 _ASKED: Final = r"^(remote\..*\.url|url\..*\.insteadof)$"
 _URL: Final = lazy_pattern(
@@ -74,7 +75,7 @@ def project_scope(folder: Path) -> str:
 
     digits = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
     # a name may hold bytes that are no text
-    name = root.name.encode("utf-8", "replace").decode() or "root"
+    name = _escaped(root.name.encode("utf-8", "replace").decode()) or "root"
     return f"{_PREFIX}{name[:_FOLDER_CHARS_MAX]}-{digits[:_PATH_DIGITS]}"
 
 
@@ -85,12 +86,9 @@ def _shared_folder(git: Path) -> Path:
 
 
 def _common_folder(git: Path) -> Path:
-    """The folder of a repository; `.git` of a work tree and of a submodule is a file that names a
-    folder, and that folder may name the one that all work trees share."""
-    found = git
+    """The folder of a repository; that of a work tree may name the one that all of them share."""
     try:
-        if git.is_file():
-            found = git.parent / _line(git).removeprefix("gitdir:").strip()
+        found = git_folder(git)
         common = found / "commondir"
         if common.is_file():
             found = found / _line(common)
@@ -98,6 +96,16 @@ def _common_folder(git: Path) -> Path:
     except (OSError, ValueError):
         # git itself tells of a repository that it cannot read
         return git.resolve()
+
+
+def git_folder(git: Path) -> Path:
+    """The folder of a work tree; `.git` of a further one and of a submodule is a file that names
+    it.
+
+    Raises:
+        OSError, ValueError: it cannot be read.
+    """
+    return git.parent / _line(git).removeprefix("gitdir:").strip() if git.is_file() else git
 
 
 def _line(file: Path) -> str:
@@ -133,22 +141,26 @@ def _addresses(git: Path) -> tuple[Mapping[str, str], Iterable[tuple[str, str]]]
     return urls, instead
 
 
-def git_says(*command: str) -> bytes:
-    """Return what git prints; nothing where it is not there, fails or takes too long."""
+def git_says(*command: str, given: bytes = b"", seconds: float = _GIT_SECONDS_MAX) -> bytes:
+    """Return what git prints; nothing where it is not there, fails or takes too long.
+
+    Args:
+        given: what it reads from its standard input.
+    """
     import subprocess
 
     try:
         done = subprocess.run(
             ["git", *command],
-            stdin=subprocess.DEVNULL,
+            input=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=_GIT_SECONDS_MAX,
+            timeout=seconds,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.TimeoutExpired):
         return b""
-    return done.stdout
+    return done.stdout if done.returncode == 0 else b""
 
 
 def _rewritten(url: str, instead: Iterable[tuple[str, str]]) -> str:
@@ -221,7 +233,13 @@ def _decoded(part: str) -> str:
     from urllib.parse import unquote
 
     plain = unquote(part, errors="replace")
-    return plain if plain.isprintable() and "/" not in plain and "\ufffd" not in plain else part
+    is_text = plain.isprintable() and "/" not in plain and "\ufffd" not in plain
+    return _escaped(plain) if is_text else part.replace(_AT, "%40")
+
+
+def _escaped(name: str) -> str:
+    """A name without `@`, behind which the branch stands in a scope."""
+    return name.replace("%", "%25").replace(_AT, "%40")
 
 
 def _azure_name(user: str | None, host: str, parts: list[str]) -> str | None:

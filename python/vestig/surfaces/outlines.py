@@ -31,6 +31,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "item": "Values by key: any JSON, as it was given.",
     "rule": "Rules that bind actions: remind, ask or deny.",
     "anchor": "Sources that memories speak of, and how they stand.",
+    "branch": "Memories that are kept with a branch of the repository.",
     "graph": "Memories and entities, and how they are linked.",
     "entity": "People, places and things that memories mention.",
     "edge": "Links between memories, and between entities.",
@@ -143,6 +144,10 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "anchor", "Take the anchors of a memory again: it speaks of what its sources hold."
     ),
     "anchor stale": Outline("anchor", "Memories whose sources changed or are gone.", short="stale"),
+    "branch list": Outline("branch", "Branches with memories, and which of them were merged."),
+    "branch show": Outline("branch", "The memories of a branch, and why they stay with it."),
+    "branch merge": Outline("branch", "Move the memories of branches that were merged."),
+    "branch drop": Outline("branch", "End all memories of a branch."),
     "replay": Outline(
         "evaluate",
         "Run recorded requests of retrieve under two configurations and compare what they find.",

@@ -50,7 +50,8 @@ _ACTIVE: Final = (
 
 class AnchorRow(NamedTuple):
     """A stored anchor. `target` of a memory is its id, None where that was forgotten; `ended`: that
-    memory was replaced or withdrawn; `of`: the memory whose anchor it is, where it came from
+    memory was replaced or withdrawn; `committed`: of a file that a branch changed, 1 where it
+    stands so in the commit; `of`: the memory whose anchor it is, where it came from
     another one."""
 
     position: int
@@ -67,6 +68,7 @@ class AnchorRow(NamedTuple):
     size: int | None
     mtime_ns: int | None
     commit_id: str | None
+    committed: int | None
     ended: bool
     of: str | None
 
@@ -196,6 +198,7 @@ def write(
             memory, position if old is None else old[_AT["position"]], seq, new.taken_us, new.kind,
             new.project, target, other, new.first_line, new.last_line, new.digest, new.ends,
             new.place, new.equal, new.size, new.mtime_ns, new.commit,
+            None if new.committed is None else int(new.committed),
         )  # fmt: skip
         if old is None:
             conn.execute(INSERT["anchors"], row)

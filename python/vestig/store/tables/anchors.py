@@ -13,6 +13,7 @@ from vestig.store.tables.table import (
     Check,
     Erase,
     Forgetting,
+    Shape,
     Table,
     Value,
     blob,
@@ -30,7 +31,8 @@ TABLES: Final = (
         code=17,
         says="a source of a memory: lines of a file, an address or another memory, with the digest"
         " that it had. `ends`: of the first and the last line; `place` of `equal`: which of the"
-        " equal places of the file it was",
+        " equal places of the file it was; `committed`: of a file that a branch changed, 1 where it"
+        " stands so in the commit",
         record="anchor",
         owner="memory",
         columns=(
@@ -46,6 +48,7 @@ TABLES: Final = (
             integer("equal", low=1, high=COUNT_MAX),
             integer("size", null=True, low=0, high=COUNT_MAX), integer("mtime_ns", null=True),
             text("commit_id", exempt="names a commit", null=True, value=Value.LABEL),
+            integer("committed", null=True, shape=Shape.FLAG),
         ),
         checks=(
             Check(
@@ -62,6 +65,7 @@ TABLES: Final = (
                 " AND (first_line IS NULL OR kind = 'file' AND first_line <= last_line)",
                 "a first and a last line of a file, or neither",
             ),
+            Check("committed", "committed IS NULL OR kind = 'file'", "a flag of a file alone"),
             Check(
                 "project", "(project IS NOT NULL) = (kind = 'file')",
                 "a project exactly where the kind is file",

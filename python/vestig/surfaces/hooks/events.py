@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.recall.silence import SILENCE
+from vestig.repository.branches import read_scopes
 from vestig.repository.project import project_scope
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import (
@@ -96,8 +97,18 @@ class Event:
     @cached_property
     def scope(self) -> str:
         """The scope of the project that the session works on."""
+        return project_scope(self.project)
+
+    @cached_property
+    def scopes(self) -> tuple[str, ...]:
+        """The scope of the project, and that of the branch that is checked out."""
+        return read_scopes(self.scope, self.project)
+
+    @cached_property
+    def project(self) -> Path:
+        """The folder of the project."""
         folder = self._folder or self._place.folder
-        return project_scope(project_folder(self._place.variables, working=folder))
+        return project_folder(self._place.variables, working=folder)
 
     def answer(self, block: str) -> dict[str, Any]:
         """The block in the form of the editor that told this event."""
@@ -371,6 +382,7 @@ class Hook:
             "options": dict(self._options),
             "transcript": event.transcript,
             "scope": event.scope,
+            "folder": str(event.project),
             "grown": grown,
         }
         # nothing of the editor's stays open in it, and no signal to the editor's group ends it
@@ -394,8 +406,8 @@ _DO: Final[Mapping[str, Callable[[Hook, Event], dict[str, Any] | None]]] = {
 
 
 def _where(event: Event) -> FilterFields:
-    """Selects the memories of the project, and those that hold everywhere."""
-    return {"scope": event.scope, "unscoped": True}
+    """Selects the memories of the project, of its branch, and those that hold everywhere."""
+    return {"scope": event.scopes, "unscoped": True}
 
 
 def _text(told: Mapping[str, Any], name: str) -> str | None:

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.config.environment import state_directory
-from vestig.errors import ValidationError, VestigError
+from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.private_folder import make_private_folder
+from vestig.repository.branches import checked_out
 from vestig.store.sqlite.files import HOOK_LOCK, HOOK_LOG, LEDGER_FILE
 from vestig.store.upkeep.hook_log import log_entries, recent_failures
 from vestig.surfaces.cli.opening import configuration, open_store
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # The event of a transcript that was read.
 TRANSCRIPT: Final = "transcript"
+# The event of a branch whose memories became the project's.
+BRANCHES: Final = "branch"
 # Of the current file and of the one before: some thousands of prompts.
 _BYTES_MAX: Final = 256 * 1024
 # Of a reader of transcripts, its waiting for another one included.
@@ -119,8 +122,9 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
     """Reads what a hook asked for, one reader at a time.
 
     Args:
-        asked: `options` of the command line, `transcript` and `scope` of the session; `grown`: the
-            transcripts of this project that grew since they were read, in place of this one.
+        asked: `options` of the command line, `transcript`, `scope` and `folder` of the session;
+            `grown`: the transcripts of this project that grew since they were read, in place of
+            this one, and then what belongs to branches that were merged becomes the project's.
     """
     options, scope = asked["options"], asked["scope"]
     store = options.get("store")
@@ -135,11 +139,14 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
             paths = [Path(asked["transcript"])]
             if asked["grown"]:
                 paths = grown_transcripts(journal, paths[0], scope)
-            if not paths:
+            if not paths and not (asked["grown"] and checked_out(Path(asked["folder"]))):
                 return
             with open_store(config) as opened:
+                opened._session.folder = lambda: str(asked["folder"])
                 for path in paths:
                     _read_transcript(opened, store, path, scope)
+                if asked["grown"]:
+                    _merge_branches(opened, store, scope)
     except Exception as error:  # nobody waits for this process
         Journal(store).add(TRANSCRIPT, transcript=asked["transcript"], error=fault(error))
     finally:
@@ -167,6 +174,22 @@ def _read_transcript(opened: Vestig, store: str | None, path: Path, scope: str) 
         turns=report.imported,
         error="; ".join(one.message for one in report.errors[:1]),
     )
+
+
+def _merge_branches(opened: Vestig, store: str | None, scope: str) -> None:
+    """Moves what belongs to branches that were merged; what fails is a line of the log."""
+    repository = opened._session.repository()
+    if repository is None or not repository.has_git or repository.name != scope:
+        return
+    try:
+        found = opened.branches.merge()
+    except NotFoundError:
+        return  # nothing is stored yet
+    except Exception as error:  # nobody waits for this process
+        Journal(store).add(BRANCHES, scope=scope, error=fault(error))
+        return
+    for one in found:
+        Journal(store).add(BRANCHES, scope=scope, moved=len(one.moved), ended=len(one.ended))
 
 
 def _imported(opened: Vestig, path: Path, scope: str) -> ImportReport:

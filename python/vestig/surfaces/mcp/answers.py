@@ -23,8 +23,9 @@ from msgspec import UNSET
 
 from vestig.answers import ContextBlock, RecallHit, RecallResult
 from vestig.api.store import Vestig
-from vestig.arguments import time_us
-from vestig.calls.declaration import checked
+from vestig.arguments import texts, time_us
+from vestig.calls.commit import CommitRequest
+from vestig.calls.declaration import checked, rows_of
 from vestig.calls.filter import Filter, checked_filter
 from vestig.calls.queries import RetrieveRequest
 from vestig.errors import ValidationError
@@ -38,6 +39,7 @@ from vestig.recall.context.block import ESTIMATE, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
 from vestig.recall.reason import contribution
+from vestig.repository.branches import read_scopes
 from vestig.results import MemoryDetail
 from vestig.retrieve.retrieve import retrieved
 from vestig.retrieve.values import RetrieveResult
@@ -275,13 +277,15 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
     """The store that the tools work on.
 
     `scope`: of what is remembered; reads see it and what has none, unless their filter names a
-    scope. None: no scope of its own. `running_session`: the editor's session, whose turns the
-    model has before it; reads in a scope leave it out.
+    scope. None: no scope of its own. `folder`: of the project whose scope it is, where a branch
+    may be checked out; None: the scope was named. `running_session`: the editor's session, whose
+    turns the model has before it; reads in a scope leave it out.
     """
 
     store: Vestig
     session: Session
     scope: str | None = None
+    folder: str | None = None
     running_session: str | None = None
 
     @property
@@ -301,7 +305,7 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
             return chosen
         fields = chosen.given()
         if not {"scope", "unscoped"} & fields.keys():
-            fields |= {"scope": self.scope, "unscoped": True}
+            fields |= {"scope": read_scopes(self.scope, self.folder), "unscoped": True}
         running = self.running_session
         if running is not None and running not in fields.get("session_ids", ()):
             others = fields.get("exclude_session_ids", ())
@@ -338,11 +342,29 @@ def _json(value: Any) -> str:
 def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Stores one fact. A refused text is an outcome, no error."""
     fields = {"scope": at.scope, **given}
+    if at.scope is not None and at.folder is not None and "scope" not in given:
+        fields |= _place(at, at.scope, given)
     text = fields.pop("text")
     if "valid_from" in fields:
         fields["t_valid"] = fields.pop("valid_from")
     outcome = at.store.commit(text, source=_AGENT, provenance={"agent": _AGENT}, **fields)
     return _committed(at, outcome)
+
+
+def _place(at: OpenStore, project: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The scope of a fact of the project, and its anchors. What replaces a memory of the project is
+    the project's too, for elsewhere nothing would stand in the place of that."""
+    from vestig.commit.branches import placed
+
+    if not given.get("anchor"):
+        return {}
+    anchors = rows_of(CommitRequest)["anchor"].check("anchor", given["anchor"])
+    (place,) = placed(at.session, project, [anchors])
+    with at.session.ledger.read() as view:
+        for old in texts("supersedes", given.get("supersedes", [])):
+            if at.session.memory(view, at.namespace, old).scope != place.scope:
+                return {}
+    return {"scope": place.scope, "anchor": place.anchors}
 
 
 def _committed(at: OpenStore, outcome: CommitOutcome) -> str:

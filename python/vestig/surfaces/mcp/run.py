@@ -30,6 +30,8 @@ _HOST: Final = "127.0.0.1"
 _PORT: Final = 8_766
 _PACKAGE: Final = "mcp"
 _AUTO: Final = "auto"
+# Among the arguments: the scope is that of the project of the folder.
+_BY_FOLDER: Final = "scope_by_folder"
 
 
 def prepare(call: Call) -> None:
@@ -43,6 +45,7 @@ def prepare(call: Call) -> None:
     scope = call.args.get("scope")
     if scope == _AUTO:
         call.args["scope"] = project_scope(project_folder())
+        call.args[_BY_FOLDER] = True
     elif scope is not None and not scope.strip():
         raise ValidationError("scope", scope, "the name of a scope, or auto")
     port = call.args.get("port", 0)
@@ -63,18 +66,20 @@ def run(call: Call) -> NoReturn:
     calls = Calls()
     # jobs that commits leave are worked here while an agent thinks
     call.store._start_worker()
+    is_local = call.args.get("transport", "stdio") == "stdio"
+    folder = str(project_folder())
     at = OpenStore(
         store=call.store,
         session=call.session,
         scope=call.args.get("scope"),
+        folder=folder if is_local and call.args.get(_BY_FOLDER) else None,
         running_session=running_session(),
     )
     server = make_server(at, call.config.settings.mcp.tools, calls)
-    if call.args.get("transport", "stdio") == "stdio":
+    if is_local:
         from vestig.surfaces.hooks.server import HookServer
         from vestig.surfaces.mcp.lines import serve_stdio
 
-        folder = str(project_folder())
         call.session.folder = lambda: folder
         hooks = HookServer(call.options, call.config.settings, call.store, at.scope)
         with hooks:

@@ -1,0 +1,70 @@
+"""The scope of memories of a project on a branch: what speaks of a file that the branch changed is
+kept with the branch, everything else with the project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vestig.calls.anchors import GivenAnchor
+from vestig.repository.branches import Branches, branch_scope, scopes_of_branches
+from vestig.session.session import Session
+from vestig.store.records.branch_rows import scopes_between
+from vestig.store.records.reads import LedgerView
+from vestig.types import AnchorKind
+
+
+class Placed(NamedTuple):
+    """The scope of a memory to come, and its anchors."""
+
+    scope: str
+    anchors: tuple[GivenAnchor, ...]
+
+
+def placed(
+    session: Session, project: str, anchors: Sequence[Sequence[GivenAnchor]]
+) -> list[Placed]:
+    """The place of each of these memories, by its anchors: the project, or the branch that is
+    checked out where an anchor is of a file that it changed.
+
+    Args:
+        project: the scope of the project that is worked on.
+    """
+    paths = _paths(session, project, [one for given in anchors for one in given])
+    changed: dict[str, bool] = {}
+    branch = None
+    if paths:
+        repository = session.repository()
+        assert repository is not None, "it has files"
+        branches = Branches(repository.root)
+        branch = branches.current
+        changed = {} if branch is None else branches.changed(paths.values())
+    found = []
+    for given in anchors:
+        marked = tuple(
+            one._replace(committed=changed.get(paths[one.target]))
+            if one.kind is AnchorKind.FILE and one.target in paths
+            else one
+            for one in given
+        )
+        is_of_branch = any(one.committed is not None for one in marked)
+        scope = branch_scope(project, branch) if branch is not None and is_of_branch else project
+        found.append(Placed(scope, marked))
+    return found
+
+
+def _paths(session: Session, project: str, anchors: Sequence[GivenAnchor]) -> dict[str, str]:
+    """Target → path of those of these anchors that are files of the project that is worked on."""
+    files = dict.fromkeys(one.target for one in anchors if one.kind is AnchorKind.FILE)
+    repository = session.repository() if files else None
+    if repository is None or not repository.has_git or repository.name != project:
+        return {}
+    folder = session.working_folder() or repository.root
+    found = {target: repository.path_of(folder, target) for target in files}
+    return {target: path for target, path in found.items() if path is not None}
+
+
+def branch_scopes(view: LedgerView, namespace: str, project: str) -> list[str]:
+    """The scopes of branches of a project in which there are memories."""
+    return scopes_between(view, namespace, *scopes_of_branches(project))

@@ -1,0 +1,311 @@
+"""Branches of a repository: which one is checked out, which scope it has, which files it changed,
+and whether its commits are in the default branch.
+
+What git does not say within its time is answered as where there is no git: there is no branch,
+nothing is changed, nothing is merged.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple
+from unicodedata import normalize
+
+from vestig.arguments import SCOPE_CHARS_MAX
+from vestig.lazy_pattern import lazy_pattern
+from vestig.repository.project import git_folder, git_says
+
+_AT: Final = "@"
+# No name of a branch has it, so that no branch is called as a shortened one is written.
+_SHORTENED: Final = "~"
+_DIGITS: Final = 16
+_HEADS: Final = "refs/heads/"
+_REMOTES: Final = "refs/remotes/"
+_DEFAULT_REMOTE: Final = "origin"
+# What HEAD names where a repository does not keep its references in files.
+_ELSEWHERE: Final = ".invalid"
+# Files that name the branch which git moves commit by commit, during which HEAD is detached.
+_MOVED: Final = ("rebase-merge/head-name", "rebase-apply/head-name")
+_CONVENTIONAL: Final = ("main", "master")
+_COMMIT: Final = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# Entries of git's log of a branch by which a commit came to be on it.
+_MADE: Final = lazy_pattern(r"(?:commit|cherry-pick|revert|am)\b")
+_REBASED: Final = lazy_pattern(r".*\(finish\): refs/heads/\S+ onto ([0-9a-f]{40,64})")
+_RENAMED: Final = lazy_pattern(r"Branch: renamed refs/heads/(\S+) to refs/heads/\S+")
+_BINARY: Final = (b"\nGIT binary patch\n", b"\nBinary files ")
+# Of the default branch, that may be a branch's commits as one.
+_COMMITS_MAX: Final = 1_000
+# Of one question to git: while somebody waits for a commit, and where nobody does.
+SECONDS: Final = 1.0
+SECONDS_UNHURRIED: Final = 10.0
+_LOG_MAX: Final = 1_000
+
+
+class DefaultBranch(NamedTuple):
+    """The branch that others are merged into. `commits`: its heads, of this repository and of the
+    remote, as far as there are both."""
+
+    name: str
+    commits: tuple[str, ...]
+
+
+def branch_scope(project: str, branch: str) -> str:
+    """Return the scope of a branch of a project: `PROJECT@BRANCH`.
+
+    A name that is too long for a scope, or that a scope does not tell from others, is shortened
+    and ends in `~` and sixteen digits, which no branch is called.
+
+    Example:
+        >>> branch_scope("project:github.com/acme/rocket", "fix/pool")
+        'project:github.com/acme/rocket@fix/pool'
+    """
+    plain = f"{project}{_AT}{branch}"
+    is_told = branch.isprintable() and normalize("NFC", branch) == branch
+    if is_told and len(plain) <= SCOPE_CHARS_MAX:
+        return plain
+    import hashlib
+
+    digits = hashlib.sha256(os.fsencode(branch)).hexdigest()[:_DIGITS]
+    shown = "".join(one if one.isprintable() else "_" for one in branch)
+    room = SCOPE_CHARS_MAX - len(project) - len(_AT) - len(_SHORTENED) - _DIGITS
+    return f"{project}{_AT}{shown[: max(0, room)]}{_SHORTENED}{digits}"
+
+
+def scopes_of_branches(project: str) -> tuple[str, str]:
+    """Return the bounds of the scopes of branches of a project: from the first on, before the
+    second."""
+    return f"{project}{_AT}", f"{project}{chr(ord(_AT) + 1)}"
+
+
+def branch_part(project: str, scope: str) -> str | None:
+    """The part of a scope that says which branch of a project it is of; None for another scope."""
+    start = f"{project}{_AT}"
+    return scope.removeprefix(start) if scope.startswith(start) and scope != start else None
+
+
+def read_scopes(project: str, folder: str | os.PathLike[str] | None) -> tuple[str, ...]:
+    """The scopes that are read in a folder of a project: its own, and that of the branch that is
+    checked out. No program is started but where references are not kept in files."""
+    branch = None if folder is None else checked_out(Path(folder))
+    return (project,) if branch is None else (project, branch_scope(project, branch))
+
+
+def checked_out(folder: Path) -> str | None:
+    """The branch that the work tree around a folder has checked out, also while it is rebased; None
+    for a detached head and without git."""
+    for place in (folder, *folder.parents):
+        git = place / ".git"
+        if git.exists():
+            try:
+                return _checked_out(place, git_folder(git))
+            except (OSError, ValueError):
+                return None
+    return None
+
+
+def _checked_out(root: Path, git: Path) -> str | None:
+    head = _reference(git / "HEAD")
+    if head == _ELSEWHERE:
+        said = git_says("-C", str(root), "symbolic-ref", "--quiet", "HEAD")
+        head = _name(os.fsdecode(said).strip())
+    if head is not None:
+        return head
+    for name in _MOVED:
+        if (git / name).is_file():
+            return _reference(git / name)
+    return None
+
+
+def _reference(file: Path) -> str | None:
+    return _name(os.fsdecode(file.read_bytes()).strip().removeprefix("ref:").strip())
+
+
+def _name(reference: str) -> str | None:
+    return reference.removeprefix(_HEADS) if reference.startswith(_HEADS) else None
+
+
+class Branches:
+    """What git says of the branches of one repository; each thing is asked once.
+
+    Args:
+        root: of the work tree.
+        seconds: that one question may take.
+    """
+
+    def __init__(self, root: str, seconds: float = SECONDS) -> None:
+        self._root = root
+        self._seconds = seconds
+
+    def _says(self, *command: str, given: bytes = b"") -> bytes:
+        # paths are no patterns, the index is not written, and no program of the configuration runs
+        own = ("--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor=false")
+        return git_says(*own, "-C", self._root, *command, given=given, seconds=self._seconds)
+
+    def _lines(self, *command: str, given: bytes = b"") -> list[str]:
+        return os.fsdecode(self._says(*command, given=given)).splitlines()
+
+    def _line(self, *command: str) -> str:
+        return next(iter(self._lines(*command)), "")
+
+    @cached_property
+    def current(self) -> str | None:
+        """The branch that is checked out."""
+        return checked_out(Path(self._root))
+
+    @cached_property
+    def _remote(self) -> str | None:
+        names = self._lines("remote")
+        if _DEFAULT_REMOTE in names:
+            return _DEFAULT_REMOTE
+        return names[0] if len(names) == 1 else None
+
+    @cached_property
+    def default(self) -> DefaultBranch | None:
+        """The default branch: the one that the remote's HEAD names, else the one of git's
+        `init.defaultBranch`, else `main` or `master`, whichever is there alone; None for none."""
+        remote = self._remote
+        if remote is not None:
+            start = f"{_REMOTES}{remote}/"
+            named = self._line("symbolic-ref", "--quiet", f"{start}HEAD")
+            if named.startswith(start):
+                name = named.removeprefix(start)
+                commits = self._commits(name)
+                return DefaultBranch(name, commits) if commits else None
+        name = self._line("config", "--get", "init.defaultBranch")
+        commits = self._commits(name) if name else ()
+        if commits:
+            return DefaultBranch(name, commits)
+        found = [(one, commits) for one in _CONVENTIONAL if (commits := self._commits(one))]
+        return DefaultBranch(*found[0]) if len(found) == 1 else None
+
+    def _commits(self, name: str) -> tuple[str, ...]:
+        places = [f"{_HEADS}{name}"]
+        if self._remote is not None:
+            places.append(f"{_REMOTES}{self._remote}/{name}")
+        found = (
+            self._line("rev-parse", "--verify", "--quiet", f"{one}^{{commit}}") for one in places
+        )
+        return tuple(dict.fromkeys(filter(None, found)))
+
+    @cached_property
+    def heads(self) -> Mapping[str, str]:
+        """Name → head of every branch, of this repository, else of the remote."""
+        starts = [_HEADS] if self._remote is None else [f"{_REMOTES}{self._remote}/", _HEADS]
+        found = {}
+        for start in starts:
+            for line in self._lines("for-each-ref", "--format=%(objectname) %(refname)", start):
+                commit, _, name = line.partition(" ")
+                found[name.removeprefix(start)] = commit
+        return found
+
+    # --- files ---------------------------------------------------------------------------------
+
+    def changed(self, paths: Iterable[str]) -> dict[str, bool]:
+        """Those of these files that the branch which is checked out changed and that the default
+        branch does not have so: path → whether they stand so in a commit of the branch.
+
+        A file that git ignores is of no branch.
+        """
+        default, wanted = self.default, list(dict.fromkeys(paths))
+        if default is None or self.current in (None, default.name) or not wanted:
+            return {}
+        new = self._paths(("ls-files", "--others", "--exclude-standard"), wanted)
+        base = self._line("merge-base", "HEAD", *default.commits)
+        # without a common commit all that the default branch does not have is the branch's
+        found = set(wanted) if not base else new | self._different(base, wanted)
+        for commit in default.commits:
+            found &= new | self._different(commit, wanted)
+        if not found:
+            return {}
+        loose = new | self._different("HEAD", wanted)
+        return {path: path not in loose for path in wanted if path in found}
+
+    def _different(self, commit: str, paths: Sequence[str]) -> set[str]:
+        plain = ("--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all")
+        return self._paths(("diff", "--name-only", *plain, commit), paths)
+
+    def _paths(self, command: Sequence[str], paths: Sequence[str]) -> set[str]:
+        said = self._says(*command, "-z", "--", *paths)
+        return set(filter(None, os.fsdecode(said).split("\0")))
+
+    def file(self, commit: str, path: str) -> bytes:
+        """The bytes of a file in a commit; none where it has none."""
+        return self._says("cat-file", "blob", f"{commit}:{path}")
+
+    # --- commits -------------------------------------------------------------------------------
+
+    def is_within(self, commit: str, heads: Sequence[str]) -> bool:
+        """Return whether a commit is one of these heads or came before one."""
+        if not heads or not _COMMIT.fullmatch(commit):
+            return False
+        return self._line("merge-base", commit, *heads) == commit
+
+    def made_commits(self, branch: str, head: str) -> bool:
+        """Return whether git's log of a branch says that a commit of its history up to the head was
+        made on it, and so was no commit of the default branch."""
+        for commit, message in self._log(branch):
+            onto = _REBASED.fullmatch(message)
+            is_own = _MADE.match(message) if onto is None else onto[1] != commit
+            if is_own and self.is_within(commit, (head,)):
+                return True
+        return False
+
+    def _log(self, branch: str) -> list[tuple[str, str]]:
+        """(commit, message) of git's log of a branch of this repository, the newest first."""
+        bounds = (f"--max-count={_LOG_MAX}", "--format=%H%x09%gs")
+        lines = self._lines("log", "--walk-reflogs", *bounds, f"{_HEADS}{branch}", "--")
+        return [(commit, message) for commit, _, message in (one.partition("\t") for one in lines)]
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """Earlier name → name of the branches that were renamed, as git's logs say; an earlier name
+        that two of them had is of neither."""
+        bounds = ("--grep-reflog=^Branch: renamed ", "--format=%gD%x09%gs")
+        found: dict[str, set[str]] = {}
+        for line in self._lines("log", "--walk-reflogs", "--branches", *bounds, "--"):
+            place, _, message = line.partition("\t")
+            name = _name(place.rpartition("@{")[0])
+            if name is not None and (match := _RENAMED.fullmatch(message)):
+                found.setdefault(match[1], set()).add(name)
+        return {old: new.pop() for old, new in found.items() if len(new) == 1}
+
+    def has_patch(self, head: str) -> bool:
+        """Return whether the default branch has what a head has beyond it, as other commits: all of
+        it as one, or each commit as one of its own, by the ids that git gives to patches."""
+        default = self.default
+        if default is None or not _COMMIT.fullmatch(head):
+            return False
+        base = self._line("merge-base", head, *default.commits)
+        if base in ("", head):
+            return False
+        if not self._lines("rev-list", "--merges", "--max-count=1", head, f"^{base}"):
+            for one in default.commits:
+                lines = self._lines("cherry", one, head)
+                if lines and all(line.startswith("- ") for line in lines):
+                    return True
+        return self._has_as_one(default, base, head)
+
+    def _has_as_one(self, default: DefaultBranch, base: str, head: str) -> bool:
+        shown = ("--patch", "-r", "--full-index", "--no-renames", "--unified=3")
+        diff = self._says("diff-tree", *shown, base, head)
+        # old versions of git give all changes of a binary file one id
+        if not diff or any(sign in diff for sign in _BINARY):
+            return False
+        wanted = self._line_of(self._says("patch-id", "--stable", given=diff))
+        # a commit with the same patch changes each of its files, and so the first
+        said = self._says("diff-tree", "--name-only", "-r", "-z", base, head)
+        path = os.fsdecode(said.partition(b"\0")[0])
+        bounds = ("--no-merges", "--full-history", f"--max-count={_COMMITS_MAX}")
+        others = self._says("rev-list", *bounds, *default.commits, f"^{head}", "--", path)
+        if not wanted or not others:
+            return False
+        patches = self._says("diff-tree", "--stdin", *shown, given=others)
+        ids = self._says("patch-id", "--stable", given=patches).decode("ascii", "replace")
+        return any(line.partition(" ")[0] == wanted for line in ids.splitlines())
+
+    @staticmethod
+    def _line_of(said: bytes) -> str:
+        return said.decode("ascii", "replace").partition(" ")[0]

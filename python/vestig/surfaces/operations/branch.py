@@ -1,0 +1,102 @@
+"""The operations on branches: memories that are kept with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from vestig.calls import branches
+from vestig.language.text_forms import escaped_breaks, one_line
+from vestig.surfaces.operation import Operation
+
+if TYPE_CHECKING:
+    from vestig.branches.values import (
+        Branch,
+        BranchChange,
+        BranchChanges,
+        BranchList,
+        BranchMemories,
+        BranchMemory,
+    )
+
+_SNIPPET_CHARS: Final = 80
+
+
+def _count(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number} memories"
+
+
+def _line(one: Branch) -> str:
+    """One branch: its state, its memories, and how many of them a merge moves."""
+    how = "" if one.how is None else f" ({escaped_breaks(one.how)})"
+    mark = "*" if one.current else " "
+    moves = f", {one.moves} to move" if one.moves else ""
+    return f"{mark} {escaped_breaks(one.name)}: {one.state}{how}, {_count(one.memories)}{moves}"
+
+
+def _listed(found: BranchList, _: Mapping[str, Any]) -> str:
+    lines = [_line(one) for one in found] or ["No memory is kept with a branch."]
+    default = found.default or "none that git names"
+    lines.append(f"Default branch: {escaped_breaks(default)}")
+    return "\n".join(lines)
+
+
+def _memory(one: BranchMemory) -> str:
+    stays = "" if one.stays is None else f" (stays: {one.stays})"
+    return f"{one.id}{stays} {one_line(one.text, _SNIPPET_CHARS)}"
+
+
+def _shown(found: BranchMemories, _: Mapping[str, Any]) -> str:
+    return "\n".join([_line(found.branch), *map(_memory, found)])
+
+
+def _change(one: BranchChange) -> list[str]:
+    done = [f"{_count(len(one.moved))} moved to {escaped_breaks(one.to)}"] if one.to else []
+    done += [f"{_count(len(one.ended))} ended"] if one.ended else []
+    done += [f"{_count(len(one.replaced))} of the same key replaced"] if one.replaced else []
+    done += [f"{_count(len(one.stayed))} stayed"] if one.stayed else []
+    return [f"{escaped_breaks(one.branch)}: {', '.join(done)}", *map(_memory, one.stayed)]
+
+
+def _changed(found: BranchChanges, _: Mapping[str, Any]) -> str:
+    lines = [line for one in found for line in _change(one)]
+    return "\n".join(lines) or "No branch that was merged has memories."
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="branch list",
+        path="GET branch/list",
+        call=branches.ListBranchesRequest,
+        method="branches.list",
+        document="branches",
+        text=_listed,
+        without_store="empty",
+    ),
+    Operation(
+        name="branch show",
+        path="GET branch/show",
+        call=branches.BranchRequest,
+        method="branches.show",
+        document="branch",
+        text=_shown,
+    ),
+    Operation(
+        name="branch merge",
+        path="POST branch/merge",
+        call=branches.MergeBranchesRequest,
+        method="branches.merge",
+        document="branch_changes",
+        text=_changed,
+        writes=True,
+    ),
+    Operation(
+        name="branch drop",
+        path="POST branch/drop",
+        call=branches.DropBranchRequest,
+        method="branches.drop",
+        document="branch_changes",
+        text=_changed,
+        writes=True,
+    ),
+)
