@@ -539,6 +539,7 @@ def declared_calls() -> dict[str, tuple[str, type[Any]]]:
         "items": "items",
         "rules": "rules",
         "anchors": "anchors",
+        "branches": "branches",
     }
     found: dict[str, tuple[str, type[Any]]] = {"import_": ("store", ImportRequest)}
     for operation in operations():
@@ -586,7 +587,7 @@ def with_docstrings(
 
 def refreshed_api(path: Path) -> str:
     """What a module of `api` should hold."""
-    from vestig.api import admin, anchors, graph, items, rules, store
+    from vestig.api import admin, anchors, branches, graph, items, rules, store
 
     classes = {
         "store": store.Vestig,
@@ -595,6 +596,7 @@ def refreshed_api(path: Path) -> str:
         "items": items.Items,
         "rules": rules.Rules,
         "anchors": anchors.Anchors,
+        "branches": branches.Branches,
     }
     calls = {
         name.rpartition(".")[2]: (getattr(classes[place], name.rpartition(".")[2]), declaration)
@@ -606,7 +608,7 @@ def refreshed_api(path: Path) -> str:
 
 API = tuple(
     ROOT / "python/vestig/api" / f"{name}.py"
-    for name in ("store", "items", "rules", "anchors", "graph", "admin")
+    for name in ("store", "items", "rules", "anchors", "branches", "graph", "admin")
 )
 
 

@@ -113,6 +113,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "items/",
         "rules/",
         "anchors/",
+        "branches/",
         "retrieve/",
     ),
     "vestig.store.sqlite.processes": ("store/", "session/", "commit/vectors_ahead.py"),

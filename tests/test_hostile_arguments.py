@@ -18,6 +18,7 @@ from hostile_values import VALUES, HostileValue
 from tables import each
 from vestig.api.admin import Admin
 from vestig.api.anchors import Anchors
+from vestig.api.branches import Branches
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -44,6 +45,7 @@ GROUPS: Final = (
     ("items", Items),
     ("rules", Rules),
     ("anchors", Anchors),
+    ("branches", Branches),
 )
 
 
@@ -77,6 +79,7 @@ class World:
             "to_id": entities[1],
             "edge_type": "RELATION",
             "edge_id": edge.id,
+            "name": "fix/pool",
             "files": file,
             "target": folder / "out.jsonl",
             "dest": folder / "copy",

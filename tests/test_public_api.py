@@ -15,6 +15,7 @@ import vestig.errors
 from tables import each
 from vestig.api.admin import Admin
 from vestig.api.anchors import Anchors
+from vestig.api.branches import Branches
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -138,6 +139,7 @@ ADMIN_METHODS = {
 }
 ITEM_METHODS = {"delete", "get", "list", "put", "put_many", "scopes"}
 ANCHOR_METHODS = {"refresh", "show", "stale"}
+BRANCH_METHODS = {"drop", "list", "merge", "show"}
 RULE_METHODS = {"add", "check", "edit", "list", "remove", "show", "suggest", "test"}
 DOCUMENTED_BASES = {
     "VestigError": {"Exception"},
@@ -186,6 +188,7 @@ def test_every_error_is_public() -> None:
         (Items, ITEM_METHODS),
         (Rules, RULE_METHODS),
         (Anchors, ANCHOR_METHODS),
+        (Branches, BRANCH_METHODS),
     ],
 )
 def test_methods_are_pinned(owner: type, pinned: set[str]) -> None:
@@ -201,6 +204,7 @@ def public_calls() -> list[tuple[str, Callable[..., Any]]]:
         (Items, ITEM_METHODS),
         (Rules, RULE_METHODS),
         (Anchors, ANCHOR_METHODS),
+        (Branches, BRANCH_METHODS),
     )
     found = [(f"{o.__name__}.{name}", getattr(o, name)) for o, names in owners for name in names]
     return [*sorted(found), ("open", vestig.open), ("restore", vestig.restore)]
@@ -243,6 +247,7 @@ def declared() -> dict[str, type[Request]]:
         "items": "Items.",
         "rules": "Rules.",
         "anchors": "Anchors.",
+        "branches": "Branches.",
     }
     found: dict[str, type[Request]] = {
         "open": OpenRequest,

@@ -141,6 +141,7 @@ FLIPS = [
     ("anchors", "digest = randomblob(32)"),
     ("anchors", "last_line = last_line + 1"),
     ("anchors", "commit_id = 'x'"),
+    ("anchors", "committed = 1 - IFNULL(committed, 0)"),
     ("meta", "value = x'00'"),
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,15 @@ def an_anchored(vestig: Vestig, source: str) -> str:
     return str(vestig("memory", "add", *said, "--json").document["memory_id"])
 
 
+def a_branch(vestig: Vestig, folder: Path) -> str:
+    """Name of a branch with a memory, of a repository that is worked in from here on."""
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    os.chdir(folder)
+    project = vestig("branch", "list", "--json").document["project"]
+    vestig("memory", "add", "The mirror of the store is in Bergen", "--scope", f"{project}@mirror")
+    return "mirror"
+
+
 def a_conversation(tmp_path: Path) -> Path:
     """A file of messages."""
     path = tmp_path / "talk.json"
@@ -55,6 +66,7 @@ def commands(
     rule: str,
     *,
     anchored: str,
+    branch: str,
 ) -> dict[str, tuple[str, ...]]:
     """One line for each operation, in an order in which all of them succeed."""
     bench = tmp_path / "bench"
@@ -103,6 +115,10 @@ def commands(
         "anchor show": ("anchor", "show", anchored),
         "anchor refresh": ("anchor", "refresh", anchored),
         "anchor stale": ("anchor", "stale"),
+        "branch list": ("branch", "list"),
+        "branch show": ("branch", "show", branch),
+        "branch merge": ("branch", "merge"),
+        "branch drop": ("branch", "drop", branch),
         "rule add": ("rule", "add", "Never push on a Friday", "--when", "command = 'git push'"),
         "rule list": ("rule", "list"),
         "rule show": ("rule", "show", rule),
@@ -183,6 +199,10 @@ DOCUMENTS = {
     "anchor show": "anchors",
     "anchor refresh": "anchors",
     "anchor stale": "stale",
+    "branch list": "branches",
+    "branch show": "branch",
+    "branch merge": "branch_changes",
+    "branch drop": "branch_changes",
     "rule add": "rule",
     "rule list": "rules",
     "rule show": "rule",
@@ -215,7 +235,10 @@ DOCUMENTS = {
 
 
 @pytest.mark.slow
-def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+def test_every_command_gives_one_document(
+    vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     lines = commands(
         tmp_path,
         ids,
@@ -224,6 +247,7 @@ def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_pa
         a_document(vestig),
         a_rule(vestig),
         anchored=an_anchored(vestig, ids[0]),
+        branch=a_branch(vestig, tmp_path / "mirror"),
     )
     assert set(lines) == {op.name for op in operations()} - SERVERS - MODELLED - IN_A_DATABASE
     for name, words in lines.items():
@@ -244,7 +268,10 @@ def test_a_command_for_a_model_says_that_there_is_none(vestig: Vestig, name: str
 
 
 @pytest.mark.slow
-def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+def test_every_command_speaks_text(
+    vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     lines = commands(
         tmp_path,
         ids,
@@ -253,6 +280,7 @@ def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Pat
         a_document(vestig),
         a_rule(vestig),
         anchored=an_anchored(vestig, ids[0]),
+        branch=a_branch(vestig, tmp_path / "mirror"),
     )
     for name, words in lines.items():
         answer = vestig(*words)

@@ -16,6 +16,7 @@ import vestig
 from tables import each
 from vestig.api.admin import Admin
 from vestig.api.anchors import Anchors
+from vestig.api.branches import Branches
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -127,6 +128,7 @@ def test_every_argument_of_the_call_is_in_the_schema(name: str) -> None:
         "items": Items,
         "rules": Rules,
         "anchors": Anchors,
+        "branches": Branches,
     }
     call = getattr(owners[place], method)
     # functions and files are a program's

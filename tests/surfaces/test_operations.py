@@ -11,6 +11,7 @@ import click
 from tables import each
 from vestig.api.admin import Admin
 from vestig.api.anchors import Anchors
+from vestig.api.branches import Branches
 from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.api.rules import Rules
@@ -45,6 +46,7 @@ COMMANDS = {
     "anchor show",
     "anchor refresh",
     "anchor stale",
+    *(f"branch {name}" for name in ("list", "show", "merge", "drop")),
     "replay",
     "retrieve",
     "search",
@@ -228,6 +230,7 @@ def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None
         "item": Items,
         "rule": Rules,
         "anchor": Anchors,
+        "branch": Branches,
         "entity": Graph,
         "edge": Graph,
         "graph": Graph,
@@ -237,7 +240,11 @@ def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None
     if operation.name.startswith("config"):
         method = operation.name
     owner = next(
-        (home for home in (owner, Admin, Graph, Items, Rules, Anchors) if hasattr(home, method)),
+        (
+            home
+            for home in (owner, Admin, Graph, Items, Rules, Anchors, Branches)
+            if hasattr(home, method)
+        ),
         None,
     )
     if owner is None:

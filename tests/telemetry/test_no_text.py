@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -85,6 +86,7 @@ class World:
         self.items()
         self.rules()
         self.anchors()
+        self.branches()
         self.link()
         self.move()
         self.keep_house()
@@ -207,6 +209,19 @@ class World:
         self.failing(anchors.refresh, kept)
         path.write_text(word("other"))
         anchors.stale(deprecate=True)
+
+    def branches(self) -> None:
+        branches, name = self.store.branches, self.marks.word("branch")
+        for words in (("init", "-q", "-b", "main"), ("checkout", "-q", "-b", name)):
+            subprocess.run(["git", *words], cwd=self.folder, check=True)
+        scope = f"{branches.list().project}@{name}"
+        self.store.commit(self.marks.text(), scope=scope, on_near_dup="insert")
+        branches.list()
+        branches.show(name)
+        self.failing(branches.show, "other")
+        branches.merge()
+        branches.merge(name)
+        self.failing(branches.drop, "other")
 
     def link(self) -> None:
         graph, word = self.store.graph, self.marks.word

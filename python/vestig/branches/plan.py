@@ -1,4 +1,4 @@
-"""What git says of the branches with which memories are kept, and which of these move.
+"""Branches with which memories are kept, as git knows them, and which of these memories move.
 
 A memory moves from a branch that was merged where it speaks of what was merged: the commit that
 has its file so is one of the branch's history, or the branch's last version of the file has its

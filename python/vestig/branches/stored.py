@@ -4,7 +4,7 @@ dropped. A call is one transaction, and each change an event of its memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -96,7 +96,7 @@ def merge(session: Session, asked: MergeBranchesRequest) -> BranchChanges:
                 plans = [plan for plan in project.plans(view) if plan.branch.moves]
             else:
                 plans = [_by_call(_named(project, view, asked.name))]
-        return _written(session, space, plans, _Move)
+        return _written(session, space, plans, _Changes.move)
 
 
 def drop(session: Session, asked: DropBranchRequest) -> BranchChanges:
@@ -111,18 +111,14 @@ def drop(session: Session, asked: DropBranchRequest) -> BranchChanges:
         project = Project(session, space)
         with session.ledger.read() as view:
             plan = _named(project, view, asked.name)
-        return _written(session, space, [plan], _Drop)
+        return _written(session, space, [plan], _Changes.drop)
 
 
 def _named(project: Project, view: LedgerView, name: str) -> Plan:
-    plans = list(project.plans(view))
-    for plan in plans:
+    for plan in project.plans(view):
         if name in (plan.branch.name, plan.branch.scope):
             return plan
-    known = ", ".join(one.branch.name for one in plans)
-    raise NotFoundError(
-        "Branch", name, f"memories are kept with {known}" if known else "no branch has memories"
-    )
+    raise NotFoundError("Branch", name, "`vestig branch list` names those that have memories")
 
 
 def _by_call(plan: Plan) -> Plan:
@@ -132,8 +128,9 @@ def _by_call(plan: Plan) -> Plan:
     return plan._replace(branch=branch, stays={})
 
 
-class _Drop:
-    """Ends the memories of branches in one transaction."""
+class _Changes:
+    """Decisions about the memories of branches in one transaction. No two that move take one key or
+    one text: what comes second stays, and moves another time."""
 
     def __init__(self, session: Session, txn: WriteTransaction) -> None:
         self._session = session
@@ -141,16 +138,17 @@ class _Drop:
         self._txn = txn
         self._parts: list[ChangeSet] = []
         self._records: list[NewSupersession] = []
+        self._taken: set[tuple[object, ...]] = set()
 
-    def changes(self, namespace: str) -> ChangeSet | None:
+    def all(self, namespace: str) -> ChangeSet | None:
         """All that was decided; None for nothing."""
         if not self._parts:
             return None
         joined = states.joined(namespace, self._parts)
         return msgspec.structs.replace(joined, supersessions=tuple(self._records))
 
-    def branch(self, plan: Plan, memories: Sequence[Memory]) -> BranchChange:
-        """Decides what becomes of these memories of a branch."""
+    def drop(self, plan: Plan, memories: Sequence[Memory]) -> BranchChange:
+        """Ends these memories of a branch."""
         reason = f"the branch {plan.branch.name} was dropped"
         self._parts += [
             states.deprecate_changes(one, reason, None, self._now_us) for one in memories
@@ -158,16 +156,8 @@ class _Drop:
         ended = tuple(one.id for one in memories)
         return BranchChange(branch=plan.branch.name, scope=plan.branch.scope, ended=ended)
 
-
-class _Move(_Drop):
-    """Moves the memories of branches in one transaction. No two take one key or one text: what
-    comes second stays, and moves another time."""
-
-    def __init__(self, session: Session, txn: WriteTransaction) -> None:
-        super().__init__(session, txn)
-        self._taken: set[tuple[object, ...]] = set()
-
-    def branch(self, plan: Plan, memories: Sequence[Memory]) -> BranchChange:
+    def move(self, plan: Plan, memories: Sequence[Memory]) -> BranchChange:
+        """Moves those of these memories of a branch that can."""
         moved, ended, replaced = list[str](), list[str](), list[str]()
         stayed = list[BranchMemory]()
         for memory in memories:
@@ -241,7 +231,7 @@ class _Move(_Drop):
 
 
 def _place(memory: Memory, scope: str) -> tuple[object, ...]:
-    """What no two memories of a scope have."""
+    """The key or text that no two memories of a scope have."""
     if memory.key is not None:
         return scope, memory.key
     position = None if memory.session_id is None else (memory.session_id, memory.sequence)
@@ -260,19 +250,22 @@ def _keeps_key(holder: Memory, memory: Memory) -> str | None:
 
 
 def _written(
-    session: Session, namespace: str, plans: Sequence[Plan], kind: type[_Drop]
+    session: Session,
+    namespace: str,
+    plans: Sequence[Plan],
+    decide: Callable[[_Changes, Plan, Sequence[Memory]], BranchChange],
 ) -> BranchChanges:
     """Decides under the write lock about those memories that are where they were, and writes."""
     degraded: list[Degradation] = []
     with session.ledger.write(session.now_us(), make=False) as txn:
-        decided, found = kind(session, txn), []
+        decided, found = _Changes(session, txn), []
         for plan in plans:
             stored = txn.memories(namespace, [one.id for one in plan.memories])
             there = [
                 one for one in stored if one.scope == plan.branch.scope and one.t_expired is None
             ]
-            found.append(decided.branch(plan, there))
-        changes = decided.changes(namespace)
+            found.append(decide(decided, plan, there))
+        changes = decided.all(namespace)
         seq = txn.seq if changes is None else txn.apply(changes)
         degraded.extend(clock_notice(txn.clock_behind_us))
         done = BranchChanges(changes=tuple(found), seq=seq)

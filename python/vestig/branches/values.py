@@ -75,7 +75,7 @@ class BranchMemories(SequenceResult[BranchMemory], frozen=True, kw_only=True):
 
 
 class BranchChange(_Value, frozen=True, kw_only=True):
-    """What became of the memories of a branch.
+    """The outcome of a merge or a drop for the memories of a branch.
 
     Attributes:
         scope: where they were; `to`: where those went that moved, None where they were dropped.
@@ -96,7 +96,7 @@ class BranchChange(_Value, frozen=True, kw_only=True):
 
 
 class BranchChanges(SequenceResult[BranchChange], frozen=True, kw_only=True):
-    """What became of the memories of branches; a sequence of `BranchChange`."""
+    """The outcome for the memories of several branches; a sequence of `BranchChange`."""
 
     changes: tuple[BranchChange, ...]
     seq: int

@@ -38,6 +38,7 @@ class MergeBranchesRequest(Request, frozen=True, kw_only=True):
             "Name of the branch, whatever git says of it. Absent: all that were merged.",
             chars_max=_CHARS_MAX,
             blank=False,
+            required=False,
         ),
     ] = None
     namespace: InNamespace = None

@@ -128,7 +128,7 @@ def _name(reference: str) -> str | None:
 
 
 class Branches:
-    """What git says of the branches of one repository; each thing is asked once.
+    """Answers of git about the branches of one repository; each thing is asked once.
 
     Args:
         root: of the work tree.

@@ -224,7 +224,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         own = [
             row
             for name, row in rows.items()
-            if (row.flag or row.stdin or row.many or isinstance(row, Id) or name in required)
+            if (
+                row.flag
+                or row.stdin
+                or row.many
+                or isinstance(row, Id)
+                or name in required
+                or not row.required
+            )
             and not row.program_only
             and not isinstance(row, Objects)
             and name not in (*_GLOBAL, *taken)

@@ -19,7 +19,7 @@ from vestig.store.tables.table import Column, Forgetting, Table
 # The version of the tables that are declared here, which every ledger carries, and their
 # fingerprint. A change of the one is a change of the other.
 VERSION: Final = 1
-FINGERPRINT: Final = "48c4452adca7a0ebcab74548c1b0b91d"
+FINGERPRINT: Final = "9c66e8f4f08b33047ffdb63da34c91da"
 
 _NOT_FAMILIES: Final = frozenset(("__init__", "__pycache__", "schema", "table"))
 
