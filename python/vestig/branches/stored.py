@@ -184,8 +184,7 @@ class _Changes:
         if place in self._taken:
             return "another memory of its key or text moves with it; merge again"
         if memory.key is not None:
-            texts = item_rows.text_ids(self._txn, memory.namespace, memory.scope, memory.key)
-            if memory.id in texts:
+            if item_rows.find(self._txn, memory.namespace, memory.scope, memory.key) is not None:
                 return "it is the text of an item"
             other = keyed_memories.current(self._txn, memory.namespace, plan.to, memory.key)
         else:

@@ -1,0 +1,75 @@
+"""An agent at work in a repository, with a store in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import vestig
+from vestig.repository.branches import read_scopes
+from vestig.surfaces.mcp import answers
+from vestig.surfaces.mcp.answers import OpenStore
+from vestig.testing import HashingEmbedder
+from vestig.types import Memory
+
+
+class Work:
+    """Remembers and reads as the server of an editor does with `--scope auto`.
+
+    Args:
+        folder: of the repository.
+        store: another one than a new store in memory.
+    """
+
+    def __init__(self, folder: Path, store: vestig.Vestig | None = None) -> None:
+        self.folder = folder
+        self.store = store or vestig.open(":memory:", embedder=HashingEmbedder(32))
+        self.store._session.folder = lambda: str(self.folder)
+        repository = self.store._session.repository()
+        assert repository is not None
+        self.project = repository.name
+
+    @property
+    def at(self) -> OpenStore:
+        return OpenStore(
+            store=self.store,
+            session=self.store._session,
+            scope=self.project,
+            folder=str(self.folder),
+        )
+
+    def remember(self, text: str, *anchors: str, **more: Any) -> Memory:
+        before = {one.id for one in self.store.list(limit=1000)}
+        given = {"text": text, **({"anchor": list(anchors)} if anchors else {}), **more}
+        answers.remember(self.at, given)
+        (made,) = [one for one in self.store.list(limit=1000) if one.id not in before]
+        return made
+
+    def scope(self, branch: str | None = None) -> str:
+        """The scope of the project, or of a branch of it."""
+        return self.project if branch is None else f"{self.project}@{branch}"
+
+    def seen(self) -> set[str]:
+        """Texts of the memories that are read in the folder."""
+        return {one.content for one in self.store.list(self.at.where(None), limit=1000)}
+
+    def memory(self, id: str) -> Memory:
+        return self.store.show(id).memory
+
+    def moved(self) -> set[str]:
+        """Texts of what a merge moved unasked."""
+        changes = self.store.branches.merge()
+        return {self.memory(id).content for one in changes for id in one.moved}
+
+    def states(self) -> dict[str, tuple[str, str | None, int]]:
+        """Branch → its state, how git says it, and how many of its memories would move."""
+        return {one.name: (one.state, one.how, one.moves) for one in self.store.branches.list()}
+
+    def sound(self) -> None:
+        assert self.store._session.ledger.verify_all() == []
+        damage = [one for one in self.store.admin.doctor().findings if one.level == "damage"]
+        assert not damage
+
+
+def scopes(work: Work) -> tuple[str, ...]:
+    return read_scopes(work.project, work.folder)
