@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from repositories import git, repository, text_of, write
 from branch_work import Work, scopes
 
 import vestig
+from repositories import git, repository, text_of, write
 from vestig.errors import NotFoundError, ValidationError
 from vestig.repository.branches import branch_part, branch_scope, checked_out, scopes_of_branches
 from vestig.surfaces.mcp import answers
@@ -656,9 +656,7 @@ def test_a_shallow_clone_says_less_and_nothing_wrong(origin: Path, tmp_path: Pat
     assert work.moved() == {FACT, again.content}
 
 
-def test_a_shallow_clone_of_one_branch_has_no_default_branch(
-    origin: Path, tmp_path: Path
-) -> None:
+def test_a_shallow_clone_of_one_branch_has_no_default_branch(origin: Path, tmp_path: Path) -> None:
     git(origin, "checkout", "-q", "-b", "pool")
     change(origin, "forty")
     git(origin, "checkout", "-q", "trunk")

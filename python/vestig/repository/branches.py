@@ -267,8 +267,8 @@ class Branches:
         found: dict[str, set[str]] = {}
         for line in self._lines("log", "--walk-reflogs", "--branches", *bounds, "--"):
             place, _, message = line.partition("\t")
-            name = _name(place.rpartition("@{")[0])
-            if name is not None and (match := _RENAMED.fullmatch(message)):
+            name = place.rpartition("@{")[0].removeprefix(_HEADS)
+            if match := _RENAMED.fullmatch(message):
                 found.setdefault(match[1], set()).add(name)
         return {old: new.pop() for old, new in found.items() if len(new) == 1}
 
