@@ -63,7 +63,8 @@ def test_what_speaks_of_a_changed_file_is_kept_with_the_branch(work: Work) -> No
         "another memory": work.remember("Forty is the limit of the provider", kept.id),
     }
     assert {name: one.scope for name, one in plain.items()} == dict.fromkeys(plain, work.project)
-    assert FACT in work.seen() and len(work.seen()) == 5
+    assert FACT in work.seen()
+    assert len(work.seen()) == 5
     git(work.folder, "checkout", "-q", "main")
     assert work.seen() == {one.content for one in plain.values()}
     git(work.folder, "checkout", "-q", "-b", "third")
@@ -141,8 +142,10 @@ def test_each_name_has_a_scope_of_its_own() -> None:
     assert len(found) == len(NAMES) + 2
     first, end = scopes_of_branches(project)
     for scope in found:
-        assert len(scope) <= 200 and scope.isprintable()
-        assert branch_part(project, scope) is not None and first <= scope < end
+        assert len(scope) <= 200
+        assert scope.isprintable()
+        assert branch_part(project, scope) is not None
+        assert first <= scope < end
         assert branch_part("project:github.com/acme/rock", scope) is None
     longest = "project:" + "h" * 170
     assert {len(branch_scope(longest, "n" * 250)), len(branch_scope(longest, "n"))} == {200, 180}
@@ -284,7 +287,8 @@ def test_a_squash_that_says_something_else_is_not_guessed(work: Work) -> None:
     assert work.moved() == set()
     assert work.states() == {"pool": ("open", None, 0)}
     (change_,) = work.store.branches.merge("pool")
-    assert len(change_.moved) == 1 and work.seen() == {FACT}
+    assert len(change_.moved) == 1
+    assert work.seen() == {FACT}
 
 
 def test_a_patch_of_a_binary_file_as_one_with_others_is_not_guessed(work: Work) -> None:
@@ -368,7 +372,8 @@ def test_a_deleted_branch_keeps_its_memories(work: Work) -> None:
     assert (found.name, found.state, found.memories, found.moves) == ("pool", "gone", 1, 0)
     assert work.memory(kept.id).status == "ACTIVE"
     (dropped,) = work.store.branches.drop("pool")
-    assert dropped.ended == (kept.id,) and dropped.to is None
+    assert dropped.ended == (kept.id,)
+    assert dropped.to is None
     assert work.memory(kept.id).status == "DEPRECATED"
     assert work.store.events(kept.id)[-1].payload["reason"] == "the branch pool was dropped"
     assert list(work.store.branches.list()) == []
@@ -450,7 +455,9 @@ def test_a_key_that_the_project_keeps(work: Work, name: str) -> None:
     (found,) = work.store.branches.merge()
     assert (found.moved, found.replaced, found.ended) == ((), (), ())
     (stayed,) = found.stayed
-    assert stayed.id == new and why in (stayed.stays or "") and str(old) in (stayed.stays or "")
+    assert stayed.id == new
+    assert why in (stayed.stays or "")
+    assert str(old) in (stayed.stays or "")
     assert work.memory(new).scope == work.scope("pool")
     assert work.memory(new).status == work.memory(str(old)).status == "ACTIVE"
 
@@ -556,7 +563,8 @@ def test_a_branch_that_is_being_rebased_is_that_branch(work: Work) -> None:
     git(work.folder, "checkout", "-q", "pool")
     with pytest.raises(subprocess.CalledProcessError):
         git(work.folder, "rebase", "main")
-    assert checked_out(work.folder) == "pool" and work.seen() == {FACT}
+    assert checked_out(work.folder) == "pool"
+    assert work.seen() == {FACT}
     git(work.folder, "rebase", "--abort")
     with pytest.raises(subprocess.CalledProcessError):
         git(work.folder, "rebase", "--apply", "main")
@@ -631,7 +639,8 @@ def test_a_branch_that_only_the_remote_has(origin: Path, tmp_path: Path) -> None
     one.remember(FACT, FILE)
     git(one.folder, "push", "-q", "origin", "pool")
     two = Work(cloned(origin, tmp_path / "two"), one.store)
-    assert two.project == one.project and two.seen() == set()
+    assert two.project == one.project
+    assert two.seen() == set()
     assert two.states() == {"pool": ("open", None, 0)}
     git(two.folder, "checkout", "-q", "pool")
     assert two.seen() == {FACT}

@@ -192,9 +192,11 @@ class History:
             assert memory.content == f"The file {file} holds {line}"
             visible = memory.content in seen
             if own is None:
-                assert memory.scope == self.work.project and visible
+                assert memory.scope == self.work.project
+                assert visible
             elif memory.scope == self.work.project:
-                assert visible and line in main, (line, self.steps)
+                assert visible, (line, self.steps)
+                assert line in main, (line, self.steps)
             else:
                 assert memory.scope is not None
                 at = memory.scope.removeprefix(f"{self.work.project}@")
@@ -231,5 +233,4 @@ def test_long_histories(tmp_path: Path) -> None:
         kept += len(own)
         moved += sum(history.work.memory(id).scope == history.work.project for id in own)
         history.work.store.close()
-    print(f"{kept} memories of branches, of which {moved} became the project's")
     assert 0 < moved < kept

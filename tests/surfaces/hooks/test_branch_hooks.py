@@ -1,0 +1,121 @@
+"""Branches in the sessions of an editor: what a transcript says on one is kept with it, read there,
+and becomes the project's when a session begins after the merge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor import SCOPE, Editor
+
+import vestig
+from mcp_process import McpProcess
+from mcp_process import text_of as text_of_result
+from repositories import git, text_of, write
+
+FILE = "src/db.py"
+EDIT = "The pool now holds forty connections"
+PLAIN = "The team meets on Mondays in the kitchen"
+QUESTION = "How many connections does the pool hold now?"
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> Editor:
+    made = Editor(tmp_path)
+    git(made.project, "init", "-q", "-b", "main")
+    write(made.project, {FILE: text_of(1, 20)})
+    git(made.project, "add", "-A")
+    git(made.project, "commit", "-q", "-m", "first")
+    git(made.project, "checkout", "-q", "-b", "pool")
+    return made
+
+
+def edited(editor: Editor, session: str) -> None:
+    """A turn that edits a file of the branch, and says so."""
+    with (editor.project / FILE).open("a") as file:
+        file.write("connections = 40\n")
+    editor.said(session, "Please make the pool larger than it is")
+    used: dict[str, Any] = {"file_path": str(editor.project / FILE),
+                            "new_string": "connections = 40"}  # fmt: skip
+    content = [
+        {"type": "tool_use", "name": "Edit", "input": used},
+        {"type": "text", "text": EDIT},
+    ]
+    line = {
+        "type": "assistant",
+        "uuid": f"{session}-edit",
+        "sessionId": session,
+        "timestamp": "2026-03-02T10:00:00Z",
+        "cwd": str(editor.project),
+        "message": {"role": "assistant", "id": "m1", "content": content},
+    }
+    with editor.transcript(session).open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    editor.said(session, PLAIN)
+
+
+def test_a_session_on_a_branch_is_kept_with_it_until_it_is_merged(editor: Editor) -> None:
+    edited(editor, "s1")
+    editor.read("SessionEnd", "s1")
+    kept = editor.memories()
+    assert kept[EDIT] == f"{SCOPE}@pool"
+    assert kept[PLAIN] == SCOPE
+    git(editor.project, "commit", "-q", "-a", "-m", "forty")
+    assert EDIT in editor.shown("UserPromptSubmit", "s2", prompt=QUESTION)
+    git(editor.project, "checkout", "-q", "main")
+    assert EDIT not in editor.shown("UserPromptSubmit", "s3", prompt=QUESTION)
+    # read again on another branch, what is recorded comes no second time
+    editor.said("s1", "Nothing else is to be done today, I think")
+    editor.read("SessionEnd", "s1")
+    assert editor.memories() == {**kept, "Nothing else is to be done today, I think": SCOPE}
+    git(editor.project, "merge", "-q", "pool")
+    editor.said("s4", "What is left to be done on the pool of the database?")
+    editor.shown("SessionStart", "s4", source="startup")
+    editor.wait_for(lambda: [one for one in editor.log() if one["event"] == "branch"])
+    assert editor.memories()[EDIT] == SCOPE
+    (told,) = [one for one in editor.log() if one["event"] == "branch"]
+    assert (told["scope"], told["moved"], told.get("error")) == (SCOPE, 1, None)
+    assert EDIT in editor.shown("UserPromptSubmit", "s5", prompt=QUESTION)
+
+
+def test_a_session_on_a_branch_begins_with_what_is_pinned_there(editor: Editor) -> None:
+    with vestig.open(config=editor.config) as store:
+        for scope in (f"{SCOPE}@pool", f"{SCOPE}@other"):
+            text = f"Ask before the release of {scope.rpartition('@')[2]}"
+            store.pin(store.commit(text, scope=scope).memory_id)
+    shown = editor.shown("SessionStart", "s1", source="startup")
+    assert "Ask before the release of pool" in shown
+    assert "of other" not in shown
+
+
+def test_a_server_follows_the_branch_that_is_checked_out(editor: Editor) -> None:
+    git(editor.project, "commit", "-q", "--allow-empty", "-m", "own")
+    where = {**editor.environment(), "CLAUDE_PROJECT_DIR": str(editor.project)}
+    (editor.project / FILE).write_text(text_of(1, 21))
+    with McpProcess(editor.config, "--scope", "auto", env=where) as server:
+        server.initialize()
+        server.call("remember", text=EDIT, anchor=f"{FILE}:21")
+        server.call("remember", text=PLAIN)
+        seen = [text_of_result(server.call("recall", query=QUESTION, all=True))]
+        git(editor.project, "stash", "-q")
+        git(editor.project, "checkout", "-q", "main")
+        seen.append(text_of_result(server.call("recall", query=QUESTION, all=True)))
+        server.call("remember", text="The pool is checked hourly", anchor=FILE)
+    assert [EDIT in one for one in seen] == [True, False]
+    assert [PLAIN in one for one in seen] == [True, True]
+    assert editor.memories() == {
+        EDIT: f"{SCOPE}@pool",
+        PLAIN: SCOPE,
+        "The pool is checked hourly": SCOPE,
+    }
+
+
+def test_a_server_with_a_named_scope_knows_no_branch(editor: Editor) -> None:
+    where = {**editor.environment(), "CLAUDE_PROJECT_DIR": str(editor.project)}
+    (editor.project / FILE).write_text(text_of(1, 21))
+    with McpProcess(editor.config, "--scope", SCOPE, env=where) as server:
+        server.initialize()
+        server.call("remember", text=EDIT, anchor=FILE)
+    assert editor.memories() == {EDIT: SCOPE}
