@@ -162,6 +162,8 @@ class History:
     # --- what must hold -------------------------------------------------------------------------
 
     def settle(self) -> None:
+        # what was kept under an earlier name goes to the branch first
+        self.work.store.branches.merge()
         self.work.store.branches.merge()
         self.check_merged()
         self.certain.clear()

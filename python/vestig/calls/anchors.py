@@ -26,7 +26,7 @@ class GivenAnchor(NamedTuple):
     """An anchor as a caller names it: a path, an address with the hash of what stands there, or an
     id of a memory or its beginning. `lines`: first and last, None for all. `optional`: where it is
     none, the memory is stored without it. `committed`: of a file that the branch changed, whether
-    it stands so in a commit."""
+    it stands so in a commit. `branch`: the one whose file it is, where that is not checked out."""
 
     kind: AnchorKind
     target: str
@@ -34,6 +34,7 @@ class GivenAnchor(NamedTuple):
     hash: str = ""
     optional: bool = False
     committed: bool | None = None
+    branch: str | None = None
 
 
 def parse_anchor(field: str, text: str) -> GivenAnchor:

@@ -14,6 +14,7 @@ from vestig.errors import ValidationError
 from vestig.memories.anchors import Look
 from vestig.repository.files import (
     OpenFolder,
+    Repository,
     UnreadableFileError,
     lines_of,
     span_of,
@@ -80,8 +81,13 @@ def _of_file(
     path = repository.path_of(folder, given.target)
     if path is None or path == ".":
         raise ValidationError(field, given.target, f"a file within {repository.root}")
+    commit = look.commit
     try:
-        span = taken_span(look.folder(), path, given.lines, new.taken_us)
+        if given.branch is None:
+            span = taken_span(look.folder(), path, given.lines, new.taken_us)
+        else:
+            commit, data = _on_branch(repository, given.branch, path)
+            span = span_fields(data, given.lines)
     except FileNotFoundError:
         raise ValidationError(
             field, given.target, "a file that is there", f"looked for {path} in {repository.root}"
@@ -95,7 +101,7 @@ def _of_file(
         new,
         target=path,
         project=repository.name,
-        commit=look.commit,
+        commit=commit,
         committed=given.committed,
         **span,
     )
@@ -111,6 +117,35 @@ def taken_span(
         FileNotFoundError, UnreadableFileError: as `OpenFolder.read`.
     """
     data, stamp = opened.read(path, now_us)
+    return {
+        **span_fields(data, lines),
+        "size": stamp.size if stamp.ns is not None else None,
+        "mtime_ns": stamp.ns,
+    }
+
+
+def _on_branch(repository: Repository, branch: str, path: str) -> tuple[str, bytes]:
+    """The head of a branch, and the bytes that a file has there.
+
+    Raises:
+        FileNotFoundError: it has none.
+    """
+    from vestig.repository.branches import Branches
+
+    branches = Branches(repository.root)
+    head = branches.heads.get(branch)
+    data = b"" if head is None else branches.file(head, path)
+    if head is None or not data:
+        raise FileNotFoundError(path)
+    return head, data
+
+
+def span_fields(data: bytes, lines: tuple[int, int] | None) -> dict[str, Any]:
+    """The fields of an anchor that say which lines of a file it is.
+
+    Raises:
+        ValueError: it is no text, or does not have these lines; says what is expected.
+    """
     if b"\0" in data:
         raise ValueError("a file of text: it holds NUL bytes")
     text = lines_of(data)
@@ -125,6 +160,4 @@ def taken_span(
         "ends": span.ends,
         "place": span.place,
         "equal": span.equal,
-        "size": stamp.size if stamp.ns is not None else None,
-        "mtime_ns": stamp.ns,
     }

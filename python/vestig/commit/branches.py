@@ -25,38 +25,44 @@ class Placed(NamedTuple):
 def placed(
     session: Session, project: str, anchors: Sequence[Sequence[GivenAnchor]]
 ) -> list[Placed]:
-    """The place of each of these memories, by its anchors: the project, or the branch that is
-    checked out where an anchor is of a file that it changed.
+    """The place of each of these memories, by its anchors: the project, or the branch where an
+    anchor is of a file that it changed.
 
     Args:
         project: the scope of the project that is worked on.
     """
-    paths = _paths(session, project, [one for given in anchors for one in given])
-    changed: dict[str, bool] = {}
-    branch = None
-    if paths:
-        repository = session.repository()
-        assert repository is not None, "it has files"
-        branches = Branches(repository.root)
-        branch = branches.current
-        changed = {} if branch is None else branches.changed(paths.values())
+    files = [one for given in anchors for one in given if one.kind is AnchorKind.FILE]
+    paths = _paths(session, project, files)
+    if not paths:
+        return [Placed(project, tuple(given)) for given in anchors]
+    repository = session.repository()
+    assert repository is not None, "it has files"
+    branches = Branches(repository.root)
+    # branch, None for the one that is checked out → its changed files
+    changed = {
+        branch: branches.changed(
+            (paths[one.target] for one in files if one.branch == branch and one.target in paths),
+            branch,
+        )
+        for branch in dict.fromkeys(one.branch for one in files)
+    }
     found = []
     for given in anchors:
-        marked = tuple(
-            one._replace(committed=changed.get(paths[one.target]))
-            if one.kind is AnchorKind.FILE and one.target in paths
-            else one
-            for one in given
-        )
-        is_of_branch = any(one.committed is not None for one in marked)
-        scope = branch_scope(project, branch) if branch is not None and is_of_branch else project
-        found.append(Placed(scope, marked))
+        marked, scope = [], project
+        for one in given:
+            is_file = one.kind is AnchorKind.FILE and one.target in paths
+            committed = changed[one.branch].get(paths[one.target]) if is_file else None
+            branch = one.branch or branches.current
+            if committed is not None and branch is not None:
+                scope = branch_scope(project, branch)
+            marked.append(one._replace(committed=committed))
+        found.append(Placed(scope, tuple(marked)))
     return found
 
 
 def _paths(session: Session, project: str, anchors: Sequence[GivenAnchor]) -> dict[str, str]:
-    """Target → path of those of these anchors that are files of the project that is worked on."""
-    files = dict.fromkeys(one.target for one in anchors if one.kind is AnchorKind.FILE)
+    """Target → path of those of these files that are of the project that is worked on."""
+    files = dict.fromkeys(one.target for one in anchors)
     repository = session.repository() if files else None
     if repository is None or not repository.has_git or repository.name != project:
         return {}

@@ -17,6 +17,7 @@ from vestig.calls.anchors import ANCHORS_MAX, GivenAnchor
 from vestig.errors import ValidationError
 from vestig.exchange.formats.drafts import LogTurn
 from vestig.lazy_pattern import lazy_pattern
+from vestig.repository.branches import Branches
 from vestig.repository.files import (
     OpenFolder,
     Repository,
@@ -41,12 +42,19 @@ class TurnAnchors:
     def __init__(self, session: Session) -> None:
         self._repository = session.repository()
         self._now_us = session.now_us()
+        # what is checked out, and what git says of other branches
+        self._branches = None if self._repository is None else Branches(self._repository.root)
 
     def of(self, turn: LogTurn) -> tuple[GivenAnchor, ...]:
         """The anchors of a turn; none where no repository is worked in."""
         repository = self._repository
-        if repository is None:
+        branches = self._branches
+        if repository is None or branches is None:
             return ()
+        branch = turn.branch
+        if branch is not None and branch != branches.current and branch in branches.heads:
+            found = dict.fromkeys(_on(branches, branch, repository, turn))
+            return tuple(found)[:ANCHORS_MAX]
         try:
             with open_folder(repository) as opened:
                 found = dict.fromkeys(self._edited(repository, opened, turn))
@@ -62,18 +70,15 @@ class TurnAnchors:
         self, repository: Repository, opened: OpenFolder, turn: LogTurn
     ) -> Iterator[GivenAnchor]:
         for path, text in turn.edits:
-            wanted = lines_of(text.encode("utf-8", "replace").strip(b"\n"))
             inside = repository.path_of(turn.folder or repository.root, path)
-            if inside is None or not any(wanted):
+            if inside is None:
                 continue
             try:
                 data, _ = opened.read(inside, self._now_us)
             except (FileNotFoundError, UnreadableFileError):
                 continue
-            places = [] if b"\0" in data else _places(lines_of(data), wanted)
-            if len(places) == 1:
-                lines = (places[0], places[0] + len(wanted) - 1)
-                yield self._anchor(repository, inside, lines)
+            for lines in _once(data, text):
+                yield _anchor(repository, inside, lines)
 
     def _named(
         self, repository: Repository, opened: OpenFolder, turn: LogTurn
@@ -99,13 +104,32 @@ class TurnAnchors:
                 continue
             lines = None if first is None else (int(first), int(last))
             if lines is None or 1 <= lines[0] <= lines[1]:
-                yield self._anchor(repository, inside, lines)
+                yield _anchor(repository, inside, lines)
 
-    def _anchor(
-        self, repository: Repository, path: str, lines: tuple[int, int] | None
-    ) -> GivenAnchor:
-        whole = os.path.join(repository.root, path)
-        return GivenAnchor(AnchorKind.FILE, whole, lines, optional=True)
+
+def _anchor(repository: Repository, path: str, lines: tuple[int, int] | None) -> GivenAnchor:
+    whole = os.path.join(repository.root, path)
+    return GivenAnchor(AnchorKind.FILE, whole, lines, optional=True)
+
+
+def _on(
+    branches: Branches, branch: str, repository: Repository, turn: LogTurn
+) -> Iterator[GivenAnchor]:
+    """Finds what a turn edited on a branch that is not checked out any more."""
+    for path, text in turn.edits:
+        inside = repository.path_of(turn.folder or repository.root, path)
+        if inside is not None:
+            for lines in _once(branches.file(branches.heads[branch], inside), text):
+                yield _anchor(repository, inside, lines)._replace(branch=branch)
+
+
+def _once(data: bytes, text: str) -> Iterator[tuple[int, int]]:
+    """The first and last line of a text in a file that has it once."""
+    wanted = lines_of(text.encode("utf-8", "replace").strip(b"\n"))
+    if any(wanted) and b"\0" not in data:
+        places = _places(lines_of(data), wanted)
+        if len(places) == 1:
+            yield places[0], places[0] + len(wanted) - 1
 
 
 def _places(lines: list[bytes], wanted: list[bytes]) -> list[int]:

@@ -203,15 +203,21 @@ class Branches:
 
     # --- files ---------------------------------------------------------------------------------
 
-    def changed(self, paths: Iterable[str]) -> dict[str, bool]:
-        """Those of these files that the branch which is checked out changed and that the default
-        branch does not have so: path → whether they stand so in a commit of the branch.
+    def changed(self, paths: Iterable[str], branch: str | None = None) -> dict[str, bool]:
+        """Those of these files that a branch changed and that the default branch does not have so:
+        path → whether they stand so in a commit of the branch.
 
         A file that git ignores is of no branch.
+
+        Args:
+            branch: None: the one that is checked out, with what is in the folder alone.
         """
         default, wanted = self.default, list(dict.fromkeys(paths))
-        if default is None or self.current in (None, default.name) or not wanted:
+        name = self.current if branch is None else branch
+        if default is None or name in (None, default.name) or not wanted:
             return {}
+        if branch is not None:
+            return dict.fromkeys(self._committed(default, self.heads.get(branch), wanted), True)
         new = self._paths(("ls-files", "--others", "--exclude-standard"), wanted)
         base = self._line("merge-base", "HEAD", *default.commits)
         # without a common commit all that the default branch does not have is the branch's
@@ -223,9 +229,24 @@ class Branches:
         loose = new | self._different("HEAD", wanted)
         return {path: path not in loose for path in wanted if path in found}
 
-    def _different(self, commit: str, paths: Sequence[str]) -> set[str]:
+    def _committed(
+        self, default: DefaultBranch, head: str | None, paths: Sequence[str]
+    ) -> set[str]:
+        """Those of these files that are others in a head than in the default branch and in what
+        both came from."""
+        if head is None:
+            return set()
+        base = self._line("merge-base", head, *default.commits)
+        found = set(paths)
+        for commit in filter(None, (base, *default.commits)):
+            found &= self._different(commit, paths, head)
+        return found
+
+    def _different(self, commit: str, paths: Sequence[str], head: str | None = None) -> set[str]:
+        """Those of these files that are others in the folder, or in a head, than in a commit."""
         plain = ("--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all")
-        return self._paths(("diff", "--name-only", *plain, commit), paths)
+        commits = (commit,) if head is None else (commit, head)
+        return self._paths(("diff", "--name-only", *plain, *commits), paths)
 
     def _paths(self, command: Sequence[str], paths: Sequence[str]) -> set[str]:
         said = self._says(*command, "-z", "--", *paths)

@@ -32,16 +32,18 @@ def editor(tmp_path: Path) -> Editor:
     return made
 
 
-def edited(editor: Editor, session: str) -> None:
-    """A turn that edits a file of the branch, and says so."""
+def edited(
+    editor: Editor, session: str, text: str = EDIT, *, size: int = 40, branch: str | None = None
+) -> None:
+    """A turn that edits a file, and says so."""
     with (editor.project / FILE).open("a") as file:
-        file.write("connections = 40\n")
+        file.write(f"connections = {size}\n")
     editor.said(session, "Please make the pool larger than it is")
     used: dict[str, Any] = {"file_path": str(editor.project / FILE),
-                            "new_string": "connections = 40"}  # fmt: skip
+                            "new_string": f"connections = {size}"}  # fmt: skip
     content = [
         {"type": "tool_use", "name": "Edit", "input": used},
-        {"type": "text", "text": EDIT},
+        {"type": "text", "text": text},
     ]
     line = {
         "type": "assistant",
@@ -49,6 +51,7 @@ def edited(editor: Editor, session: str) -> None:
         "sessionId": session,
         "timestamp": "2026-03-02T10:00:00Z",
         "cwd": str(editor.project),
+        **({} if branch is None else {"gitBranch": branch}),
         "message": {"role": "assistant", "id": "m1", "content": content},
     }
     with editor.transcript(session).open("a") as file:
@@ -78,6 +81,30 @@ def test_a_session_on_a_branch_is_kept_with_it_until_it_is_merged(editor: Editor
     (told,) = [one for one in editor.log() if one["event"] == "branch"]
     assert (told["scope"], told["moved"], told.get("error")) == (SCOPE, 1, None)
     assert EDIT in editor.shown("UserPromptSubmit", "s5", prompt=QUESTION)
+
+
+def test_a_session_that_is_read_on_another_branch_is_of_the_branch_it_was_on(
+    editor: Editor,
+) -> None:
+    edited(editor, "s1", branch="pool")
+    git(editor.project, "commit", "-q", "-a", "-m", "forty")
+    git(editor.project, "checkout", "-q", "main")
+    edited(editor, "s2", text="The pool of the default branch has fifty", size=50, branch="main")
+    git(editor.project, "commit", "-q", "-a", "-m", "fifty")
+    git(editor.project, "checkout", "-q", "-b", "third")
+    for session in ("s1", "s2"):
+        editor.read("SessionEnd", session)
+    assert editor.memories() == {
+        EDIT: f"{SCOPE}@pool",
+        "The pool of the default branch has fifty": SCOPE,
+        PLAIN: SCOPE,
+        "Please make the pool larger than it is": SCOPE,
+    }
+    with vestig.open(config=editor.config) as store:
+        found = {one.content: store.anchors.show(one.id) for one in store.list()}
+    head = git(editor.project, "rev-parse", "pool").strip()
+    (anchor,) = found[EDIT]
+    assert (anchor.target, anchor.lines, anchor.commit) == (FILE, (21, 21), head)
 
 
 def test_a_session_on_a_branch_begins_with_what_is_pinned_there(editor: Editor) -> None:

@@ -38,6 +38,7 @@ class _Row(msgspec.Struct, rename="camel"):
     session_id: str | None = None
     timestamp: str | None = None
     cwd: str | None = None
+    git_branch: str | None = None
     is_meta: bool = False
     is_sidechain: bool = False
     is_compact_summary: bool = False
@@ -164,6 +165,7 @@ def _said(line: bytes, reading: Reading) -> Said | None:
         time=row.timestamp,
         id=row.uuid,
         folder=row.cwd,
+        branch=row.git_branch,
         message=message.id if row.type == "assistant" else None,
     )
 

@@ -207,8 +207,9 @@ START: Final = LogPlace()
 
 class LogTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn of a session log. `number`: its place in the file, from 0; `id`: of its first line,
-    where lines have one; `after`: the place from which reading goes on behind it; `edits`: (path,
-    text) that it wrote, or that were written since the text before it."""
+    where lines have one; `branch`: that was checked out, where the log says it; `after`: the place
+    from which reading goes on behind it; `edits`: (path, text) that it wrote, or that were written
+    since the text before it."""
 
     number: int
     line: int
@@ -218,6 +219,7 @@ class LogTurn(msgspec.Struct, frozen=True, kw_only=True):
     time: str | None
     id: str | None
     folder: str | None
+    branch: str | None
     after: LogPlace
     edits: tuple[tuple[str, str], ...] = ()
 
@@ -231,6 +233,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     time: str | None = None
     id: str | None = None
     folder: str | None = None
+    branch: str | None = None
     message: str | None = None
 
 
@@ -356,6 +359,7 @@ def _turn(
         time=said.time,
         id=said.id,
         folder=said.folder,
+        branch=said.branch,
         after=after._replace(turns=number + 1),
         edits=tuple(edits),
     )
