@@ -12,6 +12,10 @@ from branch_work import Work, scopes
 
 import vestig
 from repositories import git, repository, text_of, write
+from vestig.branches.plan import Project
+from vestig.branches.stored import _Changes, _written
+from vestig.calls.anchors import parse_anchor
+from vestig.commit.branches import placed
 from vestig.errors import NotFoundError, ValidationError
 from vestig.repository.branches import branch_part, branch_scope, checked_out, scopes_of_branches
 from vestig.surfaces.mcp import answers
@@ -291,7 +295,8 @@ def test_a_squash_that_says_something_else_is_not_guessed(work: Work) -> None:
     assert work.seen() == {FACT}
 
 
-def test_a_patch_of_a_binary_file_as_one_with_others_is_not_guessed(work: Work) -> None:
+@pytest.mark.parametrize("size", [200, 100])
+def test_a_patch_of_a_binary_file_as_one_with_others_is_not_guessed(work: Work, size: int) -> None:
     branch(work.folder)
     (work.folder / "logo.png").write_bytes(b"\x89PNG\0" + bytes(range(200)))
     git(work.folder, "add", "-A")
@@ -299,9 +304,9 @@ def test_a_patch_of_a_binary_file_as_one_with_others_is_not_guessed(work: Work) 
     work.remember(FACT, FILE)
     git(work.folder, "checkout", "-q", "main")
     git(work.folder, "merge", "-q", "--squash", "pool")
-    (work.folder / "logo.png").write_bytes(b"\x89PNG\0" + bytes(range(100)))
+    (work.folder / "logo.png").write_bytes(b"\x89PNG\0" + bytes(range(size)))
     git(work.folder, "add", "-A")
-    git(work.folder, "commit", "-q", "-m", "pool as one, with another logo")
+    git(work.folder, "commit", "-q", "-m", "pool as one")
     assert work.moved() == set()
 
 
@@ -329,8 +334,18 @@ def test_commits_that_were_taken_back_merge_no_branch(work: Work) -> None:
     branch(work.folder)
     work.remember(FACT, FILE)
     git(work.folder, "reset", "-q", "--hard", "main")
-    git(work.folder, "rebase", "-q", "main")
-    assert work.moved() == set()
+    assert work.states() == {"pool": ("open", None, 0)}
+
+
+def test_commits_that_a_rebase_left_out_merge_no_branch(work: Work) -> None:
+    branch(work.folder)
+    work.remember(FACT, FILE)
+    git(work.folder, "checkout", "-q", "main")
+    change(work.folder, "other", "README.md")
+    git(work.folder, "cherry-pick", "pool")
+    git(work.folder, "rebase", "-q", "main", "pool")
+    assert git(work.folder, "rev-list", "main..pool") == ""
+    assert work.states() == {"pool": ("open", None, 0)}
 
 
 def test_work_that_goes_on_behind_a_merge_stays_with_the_branch(work: Work) -> None:
@@ -409,13 +424,10 @@ def test_a_name_that_two_branches_had_is_not_guessed(work: Work) -> None:
 # --- keys and texts that are there already ------------------------------------------------------
 
 
-def on_branch(work: Work, text: str, **more: object) -> str:
-    """Id of a memory that is put into the branch's scope with an anchor."""
-    from vestig.calls.anchors import parse_anchor
-    from vestig.commit.branches import placed
-
-    (place,) = placed(work.store._session, work.project, [[parse_anchor("anchor", FILE)]])
-    assert place.scope == work.scope("pool")
+def on_branch(work: Work, text: str, file: str = FILE, **more: object) -> str:
+    """Id of a memory of a file that the branch changed."""
+    (place,) = placed(work.store._session, work.project, [[parse_anchor("anchor", file)]])
+    assert place.scope != work.project
     made = work.store.commit(text, scope=place.scope, anchor=place.anchors, **more).memory_id  # type: ignore[arg-type]
     assert made is not None
     return made
@@ -492,6 +504,48 @@ def test_two_branches_with_one_key_come_one_after_the_other(work: Work) -> None:
     assert set(found.moved) == {second.id, again}
     assert found.replaced == (first,)
     work.sound()
+
+
+def test_of_two_that_take_one_key_at_once_the_second_waits(work: Work) -> None:
+    branch(work.folder)
+    first = on_branch(work, FACT, key="pool.size")
+    git(work.folder, "checkout", "-q", "-b", "wide", "main")
+    change(work.folder, "wide", OTHER)
+    second = on_branch(work, "The pool holds sixty connections", OTHER, key="pool.size")
+    git(work.folder, "checkout", "-q", "main")
+    git(work.folder, "merge", "-q", "--no-ff", "pool")
+    git(work.folder, "merge", "-q", "--no-ff", "wide")
+    one, other = work.store.branches.merge()
+    assert (one.moved, other.moved) == ((first,), ())
+    assert [stayed.id for stayed in other.stayed] == [second]
+    (again,) = work.store.branches.merge()
+    assert (again.moved, again.replaced) == ((second,), (first,))
+    work.sound()
+
+
+def test_a_pinned_memory_is_not_ended_for_an_equal_text(work: Work) -> None:
+    branch(work.folder)
+    ours = on_branch(work, FACT, pinned=True)
+    theirs = work.store.commit(FACT, scope=work.project).memory_id
+    merged(work.folder)
+    (found,) = work.store.branches.merge()
+    assert (found.moved, found.ended) == ((), ())
+    assert [one.stays for one in found.stayed] == [f"{theirs} has the same text there"]
+    assert work.memory(ours).status == "ACTIVE"
+
+
+def test_what_changed_since_git_was_asked_is_left_alone(work: Work) -> None:
+    branch(work.folder)
+    kept = [on_branch(work, f"{FACT} in {place}") for place in ("Oslo", "Bergen", "Vardø")]
+    merged(work.folder)
+    session = work.store._session
+    with session.ledger.read() as view:
+        plans = list(Project(session, "default").plans(view))
+    work.store.deprecate(kept[0])
+    work.store.update(kept[1], scope="elsewhere")
+    (found,) = _written(session, "default", plans, _Changes.move)
+    assert found.moved == (kept[2],)
+    assert work.memory(kept[1]).scope == "elsewhere"
 
 
 def test_what_is_archived_or_pinned_moves_as_it_is(work: Work) -> None:
@@ -644,6 +698,30 @@ def test_a_branch_that_only_the_remote_has(origin: Path, tmp_path: Path) -> None
     assert two.states() == {"pool": ("open", None, 0)}
     git(two.folder, "checkout", "-q", "pool")
     assert two.seen() == {FACT}
+    # here no log says who made the commits, but the memory names one
+    git(two.folder, "checkout", "-q", "trunk")
+    git(two.folder, "branch", "-q", "-D", "pool")
+    git(origin, "merge", "-q", "pool")
+    git(two.folder, "fetch", "-q")
+    assert two.states() == {"pool": ("merged", "history", 1)}
+    assert two.moved() == {FACT}
+
+
+def test_no_network_is_asked_for_what_a_clone_lacks(origin: Path, tmp_path: Path) -> None:
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    work = Work(cloned(origin, tmp_path / "clone", "--filter=blob:none"))
+    branch(work.folder)
+    work.remember(FACT, FILE)
+    change(origin, "fifty")
+    git(work.folder, "fetch", "-q", "origin")
+    asked = tmp_path / "asked"
+    (tmp_path / "clone-ssh").write_text(f'#!/bin/sh\ntouch "{asked}"\nexit 1\n')
+    assert work.moved() == set()
+    assert work.remember("The pool is checked hourly", FILE).scope is not None
+    assert not asked.exists()
+    with pytest.raises(subprocess.CalledProcessError):
+        git(work.folder, "show", "origin/trunk")
+    assert asked.exists()
 
 
 def test_a_shallow_clone_says_less_and_nothing_wrong(origin: Path, tmp_path: Path) -> None:
@@ -775,6 +853,15 @@ def test_a_branch_without_memories_is_not_found(work: Work) -> None:
     for call in (work.store.branches.show, work.store.branches.merge, work.store.branches.drop):
         with pytest.raises(NotFoundError, match="Branch not found: main"):
             call("main")
+
+
+def test_a_view_of_one_scope_knows_no_branches(work: Work) -> None:
+    branch(work.folder)
+    work.remember(FACT, FILE)
+    view = work.store.scoped("user/ada").branches
+    for call in (view.list, view.merge, lambda: view.show("pool"), lambda: view.drop("pool")):
+        with pytest.raises(ValidationError, match="a store without a scope of its own"):
+            call()
 
 
 def test_branches_of_another_project_are_not_listed(work: Work, tmp_path: Path) -> None:

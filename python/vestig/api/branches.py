@@ -13,6 +13,7 @@ from vestig.calls.branches import (
     MergeBranchesRequest,
 )
 from vestig.calls.declaration import checked, given
+from vestig.errors import ValidationError
 from vestig.session.forks import apart_from_forks_of_methods
 from vestig.session.session import Session
 
@@ -31,6 +32,16 @@ class Branches:
         self._session = session
         self._binding = binding
 
+    def _check_whole(self) -> None:
+        """Refuses a view of one scope: branches are other ones."""
+        if self._binding is not None:
+            raise ValidationError(
+                "scope",
+                self._binding.scope,
+                "a store without a scope of its own",
+                "branches are scopes: call it on the store that this is a view of",
+            )
+
     def list(self, *, namespace: str | None = None) -> BranchList:
         """Branches with which memories are kept, and whether git says that they were merged.
 
@@ -38,7 +49,7 @@ class Branches:
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
-            ValidationError: no repository of git is worked in.
+            ValidationError: no repository of git is worked in, or this is a view of one scope.
 
         Example:
             >>> import os, subprocess, tempfile
@@ -55,6 +66,7 @@ class Branches:
             >>> os.chdir(before)
         """
         asked = checked(ListBranchesRequest, given(locals()))
+        self._check_whole()
         from vestig.branches import stored
 
         return stored.listed(self._session, asked)
@@ -67,10 +79,11 @@ class Branches:
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
-            ValidationError: no repository of git is worked in.
+            ValidationError: no repository of git is worked in, or this is a view of one scope.
             NotFoundError: no memory is kept with the branch.
         """
         asked = checked(BranchRequest, given(locals()))
+        self._check_whole()
         from vestig.branches import stored
 
         return stored.show(self._session, asked)
@@ -85,10 +98,11 @@ class Branches:
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
-            ValidationError: no repository of git is worked in.
+            ValidationError: no repository of git is worked in, or this is a view of one scope.
             NotFoundError: no memory is kept with the branch.
         """
         asked = checked(MergeBranchesRequest, given(locals()))
+        self._check_whole()
         from vestig.branches import stored
 
         return stored.merge(self._session, asked)
@@ -101,10 +115,11 @@ class Branches:
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
-            ValidationError: no repository of git is worked in.
+            ValidationError: no repository of git is worked in, or this is a view of one scope.
             NotFoundError: no memory is kept with the branch.
         """
         asked = checked(DropBranchRequest, given(locals()))
+        self._check_whole()
         from vestig.branches import stored
 
         return stored.drop(self._session, asked)
