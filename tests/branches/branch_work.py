@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import vestig
+from repositories import git
 from vestig.repository.branches import read_scopes
 from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import OpenStore
 from vestig.testing import HashingEmbedder
 from vestig.types import Memory
+
+FILE = "src/db.py"
+OTHER = "src/web.py"
+FACT = "The pool holds forty connections"
 
 
 class Work:
@@ -73,3 +78,23 @@ class Work:
 
 def scopes(work: Work) -> tuple[str, ...]:
     return read_scopes(work.project, work.folder)
+
+
+def branch(folder: Path, name: str = "pool", *, commit: bool = True) -> None:
+    """A new branch that changes a file, in a commit or only in its folder."""
+    git(folder, "checkout", "-q", "-b", name)
+    change(folder, "forty", commit=commit)
+
+
+def change(folder: Path, line: str, file: str = FILE, *, commit: bool = True) -> None:
+    """Adds a line to a file."""
+    with (folder / file).open("a") as opened:
+        opened.write(f"{line}\n")
+    if commit:
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", f"adds {line}")
+
+
+def merged(folder: Path, *how: str) -> None:
+    git(folder, "checkout", "-q", "main")
+    git(folder, "merge", "-q", *how, "pool")

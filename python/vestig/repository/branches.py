@@ -30,6 +30,12 @@ _ELSEWHERE: Final = ".invalid"
 # Files that name the branch which git moves commit by commit, during which HEAD is detached.
 _MOVED: Final = ("rebase-merge/head-name", "rebase-apply/head-name")
 _CONVENTIONAL: Final = ("main", "master")
+# Paths are no patterns, the index is not written, no monitor of files is started, and what a clone
+# lacks is not fetched.
+_OWN: Final = (
+    "--no-optional-locks", "--literal-pathspecs",
+    "-c", "core.fsmonitor=false", "-c", "protocol.allow=never",
+)  # fmt: skip
 _COMMIT: Final = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Entries of git's log of a branch by which a commit came to be on it.
 _MADE: Final = lazy_pattern(r"(?:commit|cherry-pick|revert|am)\b")
@@ -140,9 +146,7 @@ class Branches:
         self._seconds = seconds
 
     def _says(self, *command: str, given: bytes = b"") -> bytes:
-        # paths are no patterns, the index is not written, and no program of the configuration runs
-        own = ("--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor=false")
-        return git_says(*own, "-C", self._root, *command, given=given, seconds=self._seconds)
+        return git_says(*_OWN, "-C", self._root, *command, given=given, seconds=self._seconds)
 
     def _lines(self, *command: str, given: bytes = b"") -> list[str]:
         return os.fsdecode(self._says(*command, given=given)).splitlines()
