@@ -71,7 +71,8 @@ def test_a_change_that_the_default_branch_has_too_is_no_branchs(work: Work) -> N
     git(work.folder, "branch", "pool")
     change(work.folder, "forty")
     git(work.folder, "checkout", "-q", "pool")
-    change(work.folder, "forty")
+    change(work.folder, "forty", commit=False)
+    git(work.folder, "commit", "-q", "-a", "-m", "adds the same, as another commit")
     assert work.remember(FACT, FILE).scope == work.project
     assert work.remember("The pool is checked hourly", f"{FILE}:3").scope == work.project
 

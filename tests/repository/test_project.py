@@ -49,6 +49,13 @@ ADDRESSES = {
     "evil.example/rocket": ["git@evil.example:rocket.git"],
     "[::1]/acme/rocket": ["ssh://git@[::1]/acme/rocket", "git@[::1]:acme/rocket"],
     "ann@host.example/web": ["ann@host.example:web.git"],
+    "host.example/acme/rocket%40fix": [
+        "git@host.example:acme/rocket@fix.git",
+        "https://host.example/acme/rocket%40fix",
+    ],
+    "host.example/acme/rocket%2540fix": ["https://host.example/acme/rocket%2540fix"],
+    "host.example/a%2Fb%40c": ["https://host.example/a%2Fb@c"],
+    "host.example/100%25": ["https://host.example/100%25"],
     "ben@host.example/web": ["ben@host.example:web.git"],
     "dev.azure.com/north/my harbour/web": [
         "https://dev.azure.com/north/My%20Harbour/_git/web",
@@ -107,6 +114,12 @@ def test_a_long_name_of_a_folder_gives_a_scope_that_a_store_takes(tmp_path: Path
     folder = tmp_path / ("n" * 250)
     folder.mkdir()
     assert len(project_scope(folder)) <= 200
+
+
+def test_no_name_of_a_folder_reads_as_a_branch_of_another(tmp_path: Path) -> None:
+    folder = tmp_path / "rocket@fix"
+    folder.mkdir()
+    assert project_scope(folder).startswith("project:rocket%40fix-")
 
 
 def test_work_trees_of_a_clone_without_remote_are_one_project(tmp_path: Path) -> None:
