@@ -239,9 +239,24 @@ def test_a_commit_that_was_picked_merges_no_branch(work: Work) -> None:
     kept = work.remember(FACT, FILE)
     change(work.folder, "fifty")
     git(work.folder, "checkout", "-q", "main")
+    change(work.folder, "other", "README.md")
     git(work.folder, "cherry-pick", "pool~1")
     assert work.moved() == set() == work.seen()
     assert work.memory(kept.id).scope == work.scope("pool")
+
+
+def test_what_only_a_merge_into_the_branch_has_is_not_guessed(work: Work) -> None:
+    branch(work.folder)
+    git(work.folder, "checkout", "-q", "main")
+    change(work.folder, "other", "README.md")
+    git(work.folder, "checkout", "-q", "pool")
+    git(work.folder, "merge", "-q", "--no-commit", "--no-ff", "main")
+    change(work.folder, "resolved", OTHER)
+    work.remember(FACT, OTHER)
+    git(work.folder, "checkout", "-q", "main")
+    git(work.folder, "cherry-pick", "pool^1")
+    assert git(work.folder, "cherry", "main", "pool").startswith("- ")
+    assert work.states() == {"pool": ("open", None, 0)}
 
 
 def test_a_squash_that_says_something_else_is_not_guessed(work: Work) -> None:
