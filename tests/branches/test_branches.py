@@ -77,6 +77,13 @@ def test_a_change_that_the_default_branch_has_too_is_no_branchs(work: Work) -> N
     assert work.remember("The pool is checked hourly", f"{FILE}:3").scope == work.project
 
 
+def test_a_file_of_another_project_is_of_no_branch(work: Work) -> None:
+    branch(work.folder)
+    (place,) = placed(work.store._session, "project:other", [[parse_anchor("anchor", FILE)]])
+    assert place.scope == "project:other"
+    assert [one.committed for one in place.anchors] == [None]
+
+
 def test_a_scope_that_is_named_stays(work: Work) -> None:
     branch(work.folder)
     assert work.remember(FACT, FILE, scope="crew").scope == "crew"
