@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from repositories import git
-
 from vestig.repository.files import lines_of
 from vestig.types import AnchorState
 

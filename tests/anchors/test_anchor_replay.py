@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from replay import Fact, Figures, commits_of, facts, figures, pairs
-from repositories import git, repository, write
 
 import vestig
+from repositories import git, repository, write
 from vestig.testing import HashingEmbedder
 from vestig.types import AnchorState
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from repositories import repository, text_of, write
 
 import vestig
+from repositories import repository, text_of, write
 from vestig.calls.declaration import checked
 from vestig.calls.files import ImportRequest
 from vestig.exchange.importer import import_files
