@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from repositories import git, repository, text_of, write
 
 import vestig
 from exports import of, parsed, sealed
+from repositories import git, repository, text_of, write
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.recall.layouts import render
 from vestig.repository.files import OpenFolder, Stamp
@@ -442,6 +442,30 @@ def test_the_context_block_and_json_say_it(store: vestig.Vestig, folder: Path) -
     assert (shown["target"], shown["lines"], shown["state"]) == (FILE, [10, 30], "gone")
     (explained,) = result[0].to_dict(explain=True)["anchors"]
     assert set(shown) < set(explained)
+
+
+def test_a_fact_of_a_retrieval_says_what_became_of_its_source(
+    store: vestig.Vestig, folder: Path
+) -> None:
+    kept(store, f"{FILE}:10-30")
+    kept(store, text="The pool of the database is closed at night")
+    day = store.recall(QUERY)[0].memory.t_valid.date()
+    messages = [{"role": "user", "content": QUERY}]
+    assert f"[{day}] {TEXT}" in store.retrieve(messages).facts
+    (folder / FILE).unlink()
+    found = store.retrieve(messages).facts
+    assert f"[{day}] (its source {FILE} is gone) {TEXT}" in found
+    assert sum("its source" in fact for fact in found) == 1
+
+
+def test_a_turn_of_a_retrieval_says_what_became_of_its_source(
+    store: vestig.Vestig, folder: Path
+) -> None:
+    kept(store, FILE, session_id="s", author="Ada", role="user")
+    (folder / FILE).unlink()
+    result = store.retrieve([{"role": "user", "content": QUERY}])
+    shown = [*result.facts, *result.messages]
+    assert any(f"(its source {FILE} is gone) Ada: {TEXT}" in line for line in shown)
 
 
 def test_no_name_of_a_file_breaks_a_line_of_a_block(store: vestig.Vestig, folder: Path) -> None:

@@ -15,6 +15,8 @@ from msgspec import UNSET
 from vestig.answers import RecallHit
 from vestig.calls.queries import RetrieveRequest
 from vestig.config import Config
+from vestig.memories.read import anchors_of
+from vestig.printed import anchor_words
 from vestig.recall.context.block import Measure
 from vestig.recall.context.budget import fitting_text, measure
 from vestig.recall.request import QUERY_CHARS_MAX
@@ -199,14 +201,23 @@ class _Retrieval:
             found = turns.best(self.calls, rounds.successful(), {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
-        lines = [*(fact_text(fact) for fact in facts), *(message_text(one) for one in found)]
         self.memory_ids = (*(fact.id for fact in facts), *(one.id for one in found))
+        sources = self.sources()
+        lines = [fact_text(fact, sources.get(fact.id, ())) for fact in facts]
+        lines += [message_text(one, sources.get(one.id, ())) for one in found]
         kept = within_budget(lines, measure(self.session, self.request.budget))
         self.shown = [place for place in kept if place < len(facts)]
         texts = [kept[place] for place in self.shown]
         messages = [line for place, line in kept.items() if place >= len(facts)]
         self.note("synthesise", f"{len(texts)} facts, {len(messages)} turns")
         return self.result(reason, texts, messages, self.model.summary(texts, messages))
+
+    def sources(self) -> dict[str, list[str]]:
+        """Id of a memory of the answer → what has become of its sources, in words."""
+        with self.session.ledger.read() as view:
+            anchors = anchors_of(self.session, view, self.request.namespace, self.memory_ids)
+        zone = self.config.settings.time.zone
+        return {id: anchor_words(those, zone) for id, those in anchors.items()}
 
     # --- the answer ------------------------------------------------------------------------
 

@@ -391,18 +391,26 @@ _SNIPPET_CHARS_MAX: Final = 500
 _MESSAGE_CHARS_MAX: Final = 300
 
 
-def fact_text(fact: Fact) -> str:
+def fact_text(fact: Fact, sources: Sequence[str] = ()) -> str:
     """A fact as a line that begins with its day: what its claim says, with confidence and evidence,
-    or the content of a plain memory behind who said it."""
+    or the content of a plain memory behind who said it.
+
+    Args:
+        sources: what has become of its sources, in words.
+    """
     statement, day = fact.claim, from_us(fact.t_valid_us)
     if statement is None:
         author = next((one.author for one in fact.evidence if one.author), None)
         speaker = _speaker(author, fact.said_by)
         said = f"{speaker}: {fact.content}" if speaker else fact.content
-        return f"{_day(day)} {single_spaced(said)}"
+        return f"{_day(day)} {_limits(sources)}{single_spaced(said)}"
     mark = f"({fact.said_by}) " if fact.said_by else ""
-    words = f"{mark}{_stated(statement)}"
+    words = f"{_limits(sources)}{mark}{_stated(statement)}"
     return fact_line(day, words, statement.confidence, fact.evidence)
+
+
+def _limits(sources: Sequence[str]) -> str:
+    return f"({'; '.join(sources)}) " if sources else ""
 
 
 def _speaker(author: str | None, said_by: str) -> str:
@@ -445,9 +453,10 @@ def _quoted(evidence: Evidence) -> str:
     return f"{evidence.author}: {snippet}" if evidence.author else snippet
 
 
-def message_text(memory: Memory) -> str:
-    """A turn as a line, as in `message_line`; its time is when its statement began to hold."""
-    speaker = _speaker(memory.author, said_by(memory))
+def message_text(memory: Memory, sources: Sequence[str] = ()) -> str:
+    """A turn as a line, as in `message_line`, behind what has become of its sources; its time is
+    when its statement began to hold."""
+    speaker = f"{_limits(sources)}{_speaker(memory.author, said_by(memory))}".rstrip()
     return message_line(memory.t_valid, speaker, memory.content)
 
 
