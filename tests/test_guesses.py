@@ -103,7 +103,8 @@ COMMANDS = {
     "similar": "search", "related": "graph neighbourhood", "neighbors": "graph neighbourhood",
     "clone": "backup", "mcp-server": "mcp", "claude": "install", "new-store": "add",
     "insert-many": "import", "serach": "search", "shwo": "show",
-    "tables": "", "session": "", "branch": "", "self-update": "", "schema": "",
+    "tables": "", "session": "", "branch": "branch", "branches": "branch", "self-update": "",
+    "schema": "", "ping": "doctor", "uninstall": "install --remove",
 }  # fmt: skip
 # A command and an option that it does not have → the one that is meant.
 OPTIONS = {
