@@ -86,6 +86,7 @@ def test_a_missing_file_is_named(vestig: Vestig, tmp_path: Path) -> None:
     answer = vestig("retrieve", str(tmp_path / "nowhere.json"), "--json")
     assert answer.code == 2
     assert "nowhere.json" in answer.problem["detail"]
+    assert "`vestig recall QUESTION`" in vestig("retrieve", "where is it?").err
 
 
 def test_no_store_answers_as_an_empty_one(vestig: Vestig, tmp_path: Path) -> None:

@@ -386,7 +386,16 @@ def _retrieve(call: Call) -> Any:
     if source == "-" and call.input is not None:
         found = _request(call.input().read().encode())
     else:
-        found = _request(Path(source).read_bytes())
+        try:
+            request = Path(source).read_bytes()
+        except FileNotFoundError:
+            raise ValidationError(
+                "file",
+                source,
+                "a file with the messages as JSON, or - for standard input",
+                "`vestig recall QUESTION` answers a question",
+            ) from None
+        found = _request(request)
     where = given.pop("where", None)
     if where is not None:
         inside = found.get("where") or {}
