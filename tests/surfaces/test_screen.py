@@ -18,7 +18,15 @@ from pathlib import Path
 import msgspec
 import pytest
 from command_answers import Vestig
-from test_every_command import a_document, a_rule, an_anchored, an_edge, commands, two_entities
+from test_every_command import (
+    a_branch,
+    a_document,
+    a_rule,
+    an_anchored,
+    an_edge,
+    commands,
+    two_entities,
+)
 
 import vestig as library
 from tables import each
@@ -244,6 +252,7 @@ def test_no_command_writes_a_line_wider_than_the_terminal(
         a_document(vestig),
         a_rule(vestig),
         anchored=an_anchored(vestig, wordy[0]),
+        branch=a_branch(vestig, tmp_path / "mirror"),
     )
     wide = []
     for name, words in lines.items():
