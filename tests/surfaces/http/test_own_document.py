@@ -109,7 +109,11 @@ def test_scores_are_described_as_probabilities(document: Any) -> None:
 def findings(folder: Path, *words: str) -> str:
     """What requests that are made from the document find; "" where each was answered as it says."""
     model = ScriptedModel(lambda _: "{}")  # cognify is refused without one
-    with serving(None, llm=model, max_concurrent=4, max_waiting=100, max_wait_ms=20_000) as site:
+    # branches are those of a repository that the server may look at
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    environ = {"VESTIG_ANCHORS__FOLDER": str(folder)}
+    limits = {"max_concurrent": 4, "max_waiting": 100, "max_wait_ms": 20_000}
+    with serving(None, environ, llm=model, **limits) as site:
         site.commit("Deploys run on Fridays at noon", author="Omar")
         command = [sys.executable, "-c", RUN, "--config-file", str(FOLDER / "schemathesis.toml")]
         command += ["run", f"http://127.0.0.1:{site.port}/openapi.json", "--continue-on-failure"]
