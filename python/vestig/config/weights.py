@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
@@ -59,6 +60,10 @@ class KindWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     all: dict[str, float]
 
 
+# msgspec works out a type where it is first decoded; two threads at once end the process.
+_FIRST: Final = Lock()
+
+
 class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file that comes with the package and that `make learn` writes.
 
@@ -79,7 +84,8 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             ConfigError: unreadable, an unknown member, kind or term.
         """
         try:
-            found = msgspec.json.decode(path.read_bytes(), type=cls)
+            with _FIRST:
+                found = msgspec.json.decode(path.read_bytes(), type=cls)
         except (OSError, msgspec.DecodeError) as error:
             raise ConfigError(f"{path}: expected learned weights: {error}") from None
         for kind, weights in msgspec.structs.asdict(found.weights).items():

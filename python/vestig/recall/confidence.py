@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
@@ -132,10 +133,15 @@ class FitFile(msgspec.Struct, frozen=True, kw_only=True):
     figures: Mapping[str, Any] = {}
 
 
+# msgspec works out a type where it is first decoded; two threads at once end the process.
+_FIRST: Final = Lock()
+
+
 @cache
 def fits() -> FitFile:
     """The file's content."""
-    return msgspec.json.decode(FIT.read_bytes(), type=FitFile)
+    with _FIRST:
+        return msgspec.json.decode(FIT.read_bytes(), type=FitFile)
 
 
 def fit(scan: Scan) -> Fit:
