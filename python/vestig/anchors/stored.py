@@ -107,10 +107,8 @@ def _again(session: Session, look: Look, memory: Memory, row: AnchorRow, now_us:
         raise ConflictError(f"cannot take {named} again: expected {error}") from error
     committed = row.committed
     if committed is not None:
-        from vestig.repository.branches import Branches
-
-        changed = Branches(look.repository.root).changed([new.target])
-        committed = changed.get(new.target, False)
+        assert look.branches is not None, "it has a repository"
+        committed = look.branches.changed([new.target]).get(new.target, False)
     return msgspec.structs.replace(new, commit=look.commit, committed=committed, **span)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,13 +14,15 @@ from vestig.errors import ValidationError
 from vestig.memories.anchors import Look
 from vestig.repository.files import (
     OpenFolder,
-    Repository,
     UnreadableFileError,
     lines_of,
     span_of,
 )
 from vestig.session.session import Session, cleaned
 from vestig.types import AnchorKind
+
+if TYPE_CHECKING:
+    from vestig.repository.branches import Branches
 
 
 def taken(session: Session, namespace: str, given: Iterable[GivenAnchor]) -> tuple[NewAnchor, ...]:
@@ -86,7 +88,8 @@ def _of_file(
         if given.branch is None:
             span = taken_span(look.folder(), path, given.lines, new.taken_us)
         else:
-            commit, data = _on_branch(repository, given.branch, path)
+            assert look.branches is not None, "it has a repository"
+            commit, data = _on_branch(look.branches, given.branch, path)
             span = span_fields(data, given.lines)
     except FileNotFoundError:
         raise ValidationError(
@@ -124,15 +127,12 @@ def taken_span(
     }
 
 
-def _on_branch(repository: Repository, branch: str, path: str) -> tuple[str, bytes]:
+def _on_branch(branches: Branches, branch: str, path: str) -> tuple[str, bytes]:
     """The head of a branch, and the bytes that a file has there.
 
     Raises:
         FileNotFoundError: it has none.
     """
-    from vestig.repository.branches import Branches
-
-    branches = Branches(repository.root)
     head = branches.heads.get(branch)
     data = b"" if head is None else branches.file(head, path)
     if head is None or not data:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from hashlib import sha256
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from vestig.repository.files import (
     OpenFolder,
@@ -31,6 +31,9 @@ from vestig.store.records.reads import LedgerView
 from vestig.telemetry import caused_by_interrupt
 from vestig.times import from_us
 from vestig.types import Anchor, AnchorKind, AnchorState
+
+if TYPE_CHECKING:
+    from vestig.repository.branches import Branches
 
 
 class Standing(NamedTuple):
@@ -78,6 +81,13 @@ class Look:
     def commit(self) -> str | None:
         """The commit that is checked out; None where git names none."""
         return None if self.repository is None else self.repository.commit()
+
+    @cached_property
+    def branches(self) -> Branches | None:
+        """The answers of git about the branches of the repository, each asked for once."""
+        from vestig.repository.branches import Branches
+
+        return None if self.repository is None else Branches(self.repository.root)
 
     def __enter__(self) -> Self:
         return self

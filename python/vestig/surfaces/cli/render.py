@@ -417,7 +417,7 @@ def deprecated(value: StateChange | DeprecateReport, args: Args) -> str:
         return "Nothing to deprecate"
     if value.dry_run:
         return deprecation_plan(value, args)
-    head = f"{_memories(value.memory_ids)} deprecated"
+    head = f"{memory_count(len(value.memory_ids))} deprecated"
     return "\n".join([head, *_had_superseded(value.had_superseded)])
 
 
@@ -521,7 +521,7 @@ def forgotten(report: ForgetReport, args: Args) -> str:
     if not report.memory_ids and not items:
         return "Nothing to forget"
     head = (
-        f"{_memories(report.memory_ids)} forgotten: {report.files_scanned} files"
+        f"{memory_count(len(report.memory_ids))} forgotten: {report.files_scanned} files"
         f" ({report.bytes_scanned} bytes) searched, {report.residues} residues,"
         f" {report.shared_occurrences} occurrences in other memories"
     )
@@ -543,7 +543,7 @@ def _planned(ids: Sequence[str], done: str, args: Args) -> list[str]:
     """How many memories would be `done`, by which fields of the filter, and their ids."""
     fields = ", ".join(name for name in FIELDS if name in args)
     by = f", selected by {fields}" if fields else ""
-    return [f"{_memories(ids)} would be {done}{by}:", *indented(ids)]
+    return [f"{memory_count(len(ids))} would be {done}{by}:", *indented(ids)]
 
 
 def indented(ids: Sequence[str]) -> list[str]:
@@ -569,12 +569,14 @@ def _had_superseded(ids: Sequence[str]) -> list[str]:
     """The memories that stay superseded though their successors go."""
     if not ids:
         return []
-    head = f"{_memories(ids)} that these superseded, and that stay superseded (add a text again to"
+    which = memory_count(len(ids))
+    head = f"{which} that these superseded, and that stay superseded (add a text again to"
     return [f"{head} make it current):", *indented(ids)]
 
 
-def _memories(ids: Sequence[object]) -> str:
-    return "1 memory" if len(ids) == 1 else f"{len(ids)} memories"
+def memory_count(count: int) -> str:
+    """So many memories, in words."""
+    return "1 memory" if count == 1 else f"{count} memories"
 
 
 def _reembedded(report: ForgetReport) -> list[str]:
@@ -608,7 +610,7 @@ def stored_secrets(report: SecretsReport, args: Args) -> str:
         for one in report.found
     )
     items = f"{report.items_evaluated} item{'' if report.items_evaluated == 1 else 's'}"
-    head = f"{_memories(range(report.evaluated))} and {items} looked at"
+    head = f"{memory_count(report.evaluated)} and {items} looked at"
     head += f", {len(report.found)} with secrets"
     if args.get("fix"):
         masked = report.fixed + report.items_fixed
@@ -632,7 +634,7 @@ def pruned(report: PruneReport, _: Args) -> str:
     kept = {name: count for name, count in report.kept.to_dict().items() if count}
     why = f" ({', '.join(f'{count} by {name}' for name, count in kept.items())})" if kept else ""
     lines = [
-        f"{_memories(range(report.evaluated))} looked at, {report.removed} {would}removed for good,"
+        f"{memory_count(report.evaluated)} looked at, {report.removed} {would}removed for good,"
         f" {sum(kept.values())} due but kept{why}",
         *(indented(report.memory_ids) if report.dry_run else []),
         *(f"not removed: {error.message}" for error in report.errors[:_ERRORS_SHOWN]),

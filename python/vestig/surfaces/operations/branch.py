@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import branches
 from vestig.language.text_forms import escaped_breaks, one_line
+from vestig.surfaces.cli.render import memory_count
 from vestig.surfaces.operation import Operation
 
 if TYPE_CHECKING:
@@ -22,16 +23,14 @@ if TYPE_CHECKING:
 _SNIPPET_CHARS: Final = 80
 
 
-def _count(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number} memories"
-
-
 def _line(one: Branch) -> str:
     """One branch: its state, its memories, and how many of them a merge moves."""
     how = "" if one.how is None else f" ({escaped_breaks(one.how)})"
     mark = "*" if one.current else " "
     moves = f", {one.moves} to move" if one.moves else ""
-    return f"{mark} {escaped_breaks(one.name)}: {one.state}{how}, {_count(one.memories)}{moves}"
+    return (
+        f"{mark} {escaped_breaks(one.name)}: {one.state}{how}, {memory_count(one.memories)}{moves}"
+    )
 
 
 def _listed(found: BranchList, _: Mapping[str, Any]) -> str:
@@ -51,10 +50,10 @@ def _shown(found: BranchMemories, _: Mapping[str, Any]) -> str:
 
 
 def _change(one: BranchChange) -> list[str]:
-    done = [f"{_count(len(one.moved))} moved to {escaped_breaks(one.to)}"] if one.to else []
-    done += [f"{_count(len(one.ended))} ended"] if one.ended else []
-    done += [f"{_count(len(one.replaced))} of the same key replaced"] if one.replaced else []
-    done += [f"{_count(len(one.stayed))} stayed"] if one.stayed else []
+    done = [f"{memory_count(len(one.moved))} moved to {escaped_breaks(one.to)}"] if one.to else []
+    done += [f"{memory_count(len(one.ended))} ended"] if one.ended else []
+    done += [f"{memory_count(len(one.replaced))} of the same key replaced"] if one.replaced else []
+    done += [f"{memory_count(len(one.stayed))} stayed"] if one.stayed else []
     return [f"{escaped_breaks(one.branch)}: {', '.join(done)}", *map(_memory, one.stayed)]
 
 

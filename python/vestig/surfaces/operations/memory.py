@@ -388,13 +388,9 @@ def _retrieve(call: Call) -> Any:
     else:
         try:
             request = Path(source).read_bytes()
-        except FileNotFoundError:
-            raise ValidationError(
-                "file",
-                source,
-                "a file with the messages as JSON, or - for standard input",
-                "`vestig recall QUESTION` answers a question",
-            ) from None
+        except FileNotFoundError as error:
+            hint = f"{error.strerror}; `vestig recall QUESTION` answers a question"
+            raise FileNotFoundError(error.errno, hint, source) from None
         found = _request(request)
     where = given.pop("where", None)
     if where is not None:
