@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
+from vestig.decoders import converted
 from vestig.times import to_plain
 
 __all__ = [
@@ -506,7 +507,7 @@ class Memory(_Value, frozen=True):
     def structured(self) -> StructuredText | None:
         """The fields that its text was made of; None for a text that was given as it is."""
         fields = self.metadata.get("structured")
-        return None if fields is None else msgspec.convert(fields, StructuredText)
+        return None if fields is None else converted(fields, StructuredText)
 
 
 class Event(_Value, frozen=True, kw_only=True):

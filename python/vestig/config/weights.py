@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
 from vestig import _core
 from vestig.config.signals import KINDS, SITTING_TERMS, SWITCHES, switch_of
+from vestig.decoders import decoded
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 
@@ -60,10 +60,6 @@ class KindWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     all: dict[str, float]
 
 
-# msgspec works out a type where it is first decoded; two threads at once end the process.
-_FIRST: Final = Lock()
-
-
 class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file that comes with the package and that `make learn` writes.
 
@@ -84,8 +80,7 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             ConfigError: unreadable, an unknown member, kind or term.
         """
         try:
-            with _FIRST:
-                found = msgspec.json.decode(path.read_bytes(), type=cls)
+            found = decoded(path.read_bytes(), cls)
         except (OSError, msgspec.DecodeError) as error:
             raise ConfigError(f"{path}: expected learned weights: {error}") from None
         for kind, weights in msgspec.structs.asdict(found.weights).items():

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.environment import read_secret, service_url
+from vestig.decoders import decoded
 from vestig.embedders.checked import EmbeddingSettings, float32_bytes, unit_bytes
 from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError
 
@@ -126,7 +127,7 @@ class OpenAIEmbedder:
         if status != _STATUS_OK:
             raise self._error(f"the answer has status {status}")
         try:
-            items = msgspec.json.decode(answer, type=_Answer).data
+            items = decoded(answer, _Answer).data
         except msgspec.DecodeError as error:
             raise self._error("the answer is not the JSON of an embedding") from error
         if len(items) != len(texts):

@@ -22,6 +22,7 @@ from vestig._core import (
     text_flags,
     tokens,
 )
+from vestig.decoders import decoded
 from vestig.language.text_forms import word_list
 from vestig.language.time.expressions import MONTHS, WEEKDAYS
 
@@ -150,7 +151,7 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _lists() -> _Lists:
-    return msgspec.json.decode(_FILE.read_bytes(), type=_Lists)
+    return decoded(_FILE.read_bytes(), _Lists)
 
 
 @cache

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
 from vestig.answers import ScoreFormula
+from vestig.decoders import decoded
 from vestig.language.words import ContentTerm
 from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
@@ -133,15 +133,10 @@ class FitFile(msgspec.Struct, frozen=True, kw_only=True):
     figures: Mapping[str, Any] = {}
 
 
-# msgspec works out a type where it is first decoded; two threads at once end the process.
-_FIRST: Final = Lock()
-
-
 @cache
 def fits() -> FitFile:
     """The file's content."""
-    with _FIRST:
-        return msgspec.json.decode(FIT.read_bytes(), type=FitFile)
+    return decoded(FIT.read_bytes(), FitFile)
 
 
 def fit(scan: Scan) -> Fit:

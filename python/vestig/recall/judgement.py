@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from vestig.answers import Judged
+from vestig.decoders import decoded
 from vestig.store.projection.scan_objects import ln, logistic
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "judge.json"
@@ -40,7 +41,7 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def fit() -> JudgeFit:
     """The file's content."""
-    return msgspec.json.decode(FIT.read_bytes(), type=JudgeFit)
+    return decoded(FIT.read_bytes(), JudgeFit)
 
 
 class Judgement(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from vestig.decoders import decoded
 from vestig.exchange.formats.drafts import Reading
 
 _DATA: Final = Path(__file__).resolve().parents[2] / "data" / "machine_tags.json"
@@ -36,7 +37,7 @@ class Marks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def marks_of(editor: str) -> Marks:
     """Return the marks of an editor: `claude_code` or `codex`."""
-    return msgspec.json.decode(_DATA.read_bytes(), type=dict[str, Marks])[editor]
+    return decoded(_DATA.read_bytes(), dict[str, Marks])[editor]
 
 
 def said_by_user(texts: list[str], editor: str, reading: Reading) -> list[str]:

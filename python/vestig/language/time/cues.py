@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from vestig.decoders import decoded
 from vestig.lazy_pattern import lazy_pattern
 
 Token = tuple[int, int, str]
@@ -98,7 +99,7 @@ class Cue(msgspec.Struct, frozen=True):
 def cue_words() -> CueWords:
     """The lists, read once."""
     path = Path(__file__).parents[2] / "data" / "date_cues.json"
-    return msgspec.json.decode(path.read_bytes(), type=CueWords)
+    return decoded(path.read_bytes(), CueWords)
 
 
 _TOKEN: Final = lazy_pattern(r"[^\W\d_]+n't\b|'(?:ll|d|m|re|ve|s)\b|[^\W\d_]+(?:-[^\W\d_]+)*|\d\w*")

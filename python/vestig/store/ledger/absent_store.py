@@ -11,6 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from vestig.config.environment import user_folder
+from vestig.decoders import decoded
 from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.store.integrity.chain import Witness, read_witness, witness_files
@@ -68,7 +69,7 @@ def all_records(state_dir: Path) -> Iterator[PathRecord]:
 
 def _read(file: Path) -> PathRecord | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=PathRecord)
+        return decoded(file.read_bytes(), PathRecord)
     except (OSError, msgspec.MsgspecError):
         return None
 

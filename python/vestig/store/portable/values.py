@@ -31,6 +31,7 @@ from vestig.calls.items import (
     json_value,
     value_text,
 )
+from vestig.decoders import converted
 from vestig.errors import ValidationError
 from vestig.hints import nearest
 from vestig.language.text_forms import single_spaced, unusable_reason
@@ -201,7 +202,7 @@ def _metadata(field: str, metadata: dict[str, Any]) -> None:
     _named(source_text)(f"{field}.source", source)
     if structured is not None:
         try:
-            msgspec.convert(structured, StructuredText)
+            converted(structured, StructuredText)
         except msgspec.ValidationError:
             raise ValidationError(
                 f"{field}.structured", type(structured).__name__, "fields of a structured text"
