@@ -107,11 +107,36 @@ class _Finder:
                 self.fed(whole, level + 1)
             for further in inner.further:
                 self.command(further, whole, level + 1, open=True)
+                self.filled(further, inner)
+            self.filled(inner.words, inner)
             if inner.unknown is not None:
                 self.say(inner.unknown)
             words = inner.words
         if runs:
             self.found.insert(place, Command(shown, tuple(runs), open))
+
+    def filled(self, words: Sequence[Word], outer: Inner) -> None:
+        """Notes why a command may run what does not stand in it: the wrapper around it puts words
+        of its input in it."""
+        steps = 0
+        while words and (outer.replaced or outer.appended):
+            if outer.replaced and outer.replaced in words[0].text:
+                self.say(f"a program whose name is not fixed: {words[0].text[:80]}")
+            wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2])
+            if wrapper is None:
+                return
+            self.read_again += len(words)
+            steps += 1
+            if steps > LEVELS_MAX or self.read_again > _READ_AGAIN_MAX:
+                self.say("more commands within commands than are read")
+                return
+            inner = wrapper(words)
+            for script in inner.scripts:
+                if outer.replaced and any(outer.replaced in one.text for one in script):
+                    self.say(f"a script that is not fixed: {script[0].text[:80]}")
+            if outer.appended and not (inner.words or inner.scripts or inner.further):
+                self.say(f"{words[0].text[:80]} runs words from its input")
+            words = inner.words
 
     def script(self, script: Sequence[Word], level: int) -> None:
         """Words that a shell reads as a line."""
@@ -141,6 +166,8 @@ class Inner(NamedTuple):
         scripts: words that a shell reads as a line each time.
         further: other commands, behind whose words come others.
         open: words from its input come behind these.
+        replaced: a text in the words of its commands for which its input stands.
+        appended: words from its input come behind the words of its command.
         reads_input: a shell that reads its input as lines.
         unknown: why it may run something else.
     """
@@ -149,6 +176,8 @@ class Inner(NamedTuple):
     scripts: Sequence[Sequence[Word]] = ()
     further: Sequence[Sequence[Word]] = ()
     open: bool = False
+    replaced: str | None = None
+    appended: bool = False
     reads_input: bool = False
     unknown: str | None = None
 
@@ -346,42 +375,13 @@ def _find(words: Sequence[Word]) -> Inner:
                 at += 1
             further.append(words[start:at])
         at += 1
-    unknown = (_from_elsewhere(one, "{}") for one in further)
-    return Inner(further=further, unknown=next(filter(None, unknown), None))
-
-
-def _from_elsewhere(
-    words: Sequence[Word], placeholder: str | None, *, appended: bool = False
-) -> str | None:
-    """Return why a command may run what does not stand in it; None: it does not.
-
-    Args:
-        placeholder: what is replaced in its words.
-        appended: words from its input come behind it.
-    """
-    for _ in range(LEVELS_MAX):
-        if not words:
-            return None
-        if placeholder and placeholder in words[0].text:
-            return f"a program whose name is not fixed: {words[0].text[:80]}"
-        wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2])
-        if wrapper is None:
-            return None
-        inner = wrapper(words)
-        for script in inner.scripts:
-            if placeholder and any(placeholder in one.text for one in script):
-                return f"a script that is not fixed: {script[0].text[:80]}"
-        if appended and not (inner.words or inner.scripts or inner.further):
-            return f"{words[0].text[:80]} runs words from its input"
-        words = inner.words
-    return "more commands within commands than are read"
+    return Inner(further=further, replaced="{}")
 
 
 def _xargs(words: Sequence[Word]) -> Inner:
     at = _after_options(words, _XARGS)
-    placeholder = _replaced(words[1:at])
-    unknown = _from_elsewhere(words[at:], placeholder, appended=placeholder is None)
-    return Inner(words[at:], open=True, unknown=unknown)
+    replaced = _replaced(words[1:at])
+    return Inner(words[at:], open=True, replaced=replaced, appended=replaced is None)
 
 
 def _replaced(options: Sequence[Word]) -> str | None:
