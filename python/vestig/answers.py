@@ -541,6 +541,11 @@ class Certainty(StrEnum):
     NOTHING_CLOSE = "nothing close"
 
 
+# Confidences from which on a store is likely to answer, and from which on something is close.
+LIKELY_MIN: Final = 0.5
+CLOSE_MIN: Final = 0.25
+
+
 def certainty_of(confidence: float) -> Certainty:
     """Return a confidence in words: likely from ½ on, nothing close below ¼.
 
@@ -548,9 +553,9 @@ def certainty_of(confidence: float) -> Certainty:
         >>> [str(certainty_of(one)) for one in (0.5, 0.49, 0.25, 0.24)]
         ['likely', 'doubtful', 'doubtful', 'nothing close']
     """
-    if confidence >= 0.5:
+    if confidence >= LIKELY_MIN:
         return Certainty.LIKELY
-    return Certainty.DOUBTFUL if confidence >= 0.25 else Certainty.NOTHING_CLOSE
+    return Certainty.DOUBTFUL if confidence >= CLOSE_MIN else Certainty.NOTHING_CLOSE
 
 
 class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):

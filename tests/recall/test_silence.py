@@ -80,11 +80,54 @@ def test_the_first_of_nothing_says_why(store: vestig.Vestig) -> None:
 
 
 def test_what_asks_nothing_brings_the_best(store: vestig.Vestig) -> None:
-    for topic in ("Maria dentist appointment", "fix the dentist calendar code"):
+    for topic in ("Maria dentist appointment", "fix the ferry calendar code", "ferry", "Maria?"):
         found = store.recall(topic)
-        assert (len(found), found.abstained, found.counts.cut) == (5, False, 0)
-        assert "judge" in found.timings_ms
-        assert store.recall(topic, silence=0.25).abstained
+        assert (len(found), found.abstained, found.counts.cut) == (5, False, 0), topic
+    assert store.recall("fix the ferry calendar code", silence=0.25).abstained
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "fix the dentist calendar code", "dentist", "dentist?", "Hi, how are you?", "thanks, bye",
+        "hello", "ok, go on", "can you help me?", "why?",
+    ],
+)  # fmt: skip
+def test_what_shares_no_word_with_a_memory_and_is_close_to_none_brings_nothing(
+    store: vestig.Vestig, said: str
+) -> None:
+    found = store.recall(said)
+    assert (len(found), found.abstained, found.certainty) == (0, True, "nothing close")
+    assert len(found.nearest) == 3
+    assert store.recall(said, context=True).context.text == ""
+    assert len(store.recall(said, all=True)) == 5
+
+
+def test_a_question_of_one_word_that_no_memory_holds_is_judged(store: vestig.Vestig) -> None:
+    for question in ("who is my dentist?", "who is the landlord", "whose dentist", "dentist?"):
+        found = store.recall(question)
+        assert (len(found), found.abstained) == (0, True), question
+        assert "judge" in found.timings_ms, question
+
+
+def test_a_question_of_one_word_that_is_held_is_a_topic(store: vestig.Vestig) -> None:
+    for question, text in (("who is Maria?", 0), ("what was paid?", 1), ("when is the ferry?", 3)):
+        found = store.recall(question)
+        assert (found[0].content, found.abstained) == (TEXTS[text], False), question
+        assert "judge" not in found.timings_ms, question
+
+
+def test_what_brings_nothing_is_not_likely(store: vestig.Vestig) -> None:
+    known = store.recall(ASKED, silence=0.02)
+    sure = store.recall(ASKED)
+    assert (known.confidence, known.abstained) == (sure.confidence, True)
+    assert (sure.certainty, known.certainty) == ("likely", "doubtful")
+
+
+def test_a_vector_or_a_day_is_left_nothing_out(store: vestig.Vestig) -> None:
+    vector = BuiltinEmbedder().embed(["thanks, bye"])[0]
+    assert len(store.recall(query_vector=vector)) == 5
+    assert len(store.recall("what happened today?")) == 5
 
 
 def test_without_a_judge_nothing_is_left_out_unasked(store: vestig.Vestig) -> None:

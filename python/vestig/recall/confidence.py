@@ -44,6 +44,7 @@ __all__ = [
     "features",
     "fit",
     "fits",
+    "holds_a_word",
     "lead_of",
     "log_odds",
     "missing",
@@ -177,11 +178,7 @@ def missing(query: str, input: ConfidenceInput) -> tuple[str, ...]:
     Args:
         query: the text that the terms are of.
     """
-    held = {
-        term
-        for term, count in zip(input.terms, input.document_frequencies, strict=True)
-        if count > 0
-    }
+    held = _held(input)
     names = absent_names(input) if input.unknown_names else []
     words = [
         query[one.start : one.end]
@@ -190,6 +187,18 @@ def missing(query: str, input: ConfidenceInput) -> tuple[str, ...]:
     ]
     found = [*names, *(word for word in words if not any(word in name for name in names))]
     return tuple(dict.fromkeys(found))
+
+
+def holds_a_word(input: ConfidenceInput) -> bool:
+    """Return whether an eligible memory holds one of the query's content words."""
+    held = _held(input)
+    return any(one.term in held for one in input.content_terms)
+
+
+def _held(input: ConfidenceInput) -> set[str]:
+    """The terms that eligible memories hold."""
+    counts = zip(input.terms, input.document_frequencies, strict=True)
+    return {term for term, count in counts if count > 0}
 
 
 def log_odds(final: float) -> float:

@@ -15,8 +15,9 @@ from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
-from vestig.language.words import states
-from vestig.ports import ScanRow, within
+from vestig.language.words import is_question, states
+from vestig.ports import Scan, ScanRow, within
+from vestig.recall.confidence import holds_a_word
 from vestig.recall.judgement import Judgement
 from vestig.recall.unread import UnreadError
 from vestig.telemetry import error_type, span
@@ -39,7 +40,7 @@ _MONTHS: Final = (
 )  # fmt: skip
 # Memories that are read before the time that is left is looked at again.
 _AT_ONCE: Final = 4
-# Content terms of a query, from which on it is read.
+# Content terms of a query, from which on it is read whatever it is.
 _CONTENT_MIN: Final = 2
 # A memory reads as an answer from this logit on.
 _ANSWERS_MIN: Final = 1.0
@@ -136,22 +137,32 @@ class ReadRows(NamedTuple):
     best: float | None
 
 
-def chosen_judge(bound: BoundQuery, ranking: Ranking) -> JudgeSettings | None:
-    """The settings of the judge where it reads: where it is switched on, or nothing is said and the
-    embedder is the built-in one, whose word vectors it shares. It reads for a ranking that sums
-    terms, words among them, and only where no other cross-encoder does. It has learnt English, and
-    a query with one content word names a topic, of which nothing reads as an answer."""
+def may_read(bound: BoundQuery, ranking: Ranking) -> bool:
+    """Return whether the judge is switched on, or nothing is said and the embedder is the built-in
+    one, whose word vectors it shares; the ranking sums terms, words among them, and no other
+    cross-encoder reads; and the query is not certainly in another language than English, which it
+    has learnt."""
     settings = bound.query.config.settings.judge
     builtin = bound.session.embedder.model == MODEL
     if bound.query.judgements is None or not (
         builtin if settings.enabled is None else settings.enabled
     ):
-        return None
+        return False
     if not ranking.counts_words or ranking.core_for_reranking is not None:
-        return None
-    if len({one.term for one in bound.content}) < _CONTENT_MIN:
-        return None
-    return settings if language_of(bound.request.query) in (None, ENGLISH) else None
+        return False
+    text = bound.request.query
+    return bool(text.strip()) and language_of(text) in (None, ENGLISH)
+
+
+def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
+    """Return whether a query that it may read is one for the judge: it has two content words, or is
+    a question with one that no memory of the scan holds. With one that is held a query names a
+    topic ("Who is Ada?"), of which nothing reads as an answer."""
+    content = len({one.term for one in bound.content})
+    if content >= _CONTENT_MIN:
+        return True
+    asks = content > 0 and is_question(bound.request.query)
+    return asks and not holds_a_word(bound.confidence_input(scan))
 
 
 def judged(

@@ -105,12 +105,10 @@ def first_line(result: RecallResult) -> str | None:
 
 
 def first_words(result: RecallResult) -> str | None:
-    """Like `first_line`, without numbers: a result that is not sure enough is at best doubtful."""
+    """Like `first_line`, without numbers."""
     certainty, foreign = result.certainty, _first_is_foreign(result)
     if certainty is None:
         return None
-    if result.abstained and certainty is Certainty.LIKELY:
-        certainty = Certainty.DOUBTFUL
     if result.abstained or certainty is Certainty.NOTHING_CLOSE:
         return f"{certainty}{_nearest(foreign)}"
     return f"{certainty}{_FOREIGN}" if foreign else str(certainty)

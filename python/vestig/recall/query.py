@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.answers import QueryEntity, QueryName, ScoreFormula
+from vestig.answers import CLOSE_MIN, QueryEntity, QueryName, ScoreFormula
 from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
@@ -44,11 +44,12 @@ from vestig.recall.confidence import (
     ConfidenceInput,
     confidence,
     fit,
+    holds_a_word,
     missing,
     score_formula,
     scored,
 )
-from vestig.recall.judged import Judgements, chosen_judge, judged
+from vestig.recall.judged import Judgements, asks_the_judge, judged, may_read
 from vestig.recall.judgement import confidence_with
 from vestig.recall.judgement import fit as judged_fit
 from vestig.recall.ranking import (
@@ -361,7 +362,9 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers = self._ordered(request, ranking, limit, watch)
         confidence, unanswered = self.confidence(evidence, by), fit(scan).unanswered
-        if confidence is not None and answers is not None:
+        # nothing reads as an answer of what merely names a topic or a task
+        judged = answers is not None and words.is_question(chosen.query)
+        if confidence is not None and answers is not None and judged:
             confidence = confidence_with(confidence, answers)
             unanswered = judged_fit().unanswered
         line = None
@@ -373,9 +376,8 @@ class BoundQuery:
             scores = _scores(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
-        # what merely names a topic is no question, and what a day holds answers one about the day
-        judged = answers is not None and words.is_question(chosen.query) and not scan.dates_met
-        needed = self._least_confidence(chosen, unanswered, judged=judged)
+        judged = judged and not scan.dates_met  # what a day holds answers a question about it
+        needed = self._least_confidence(chosen, by, scan, unanswered, judged=judged)
         silent = confidence is not None and confidence < needed
         least, kept = None, results
         wanted = judged or chosen.budget is not None or chosen.silence is not None
@@ -423,18 +425,32 @@ class BoundQuery:
         return [row for row, score in zip(behind, scores, strict=True) if score >= least]
 
     def _least_confidence(
-        self, request: Request, unanswered: Sequence[float], *, judged: bool
+        self,
+        request: Request,
+        by: Ranking,
+        scan: Scan,
+        unanswered: Sequence[float],
+        *,
+        judged: bool,
     ) -> float:
-        """The confidence below which nothing is brought.
+        """The confidence below which nothing is brought. Where the call says nothing of silence,
+        and it is no question that the judge has read answers to, it is the one below which nothing
+        is close, if no memory holds a word of the query.
 
         Args:
             unanswered: confidences of questions that nothing answers.
             judged: a judge read the best, and it tells what answers the question.
         """
         silence = SILENCE if request.silence is None and judged else request.silence
-        if silence is None or request.all:
+        if request.all:
             return 0.0
-        return least_confidence(silence, unanswered)
+        if silence is not None:
+            return least_confidence(silence, unanswered)
+        known = self.query.judgements
+        foreign = known is not None and known.meets_language
+        if foreign or scan.dates_met or not may_read(self, by):
+            return 0.0
+        return 0.0 if holds_a_word(self.confidence_input(scan)) else CLOSE_MIN
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
@@ -444,7 +460,7 @@ class BoundQuery:
         sure the store is of them; and the greatest *answers* of the judge, where it reads them."""
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
-        judge = chosen_judge(self, by)
+        judge = self.query.config.settings.judge if may_read(self, by) else None
         count = max(by.rows_for(limit), 0 if judge is None else judge.pool)
         asked = self._asked(chosen, by)
         others = b"".join(asked.ids)
@@ -468,7 +484,9 @@ class BoundQuery:
             rows = self._each_text_once(chosen, rows)
         levels: Sequence[float] = [row.start_score for row in rows]
         answering = frozenset[bytes]()
-        read = None if judge is None else judged(self, judge, chosen.query, rows)
+        read = None
+        if judge is not None and asks_the_judge(self, scan):
+            read = judged(self, judge, chosen.query, rows)
         if read is not None:
             rows, levels, answering = read.rows, read.levels, read.answering
         if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):

@@ -14,6 +14,7 @@ import msgspec
 
 from vestig.answers import (
     Analysis,
+    Certainty,
     ContextBlock,
     Counts,
     Formula,
@@ -257,7 +258,7 @@ class OneRecall:
             ),
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
-            "certainty": None if ranked.confidence is None else certainty_of(ranked.confidence),
+            "certainty": _certainty(ranked),
             "missing": bound.missing(scan),
             "abstained": ranked.silent,
             "nearest": found.hits if withheld else (),
@@ -358,6 +359,14 @@ def _said_of_all(fields: Mapping[str, Any]) -> str:
     if not (shown and more and asks_for_all(fields["query"] or "")):
         return ""
     return OF_ALL.format(shown=shown, more=how_many(more, exact=fields["more_is_exact"]))
+
+
+def _certainty(ranked: Ranked) -> Certainty | None:
+    """The confidence in words: at best doubtful where it was not enough to bring anything."""
+    if ranked.confidence is None:
+        return None
+    found = certainty_of(ranked.confidence)
+    return Certainty.DOUBTFUL if ranked.silent and found is Certainty.LIKELY else found
 
 
 def _best_score(ranked: Ranked) -> float | None:
