@@ -296,3 +296,13 @@ def test_a_context_block_marks_the_older_version(opener: Opener) -> None:
         "2026-01-05 (older): Tom lives in Bergen",
         "2026-02-05: Tom lives in Oslo",
     ]
+
+
+def test_what_is_called_by_another_number_is_no_version(opener: Opener) -> None:
+    texts = {
+        "Crate number 5 is in row 2": MONTHS[0],
+        "Crate number 439 is in row 5": MONTHS[1],
+        "Crate number 5 is in row 4": MONTHS[2],
+    }
+    store, (old, other, new) = store_of(opener, texts)
+    assert ids(store, "in which row is crate number 5?") == [new, other, old]

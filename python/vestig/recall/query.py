@@ -379,9 +379,8 @@ class BoundQuery:
         judged = judged and not scan.dates_met  # what a day holds answers a question about it
         needed = self._least_confidence(chosen, by, scan, unanswered, judged=judged)
         silent = confidence is not None and confidence < needed
-        least, kept = None, results
+        least, kept = None, results  # in silence, these are the nearest misses
         wanted = judged or chosen.budget is not None or chosen.silence is not None
-        # in silence, these are the nearest misses
         if line is not None and wanted and not (chosen.all or silent):
             # the better of place and own: a newer version that came first stays, and so does what
             # it took the place of
@@ -501,6 +500,7 @@ class BoundQuery:
                 content=self.content_terms(scan),
                 at_us=chosen.moments.query_time_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
+                recalled=partial(self.view.recalled, chosen.namespace),
             )
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]

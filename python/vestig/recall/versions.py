@@ -1,23 +1,29 @@
 """Versions of one statement among the best few results: the newest takes the place of an older one.
 
 What a later memory states anew takes the place of what an earlier one states, unless the question
-asks about the past or about a day. Versions change places with each other and with nothing else.
+asks about the past or about a day, or calls what it asks about by a number that only the earlier
+one has. Versions change places with each other and with nothing else.
 What an assistant or a tool stated and no user confirmed counts as older than all else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, cast
 
 from vestig.language.words import speaks_of_past, speaks_of_present
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Row
+from vestig.store.records.rows import RecalledMemory
 
 # Among how many of the best results versions are looked for.
 ROWS_MOVED: Final = 10
+_WORD: Final = lazy_pattern(r"\w+")
+_DIGIT: Final = lazy_pattern(r"\d")
 
 
 def asks_about_now(query: str, dated: bool) -> bool:
@@ -29,6 +35,22 @@ def asks_about_now(query: str, dated: bool) -> bool:
         [True, False]
     """
     return speaks_of_present(query) or not (dated or speaks_of_past(query))
+
+
+def numbered(text: str) -> set[tuple[str, str]]:
+    """Words with a digit in a text, each with the word before it if that has none. What a question
+    calls by such a number is not what has another number behind the word.
+
+    Example:
+        >>> sorted(numbered("Is PR #7 in build 1.2, row 3?"))
+        [('build', '1'), ('pr', '7'), ('row', '3')]
+    """
+    words = _WORD.findall(text.casefold())
+    return {
+        (before, word)
+        for before, word in pairwise(words)
+        if _DIGIT.search(word) and not _DIGIT.search(before)
+    }
 
 
 def newest_first(
@@ -43,6 +65,7 @@ def newest_first(
     content: Sequence[str],
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places. Each place
     keeps its final score; the newest version names the next one (`newer_than`), the others the
@@ -56,6 +79,7 @@ def newest_first(
         content: content terms of the query.
         at_us: when it is asked: what does not hold yet is no version.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
+        recalled: reads the memories with these ids.
     """
     # those of a changed scan come from the core too
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
@@ -69,6 +93,14 @@ def newest_first(
     groups = session.keeper.core.versions(
         seq, CoreFilter(**filter), placed, content, speaks_of_present(query), at_us
     )
+    named = numbered(query)
+    if named and groups:
+        known = recalled([best[at].id for group in groups for at in group])
+        held = {id: named & numbered(one.content) for id, one in known.items()}
+        groups = [
+            [at for at in group if held[best[min(group)].id] <= held[best[at].id]]
+            for group in groups
+        ]
     moved = list(best)
     for group in groups:
         # what a model stated behind what a user stated may be the later of both
