@@ -63,14 +63,14 @@ NAMED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "similar": (lambda s: s.similar("key"), "store.recall"),
     "versions": (lambda s: s.versions("x"), "store.history"),
     "for_user": (lambda s: s.for_user("ada"), "store.scoped"),
-    "undo": (lambda s: s.undo("x"), "store.deprecate"),
+    "retract": (lambda s: s.retract("x"), "store.deprecate"),
     "delete": (lambda s: s.delete("x"), "store.forget"),
     "remove": (lambda s: s.remove("x"), "store.forget"),
     "all": (lambda s: s.all(), "store.list"),
     "stats": (lambda s: s.stats(), "store.admin.stats"),
     "doctor": (lambda s: s.doctor(), "store.admin.doctor"),
     "backup": (lambda s: s.backup("x"), "store.admin.backup"),
-    "restore": (lambda s: s.restore("x"), "store.unarchive"),
+    "restore": (lambda s: s.restore("x"), "vestig.restore"),
     "entities": (lambda s: s.entities(), "store.graph.entities"),
     "link": (lambda s: s.link("x", "y"), "store.graph.link"),
     "hits": (lambda s: s.recall("key").hits, "use results"),
@@ -101,15 +101,3 @@ def test_a_list_of_texts_and_a_text_for_an_id_are_told_what_takes_them(store: Ve
     with pytest.raises(vestig.ValidationError, match=r"update\(id, text\) and commit\(text, supe"):
         store.supersede(store.list()[0].id, "The spare key lies under the mat")
     assert store.count() == 1
-
-
-def test_every_name_that_is_answered_with_exists(store: Vestig) -> None:
-    from vestig.api.guards import _STORE
-
-    for ours, others in _STORE.items():
-        found: Any = store
-        for part in ours.split("."):
-            found = getattr(found, part)
-        assert callable(found)
-        for other in others.split():
-            assert not hasattr(store, other), f"{other} is there"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import vestig
 from tables import each
-from vestig import calls, hints
+from vestig import calls
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS
 from vestig.errors import NotFoundError
-from vestig.hints import check_names, did_you_mean, nearest
+from vestig.hints import check_names, did_you_mean
+from vestig.other_words import ARGUMENTS, nearest
 from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
 
@@ -45,8 +48,7 @@ def test_an_unknown_name_in_a_batch_is_an_entry() -> None:
 
 
 def test_names_that_are_not_alike() -> None:
-    assert nearest("zzz", []) == nearest("zzz", ["limit"], 0.5) == ""
-    assert nearest("zzz", ["limit"]) == "limit"
+    assert nearest("zzz", []) == nearest("zzz", ["limit"]) == ""
     assert did_you_mean("zzz", ["limit"], otherwise="or else") == "or else"
     with pytest.raises(vestig.ValidationError, match=r"^it has no field zzz; It takes: limit$"):
         check_names({"limit": 1, "zzz": 2}, ["limit"], "it")
@@ -59,7 +61,7 @@ GUESSES: list[tuple[str, str, str]] = [
     ("recall", "session", "session_ids"),
     ("recall", "statuses", "where.statuses"),
     ("recall", "filter", "where"),
-    ("recall", "threshold", "silence"),
+    ("recall", "threshold", 'config={"recall.min_score": …}'),
     ("list", "top_n", "limit"),
     ("list", "sortBy", "order_by"),
     *(("commit", word, "content") for word in ("text", "body", "fact")),
@@ -145,10 +147,70 @@ def test_every_other_word_stands_for_a_name_that_some_call_has() -> None:
         assert getattr(calls, module)
     names = (name for call in Request.__subclasses__() for name in rows_of(call))
     known = {*FIELDS, *TOOL_NAMES, "timestamp", *names}
-    assert set(hints._OTHER_WORDS) <= known
+    assert set(ARGUMENTS) <= known
 
 
 def test_a_path_is_named_to_its_end_and_an_id_is_cut() -> None:
     path = f"/tmp/{'deep/' * 40}gone.jsonl"
     assert path in str(NotFoundError("file", path))
     assert len(str(NotFoundError("Memory", "m" * 400))) < 120
+
+
+def test_an_error_in_python_names_arguments_and_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "thesis.tex").write_text("x", encoding="utf-8")
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        store.commit("The spare key lies under the pot")
+        store.export("all.jsonl")
+        for call, named in (
+            (lambda: store.import_("all.jsonl"), "merge=True"),
+            (lambda: store.import_("empty"), "recursive=True"),
+            (lambda: store.forget("price"), r"use store\.get\(key\)\.id"),
+            (
+                lambda: vestig.open("others").commit("The pot is blue"),
+                r"vestig\.open\(path, init=True",
+            ),
+            (lambda: vestig.open("none", read_only=True), "yet: the first write makes it"),
+        ):
+            with pytest.raises(vestig.VestigError, match=named):
+                call()
+
+
+def test_more_arguments_by_place_than_a_call_takes_so() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        with pytest.raises(TypeError, match="put takes key, value by place; by name: scope, "):
+            store.items.put(("users", "ada"), "k", 1)  # type: ignore[call-arg,arg-type]
+        with pytest.raises(TypeError, match="check takes arguments by name: tool, path, "):
+            store.rules.check("git push")  # type: ignore[call-arg]
+
+
+def test_a_result_is_no_dictionary_and_a_store_is_none() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        outcome: Any = store.commit("The spare key lies under the pot", key="key.place")
+        untyped: Any = store
+        result: Any = store.recall("key")
+        for call, named in (
+            (lambda: outcome["id"], r"a CommitOutcome takes no \['id'\]; use \.memory_id"),
+            (lambda: result["results"], r"use \.results"),
+            (lambda: untyped["key.place"], r"use store\.get"),
+            (lambda: outcome[0], r"a CommitOutcome takes no \[0\]$"),
+        ):
+            with pytest.raises(TypeError, match=named):
+                call()
+        with pytest.raises(TypeError):
+            result[None]
+        assert not hasattr(outcome, "__array__")
+        assert pickle.loads(pickle.dumps(outcome)) == outcome
+
+
+def test_python_adds_no_likeness_of_its_own() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        for call in (lambda: store.set, lambda: store.list().nxt, lambda: vestig.Clint):  # type: ignore[attr-defined]
+            with pytest.raises(AttributeError) as caught:
+                call()
+            assert caught.value.name is not None
+            assert caught.value.obj is None

@@ -7,6 +7,20 @@
     ...     outcome.outcome.value
     'INSERTED_NEW'
 
+The calls of a store, each with help of its own (`help(vestig.Vestig.recall)`):
+
+    commit        stores a text; with `key` it takes the place of the text that has the key
+    recall        the memories that answer a question, each with the reason; or none
+    forget        removes memories for good, and proves that no file holds them
+    scoped        a view for one user, project or conversation
+    get, keys     the text of a key, and the keys that there are; `history` has its versions
+    list, count   memories by a filter; `show` one with its evidence; `update` changes its fields
+    export, import_, add_document
+    items, rules, graph, anchors, branches, admin   groups of calls, as `store.admin.backup`
+
+`vestig.restore` brings a backup back, `vestig.aio` has all of it for event loops, `vestig.testing`
+stand-ins for models.
+
 Importing this package loads no model, no numeric library and no web framework.
 """
 
@@ -113,12 +127,6 @@ _HOME: Final = {
 }
 
 
-# How other libraries name what opens a store.
-_OPENED_ELSEWHERE = frozenset(
-    ("Store", "MemoryStore", "Client", "Database", "Vault", "connect", "create", "load", "init")
-)
-
-
 def __getattr__(name: str) -> Any:
     """Public names are loaded when they are first asked for."""
     import importlib
@@ -128,12 +136,39 @@ def __getattr__(name: str) -> Any:
 
         return version("vestig")
     if name not in __all__:
-        hint = "; a store is opened by vestig.open(path)" if name in _OPENED_ELSEWHERE else ""
-        raise AttributeError(f"module 'vestig' has no attribute {name!r}{hint}")
+        raise _unknown(name)
     home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
     found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
     globals()[name] = found
     return found
+
+
+def _unknown(name: str) -> AttributeError | ImportError:
+    """The error of a name that is none of ours, with what does what was meant.
+
+    A line that imports the name drops the text of an `AttributeError`, so that it gets an
+    `ImportError`; but not for a module of ours, which it loads next.
+    """
+    import sys
+
+    # the function of Python's import system that looks for the names of such a line
+    importing = sys._getframe(2).f_code.co_name == "_handle_fromlist"
+    if importing:
+        from importlib.machinery import PathFinder
+
+        if PathFinder.find_spec(f"vestig.{name}", __path__) is not None:
+            return AttributeError(name)
+    from vestig.other_words import is_module, missing_attribute, name_of_module
+
+    if is_module(name):
+        return AttributeError(
+            f"module 'vestig' has no attribute {name!r}; write import vestig.{name}"
+        )
+    meant = "" if name.startswith("_") else name_of_module(name, __all__)
+    if importing and meant:
+        text = f"cannot import name {name!r} from 'vestig'; use {meant}"
+        return ImportError(text, name="vestig", path=__file__)
+    return missing_attribute(name, "module 'vestig'", meant)
 
 
 def __dir__() -> list[str]:

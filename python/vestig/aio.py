@@ -1,7 +1,7 @@
 """A store in an event loop: every call of the synchronous library as one that can be awaited.
 
 The engine is synchronous and thread-safe. `wrap` gives an object with the same attributes, whose
-methods run in a worker thread; none is written out a second time.
+methods run in a worker thread; none is written out a second time. `scoped` alone is not awaited.
 
 Example:
     >>> import asyncio
@@ -21,14 +21,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial, wraps
-from typing import Any, Final
+from typing import Any
 
 from vestig.api.store import Vestig, open_store
+from vestig.other_words import GROUPS
 
 __all__ = ["Awaitables", "Opening", "open", "wrap"]
-
-# Groups of calls, which are wrapped themselves.
-_GROUPS: Final = ("items", "rules", "anchors", "branches", "graph", "admin")
 
 
 class Awaitables:
@@ -44,8 +42,10 @@ class Awaitables:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
-        if name in _GROUPS:
+        if name in GROUPS:
             return Awaitables(found)
+        if name == "scoped":  # reads no file, so that there is nothing to wait for
+            return _wrapping(found)
         return _awaitable(found) if callable(found) else found
 
     async def __aenter__(self) -> Awaitables:
@@ -64,10 +64,17 @@ class Awaitables:
 def _awaitable(call: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     @wraps(call)
     async def run(*args: Any, **kwargs: Any) -> Any:
-        found = await asyncio.to_thread(call, *args, **kwargs)
-        return Awaitables(found) if isinstance(found, Vestig) else found
+        return await asyncio.to_thread(call, *args, **kwargs)
 
     return run
+
+
+def _wrapping(call: Callable[..., Vestig]) -> Callable[..., Awaitables]:
+    @wraps(call)
+    def view(*args: Any, **kwargs: Any) -> Awaitables:
+        return Awaitables(call(*args, **kwargs))
+
+    return view
 
 
 def wrap(store: Any) -> Awaitables:

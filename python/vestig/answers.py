@@ -8,11 +8,12 @@ from datetime import date as Day
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
 from vestig.language.text_forms import one_line
+from vestig.other_words import NamesMissing
 from vestig.printed import how_many
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
@@ -218,7 +219,7 @@ SNIPPET: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecallHit:
+class RecallHit(NamesMissing):
     """One memory of a result.
 
     `score` is the probability that this memory is part of the answer, made of `final`, the final
@@ -627,12 +628,6 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         near = f"nearest names {len(self.nearest)}, all=True gives everything that ranks"
         return f"{said}, for nothing stored answers it surely ({self.confidence:.2f}); {near}"
 
-    if not TYPE_CHECKING:  # a type checker knows the attributes that there are
-
-        def __getattr__(self, name: str) -> NoReturn:
-            hint = "; use results" if name in _OTHER_NAMES_OF_RESULTS else ""
-            raise AttributeError(f"'RecallResult' object has no attribute {name!r}{hint}")
-
     def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
         """The fields that JSON shows: what was not asked for is absent; `formula`, `analysis` and
         `associated` come with `explain`."""
@@ -657,7 +652,6 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
 
 
 _ON_REQUEST: Final = frozenset(("why_not", "context", "trace"))
-_OTHER_NAMES_OF_RESULTS: Final = frozenset(("hits", "matches", "memories", "documents", "items"))
 _EXPLAINING: Final = frozenset(("formula", "analysis", "associated"))
 _HITS: Final = frozenset(("results", "nearest", "associated"))
 _OF_MORE: Final = frozenset(("more", "more_is_exact"))

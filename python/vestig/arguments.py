@@ -386,7 +386,7 @@ def choice_of_names(field: str, value: object, names: Sequence[str]) -> tuple[st
     found = tuple(texts_argument(field, value))
     for name in found:
         if name not in names:
-            hint = did_you_mean(name, names, 0.5, "")
+            hint = did_you_mean(name, names)
             raise ValidationError(field, name, "one of " + ", ".join(names), hint)
     return found
 

@@ -5,80 +5,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from vestig.errors import ValidationError
-from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import ARGUMENTS, argument_of_call, nearest, words_apart
 
 # A longer name is cut in a message.
 NAME_CHARS_MAX: Final = 60
-_BEFORE_CAPITAL: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
-
-# Least similarity, 0 to 1, for a hint.
-ALIKE: Final = 0.75
-# Of a longer word no more is compared: it is no misspelt name.
-_WORD_CHARS_MAX: Final = 100
-# A name of Vestig → the words that other programs, and people, have for it.
-_OTHER_WORDS: Final[Mapping[str, frozenset[str]]] = {
-    name: frozenset(words.split())
-    for name, words in {
-        "limit": "k n top_k topk top_n num count"
-        " number num_results n_results max max_results size page_size top",
-        "query": "q question search prompt text input search_query query_text keywords content",
-        "content": "text body memory fact note message value data document",
-        "text": "content body memory fact note message value",
-        "messages": "conversation history chat turns dialogue message",
-        "where": "filter filters filter_by conditions",
-        "key": "id name memory_id",
-        "id": "memory_id mem_id uid uuid ids key",
-        "ids": "id memory_ids memory_id",
-        "old": "old_id id memory_id",
-        "new": "new_id replacement by",
-        "tags": "tag label labels category categories topic topics",
-        "author": "speaker by username author_name name authors sender",
-        "authors": "author speaker by username sender",
-        "role": "type speaker_role",
-        "roles": "role",
-        "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
-        "session_ids": "session_id session sessions conversation"
-        " conversation_id thread_id chat_id run_id",
-        "scope": "user user_id userid users customer customer_id"
-        " project channel channel_id workspace group collection folder scopes",
-        "namespace": "tenant database index",
-        "source": "origin src",
-        "artifact_ref": "url uri link ref reference",
-        "t_valid": "date timestamp time created_at when valid_from valid_at at",
-        "valid_from": "date timestamp time created_at when t_valid valid_at at",
-        "timestamp": "date time created_at when",
-        "t_invalid": "valid_until valid_to end_date expires_at",
-        "retention_until": "ttl expires expiry keep_until",
-        "valid_at": "at when date",
-        "as_of": "at when",
-        "start": "from from_ after begin",
-        "end": "to before",
-        "dry_run": "dry plan preview",
-        "since": "from start after date_from start_date from_date",
-        "until": "to end before date_to end_date to_date",
-        "metadata": "meta extra properties attributes payload metadata_filter",
-        "silence": "threshold min_score min_confidence score_threshold confidence cut",
-        "min_similarity": "threshold similarity_threshold min_score",
-        "query_vector": "vector embedding query_embedding",
-        "offset": "skip start from_",
-        "supersedes": "replaces supersede replace",
-        "reason": "why because comment",
-        "budget": "max_tokens token_budget tokens token_limit",
-        "explain": "reasons why debug verbose",
-        "pinned": "pin important starred",
-        "title": "name heading subject",
-        "format": "layout style",
-        "order_by": "sort sort_by order",
-        "max_facts": "limit k n top_k max_results",
-        "path": "store directory dir folder location db file",
-        "embedder": "embedding embeddings encoder",
-        "llm": "model language_model",
-    }.items()
-}
 
 
 def missing_package(what: str, package: str, extra: str) -> str:
@@ -132,45 +66,55 @@ def _installed_from() -> str:
     return path if path and os.path.exists(path) else "vestig"
 
 
-def nearest(word: str, names: Iterable[str], least: float = 0.0) -> str:
-    """The name most like a word; "" when none is as alike as `least`, 0 to 1.
-
-    Example:
-        >>> nearest("hygene.min_chars", ["hygiene.max_chars", "hygiene.min_chars"])
-        'hygiene.min_chars'
-    """
-    import difflib
-
-    found = difflib.get_close_matches(word[:_WORD_CHARS_MAX], list(names), 1, least)
-    return found[0] if found else ""
-
-
-def did_you_mean(word: str, names: Iterable[str], least: float = ALIKE, otherwise: str = "") -> str:
-    """The hint of a `ValidationError`; `otherwise` when no name is alike.
+def did_you_mean(word: str, names: Iterable[str], otherwise: str = "") -> str:
+    """The hint of a `ValidationError`; `otherwise` when no name is near.
 
     Example:
         >>> did_you_mean("limt", ["limit", "mode"]), did_you_mean("zzz", ["limit"])
         ('did you mean limit?', '')
     """
-    near = nearest(word, names, least)
+    near = nearest(word, names)
     return f"did you mean {near}?" if near else otherwise
 
 
-def nearest_name(word: str, names: Collection[str]) -> str:
-    """The name that was probably meant: by other spelling of its parts, by meaning, else by
-    letters; "" where none is near.
+def nearest_or_all(word: str, names: Iterable[str]) -> str:
+    """The clause behind a word that is none of these: the one that is near, else all of them.
+
+    Example:
+        >>> nearest_or_all("ADDED", ["ADD", "PIN"]), nearest_or_all("IMPROT", ["ADD", "IMPORT"])
+        ('; expected one of ADD, PIN', '; the nearest is IMPORT')
+    """
+    known = [str(name) for name in names]
+    near = nearest(word, known)
+    return f"; the nearest is {near}" if near else f"; expected one of {', '.join(known)}"
+
+
+def nearest_name(word: str, names: Collection[str], call: str = "") -> str:
+    """The name that was probably meant: by meaning, else by spelling; "" where none is near.
+
+    Args:
+        call: the call whose arguments they are.
 
     Example:
         >>> [nearest_name(word, ["query", "limit"]) for word in ("Limit", "topK", "q", "limt", "x")]
         ['limit', 'limit', 'query', 'limit', '']
     """
-    plain = _BEFORE_CAPITAL.sub("_", word[:NAME_CHARS_MAX]).replace("-", "_").lower()
+    return meant_name(word, names, call) or nearest(word[:NAME_CHARS_MAX], names)
+
+
+def meant_name(word: str, names: Collection[str], call: str = "") -> str:
+    """The name that a word is in other letters or that means the same; "" where none is.
+
+    Example:
+        >>> [meant_name(word, ["query", "limit"]) for word in ("Limit", "topK", "limt")]
+        ['limit', 'limit', '']
+    """
+    plain = words_apart(word)
     if plain in names:
         return plain
-    for name, others in _OTHER_WORDS.items():
-        if name in names and plain in others:
-            return name
-    return nearest(plain, names, ALIKE)
+    if of_call := argument_of_call(plain, call):
+        return of_call
+    return next((n for n, words in ARGUMENTS.items() if n in names and plain in words), "")
 
 
 def unknown_name(
@@ -188,7 +132,7 @@ def unknown_name(
         >>> unknown_name("k", ["query", "limit"], "recall")
         'recall has no argument k; did you mean limit? It takes: query, limit'
     """
-    near = nearest_name(name, names) if near is None else near
+    near = nearest_name(name, names, owner) if near is None else near
     shown = name if len(name) <= NAME_CHARS_MAX else f"{name[:NAME_CHARS_MAX]}…"
     if not shown.strip() or not shown.isprintable():
         shown = repr(shown)

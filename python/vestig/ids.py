@@ -11,6 +11,7 @@ from typing import Final
 from vestig._core import id_bytes, id_text, random_id
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 
 __all__ = [
     "ID_PREFIXES",
@@ -149,11 +150,18 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
     text = (memory_id_text(text) or text) if prefix == "mem" else text
     body = text.removeprefix(f"{prefix}_")
     if body == text or not _BODY.fullmatch(body):
+        hint = ""
+        if prefix == "mem" and body == text:
+            hint = by_caller(
+                "the memory of a key is named by its id; use store.get(key).id",
+                "the memory of a key is named by its id, which `vestig get KEY` shows",
+            )
         raise ValidationError(
             field,
             text,
             f"an id such as {prefix}_xxxxxxxx-…, whole or at least"
             f" {PREFIX_CHARS_MIN} characters after the underscore",
+            hint,
         )
     return text
 

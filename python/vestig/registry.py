@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from vestig.embedders.checked import CheckedEmbedder, EmbeddingSettings, checked_embedder
 from vestig.errors import ConfigError
-from vestig.hints import nearest
+from vestig.other_words import nearest
 from vestig.ports import (
     Embedder,
     LanguageModel,
@@ -237,7 +237,6 @@ def _attribute(kind: _Kind, target: str, provider: str) -> Callable[[Any], Any]:
 
 
 def _unknown(kind: _Kind, provider: str, known: list[str]) -> ConfigError:
-    return ConfigError(
-        f'{kind.key}: expected one of {", ".join(known)}, got "{provider}";'
-        f' the nearest is "{nearest(provider, known)}"'
-    )
+    near = nearest(provider, known)
+    hint = f'; the nearest is "{near}"' if near else ""
+    return ConfigError(f'{kind.key}: expected one of {", ".join(known)}, got "{provider}"{hint}')

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar, overload
 
 import msgspec
 
+from vestig.other_words import no_subscript
 from vestig.types import (
     Claim,
     Degradation,
@@ -83,6 +84,10 @@ class SequenceResult(_Value, Generic[_T_co], frozen=True, kw_only=True):
     def __getitem__(self, place: int | slice) -> _T_co | tuple[_T_co, ...]:
         try:
             return self._items[place]
+        except TypeError:
+            if isinstance(place, str):
+                raise no_subscript(self, place) from None
+            raise
         except IndexError:
             raise IndexError(self._says_missing(place)) from None
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from vestig.decoders import converted
+from vestig.other_words import NamesMissing
 from vestig.times import to_plain
 
 __all__ = [
@@ -270,7 +271,7 @@ class CommitOutcomeKind(RecordWord):
     REJECTED_HYGIENE = "REJECTED_HYGIENE"
 
 
-class _Value(msgspec.Struct, frozen=True, kw_only=True):
+class _Value(NamesMissing, msgspec.Struct, frozen=True, kw_only=True):
     """Base of public values: immutable, and `to_dict()` is the JSON of every surface."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -441,7 +442,20 @@ class StructuredText(_Value, frozen=True, kw_only=True):
 _SENTENCE_ENDS: Final = (".", "!", "?", "…", "\u3002", "\uff01", "\uff1f")
 
 
-class Memory(_Value, frozen=True):
+class _OfStores(msgspec.StructMeta):
+    """The class of classes that only a store makes objects of. Elsewhere the name of such a class
+    is the one that opens a store."""
+
+    def __call__(cls, *args: Any, **fields: Any) -> Any:
+        """An object of the class."""
+        try:
+            return super().__call__(*args, **fields)
+        except TypeError as error:
+            hint = f"a {cls.__name__} is what a store gives; use vestig.open(path)"
+            raise TypeError(f"{error}; {hint}") from None
+
+
+class Memory(_Value, frozen=True, metaclass=_OfStores):
     """One memory.
 
     `content`: its text as it was given, trimmed at its ends. `content_hash`: SHA-256 of its normal

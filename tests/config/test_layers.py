@@ -349,7 +349,7 @@ def test_falsy_values_survive_with_origin(loaded: Loader, key: str, value: Any, 
 @pytest.mark.parametrize(
     ("variable", "part"),
     [
-        ("VESTIG_X", "VESTIG_"),
+        ("VESTIG_STORE_", "VESTIG_STORE"),
         ("VESTIG_HYGENE__MIN_CHARS", "VESTIG_HYGIENE__MIN_CHARS"),
         ("VESTIG_STORES", "VESTIG_STORE"),
     ],

@@ -74,7 +74,10 @@ REFUSED: list[tuple[str, str]] = [
     ("ranking: {weights: {all: {wrods: 1}}}\n", "the nearest is words"),
     ("signals: {topics: {enabled: false}}\n", "nearest valid key is signals.topic.enabled"),
     ("signals: {answer: {enabled: false}}\n", "signals.answer.enabled: unknown key"),
-    ("ranking: {weights: {all: {first_person: 1}}}\n", "the nearest is person"),
+    (
+        "ranking: {weights: {all: {first_person: 1}}}\n",
+        "unknown term 'first_person'; expected one of ",
+    ),
     ("signals: {sitting: {enabled: false}}\n", "nearest valid key is signals.sittings.enabled"),
     ("ranking: {weights: {all: {date: heavy}}}\n", "a finite number"),
     ("ranking: {weights: {all: {date: .inf}}}\n", "a finite number"),

@@ -71,5 +71,5 @@ def test_a_section_is_explained_key_by_key(loaded: Loader) -> None:
 def test_an_unknown_entry_is_answered_with_the_nearest(loaded: Loader) -> None:
     with pytest.raises(ConfigError, match="unknown term 'topi'; the nearest is topic"):
         explain(loaded(), "ranking.weights.all.topi")
-    with pytest.raises(ConfigError, match="unknown type of event 'ADDED'; the nearest is ADD"):
-        explain(loaded(), "usage.event_weights.ADDED")
+    with pytest.raises(ConfigError, match="unknown type of event 'IMPROT'; the nearest is IMPORT"):
+        explain(loaded(), "usage.event_weights.IMPROT")

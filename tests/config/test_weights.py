@@ -63,7 +63,7 @@ def test_only_terms_that_count_are_named(loaded: Loader) -> None:
         (lambda file: file.update(version=2), "version"),
         (lambda file: file["weights"].update(mail={}), "mail"),
         (lambda file: file["weights"].pop("all"), "all"),
-        (lambda file: file["weights"]["all"].update(topik=1.0), "the nearest is topic"),
+        (lambda file: file["weights"]["all"].update(topicc=1.0), "the nearest is topic"),
         (lambda file: file["weights"]["all"].update(topic="much"), "float"),
     ],
     ids=["member", "version", "kind", "missing kind", "term", "text"],
@@ -214,11 +214,14 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
 @each(
     ("text", "part"),
     [
-        ("ranking.weights: {note: {topic: 1}}\n", "unknown kind 'note'; the nearest is"),
-        ("ranking.weights.all.topik: 1\n", "unknown term 'topik'; the nearest is topic"),
+        (
+            "ranking.weights: {note: {topic: 1}}\n",
+            "unknown kind 'note'; expected one of chat_peer, all",
+        ),
+        ("ranking.weights.all.topicc: 1\n", "unknown term 'topicc'; the nearest is topic"),
         (
             "ranking.weights.all.late.cube: 1\n",
-            "unknown term 'late.cube'; the nearest is late",
+            "unknown term 'late.cube'; expected one of ",
         ),
         ("ranking.weights.all.topik: null\n", "unknown term 'topik'"),
         ("ranking.weights.all: 1\n", "expected a mapping of terms to numbers; its terms are bias"),
@@ -270,7 +273,7 @@ def test_an_event_that_is_not_named_weighs_nothing_and_others_stay(loaded: Loade
     [
         (
             "usage.event_weights: {REINFORCED: 1}\n",
-            "unknown type of event 'REINFORCED'; the nearest is REINFORCE_",
+            "unknown type of event 'REINFORCED'; expected one of ADD, ",
         ),
         ("usage.event_weights.ADD: 2\n", "expected a finite number ≥ 0 and ≤ 1, got 2"),
         ("usage.event_weights: 3\n", "a mapping {type of event: a number ≥ 0 and ≤ 1}, got 3"),

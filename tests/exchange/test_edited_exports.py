@@ -136,7 +136,7 @@ def test_a_file_that_is_cut_after_any_line_is_refused(
 ) -> None:
     every = whole().splitlines(keepends=True)
     for count in range(1, len(every), step):
-        refused(empty, full, every[:count], f"line {count + 1}, record: .*--partial")
+        refused(empty, full, every[:count], f"line {count + 1}, record: .*partial=True")
     refused(empty, full, [*every[:-1], every[-1][:40]], f"line {len(every)}\\b")
     refused(empty, full, [b"".join(every)[:5000]], r"line \d+")
 

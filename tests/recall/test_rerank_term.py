@@ -239,7 +239,7 @@ def test_a_provider_by_name(opener: Opener, clock: FrozenClock) -> None:
     assert None not in raw(read).values()
     assert len(raw(read)) > 0
     for provider, message in (
-        ("onyx", 'the nearest is "onnx"'),
+        ("onnxx", 'the nearest is "onnx"'),
         ("absent", "could not be loaded"),
         ("embedder", "to make a reranker"),
         ("no-maker", "something that makes a reranker"),

@@ -175,7 +175,7 @@ def test_a_view_ends_with_its_store(store: vestig.Vestig) -> None:
 def test_a_view_of_an_event_loop_is_awaited_too() -> None:
     async def main() -> int:
         async with aio.open(":memory:", embedder=HashingEmbedder(64)) as opened:
-            view = await opened.scoped(ADA)
+            view = opened.scoped(ADA)
             await view.commit(PORTO)
             return int(await view.count())
 

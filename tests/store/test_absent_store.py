@@ -118,7 +118,7 @@ def test_a_folder_of_other_things(opener: Opener, tmp_path: Path) -> None:
     store = opener("s")
     with pytest.raises(NotFoundError, match="other files"):
         store.recall("vault")
-    with pytest.raises(ConflictError, match="--init"):
+    with pytest.raises(ConflictError, match="init=True"):
         store.commit(TEXT)
     with pytest.raises(NotFoundError):
         opener("s", read_only=True)

@@ -90,7 +90,7 @@ def test_no_write_begins_in_the_place_of_a_lost_store(
     opener: Opener, folder: Path, harm: Callable[[Path], None]
 ) -> None:
     harm(folder)
-    with pytest.raises(StoreDamagedError, match="--init"):
+    with pytest.raises(StoreDamagedError, match="init=True"):
         opener("above/s").commit(TEXT)
 
 

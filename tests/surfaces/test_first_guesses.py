@@ -259,7 +259,7 @@ WORDS = {
     "vacuum": "housekeeping compact", "server": "serve", "start": "serve", "bench": "eval",
     "tour": "demo", "init": "add", "setup": "add", "completion": "--help", "merge": "entity merge",
     "ui": "inspect", "gui": "inspect",
-    "link": "edge link", "gc": "housekeeping gc", "explain": "config explain",
+    "link": "edge link", "gc": "housekeeping gc", "explain": "recall --explain",
     "recal": "recall", "serch": "search", "imprt": "import", "RM": "forget",
 }  # fmt: skip
 
@@ -315,7 +315,6 @@ def test_no_spelling_is_near_what_destroys(vestig: Vestig, typed: str) -> None:
         (("add", "x", "--session", "s1"), "--session-id"),
         (("add", "x", "--meta", "a=1"), "--metadata"),
         (("forget", "x", "-y"), "--yes"),
-        (("recall", "x", "--threshold", ".5"), "--silence"),
         (("list", "--db", "x"), "--store"),
     ],
 )
@@ -377,7 +376,7 @@ def test_a_text_without_quotes_is_told_to_have_some(vestig: Vestig, command: str
         ("hlep", "help"),
         ("recal", "recall"),
         ("lsit", "list"),
-        ("ad", "add"),
+        ("updaet", "update"),
     ],
 )
 def test_a_slip_is_answered_with_the_command(vestig: Vestig, typed: str, meant: str) -> None:
@@ -453,3 +452,19 @@ def test_the_short_spelling_of_recursive(vestig: Vestig, tmp_path: Path) -> None
     (inside / "crane.md").write_text("# Crane\n\nThe crane lifts nine tonnes.\n")
     assert vestig("import", str(tmp_path / "notes"), "-r").code == 0
     assert "nine tonnes" in vestig("recall", "how much does the crane lift?").out
+
+
+def test_an_error_at_the_command_line_names_flags_and_commands(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    export = str(tmp_path / "all.jsonl")
+    assert vestig("export", export).code == 0
+    assert "or add by id with --merge" in vestig("import", export).err
+    (tmp_path / "rows.dat").write_text("id,body\n1,x\n", encoding="utf-8")
+    assert (
+        "`vestig import --format csv rows.dat` takes"
+        in vestig("import", f"{tmp_path}/rows.dat").err
+    )
+    (tmp_path / "empty").mkdir()
+    assert "--recursive brings" in vestig("import", f"{tmp_path}/empty").err
+    assert "which `vestig get KEY` shows" in vestig("forget", "price", "--yes").err

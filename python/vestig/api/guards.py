@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 from vestig.calls.filter import nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
+from vestig.other_words import (
+    GROUPS,
+    attribute_of_group,
+    attribute_of_store,
+    missing_attribute,
+)
 
 if TYPE_CHECKING:
     from inspect import BoundArguments
 
 _DEPTH_MAX: Final = 8
+# The name of its class, in small letters; that of a group is the group's.
+_STORE: Final = "vestig"
 # The flag of the code of a generator, as `inspect.CO_GENERATOR`.
 _GENERATOR: Final = 32
 
@@ -46,7 +54,7 @@ def names_faults(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except VestigError:
             raise
         except Exception as error:  # the caller's code may raise anything
-            unknown = _unknown_argument(error, function, kwargs)
+            unknown = _unknown_argument(error, function, args, kwargs)
             if unknown is not None:
                 raise unknown from None
             import inspect
@@ -68,9 +76,13 @@ def names_faults_of_methods(cls: type[_C]) -> type[_C]:
 
 
 def _unknown_argument(
-    error: Exception, function: Callable[..., object], given: Mapping[str, object]
+    error: Exception,
+    function: Callable[..., object],
+    places: tuple[object, ...],
+    given: Mapping[str, object],
 ) -> TypeError | None:
-    """A call with a name that the function does not have, which never began to run."""
+    """A call with a name that the function does not have, or with more arguments by place than it
+    takes so; it never began to run."""
     if not isinstance(error, TypeError):
         return None
     import inspect
@@ -81,20 +93,26 @@ def _unknown_argument(
         if step.tb_frame.f_code is own:
             return None
         step = step.tb_next
-    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    rows = inspect.signature(function).parameters
+    names = [name for name in rows if name != "self"]
+    # `open_store` is public as `vestig.open`
+    owner = function.__name__.removesuffix("_store")
     for name in given:
         if name not in names:
-            # `open_store` is public as `vestig.open`
-            owner = function.__name__.removesuffix("_store")
-            return TypeError(unknown_name(name, names, owner, near=_near(name, names)))
-    return None
+            return TypeError(unknown_name(name, names, owner, near=_near(name, names, owner)))
+    by_place = [name for name, row in rows.items() if row.kind is not row.KEYWORD_ONLY]
+    if len(places) <= len(by_place) or any(row.kind is row.VAR_POSITIONAL for row in rows.values()):
+        return None
+    first = [name for name in by_place if name != "self"]
+    rest = ", ".join(name for name in names if name not in first)
+    takes = f"{', '.join(first)} by place; by name: " if first else "arguments by name: "
+    return TypeError(f"{owner} takes {takes}{rest or 'none'}")
 
 
-def _near(name: str, names: list[str]) -> str:
+def _near(name: str, names: list[str], call: str) -> str:
     """The argument that was meant, or the field of the filter."""
-    if "where" in names:
-        return nearest_argument(name, names)
-    return nearest_name(name, names)
+    find = nearest_argument if "where" in names else nearest_name
+    return find(name, names, call)
 
 
 def _fault(error: Exception, bind: Callable[[], BoundArguments]) -> ValidationError | None:
@@ -153,62 +171,50 @@ def _holds(value: object, owner: object, depth: int) -> bool:
     return any(_holds(item, owner, depth - 1) for item in inner)
 
 
-_STORE: Final[Mapping[str, str]] = {
-    "commit": "add remember save store note insert write create learn add_memory memorize upsert"
-    " append",
-    "commit_many": "add_many add_all save_all insert_many bulk_add bulk_insert extend add_texts"
-    " add_documents add_messages remember_all upsert_texts",
-    "recall": "query ask find lookup retrieve_memories similarity_search similar find_similar"
-    " search_memories get_context context answer as_retriever recall_all retriever",
-    "list": "all get_all list_all memories values get_memories to_list peek",
-    "get": "exists fetch",
-    "show": "get_memory get_by_id",
-    "count": "size length len",
-    "scoped": "user for_user with_scope view",
-    "forget": "delete remove erase purge discard delete_all clear drop reset delete_memory",
-    "deprecate": "retract withdraw invalidate expire revoke undo",
-    "supersede": "replace",
-    "unarchive": "restore unhide",
-    "update": "edit modify set change update_memory tag",
-    "events": "log audit",
-    "history": "versions revisions history_of",
-    "diff": "timeline changes",
-    "import_": "load ingest import_json",
-    "export": "dump export_json",
-    "items.put": "put set_item kv put_item",
-    "rules.add": "add_rule rule",
-    "rules.check": "check_rules check_action",
-    "anchors.stale": "stale",
-    "anchors.refresh": "refresh_anchor",
-    "branches.merge": "merge_branch",
-    "admin.stats": "stats status info",
-    "admin.doctor": "doctor check verify health",
-    "admin.backup": "backup snapshot clone copy",
-    "admin.prune": "prune",
-    "admin.rebuild": "rebuild reindex",
-    "admin.compact": "compact vacuum optimize",
-    "pin": "star pin_memory",
-    "items.scopes": "scopes",
-    "graph.search": "graph_search",
-    "graph.neighbourhood": "neighbours neighbors",
-    "graph.entities": "entities",
-    "graph.link": "link relate connect",
-    "graph.edges": "edges links relations",
-}
+class NamesUnknown:
+    """The base of a store and of its groups of calls: an attribute that they do not have is an
+    error with the call that does what was meant, where there is one."""
+
+    if not TYPE_CHECKING:  # a type checker knows the attributes that there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute(name, *_meant(type(self).__name__.lower(), name))
+
+        def __getitem__(self, key: object) -> NoReturn:
+            raise _no_subscript(type(self), "get")
+
+        def __setitem__(self, key: object, value: object) -> NoReturn:
+            raise _no_subscript(type(self), "put")
 
 
-def no_attribute(name: str) -> NoReturn:
-    """Raises the error of an attribute that a store does not have.
+def _meant(kind: str, name: str) -> tuple[str, str]:
+    """The name of an object in an error, and the call that does what an attribute of it should, or
+    "".
 
-    Raises:
-        AttributeError: always; with the method that does it, where there is one.
-
-    Example:
-        >>> no_attribute("remember")
-        Traceback (most recent call last):
-        ...
-        AttributeError: a store has no attribute 'remember'; use store.commit
+    Args:
+        kind: the name of its class, in small letters.
     """
-    ours = next((ours for ours, others in _STORE.items() if name in others.split()), "")
-    hint = f"; use store.{ours}" if ours else ""
-    raise AttributeError(f"a store has no attribute {name!r}{hint}")
+    if name.startswith("_"):
+        return _called(kind), ""
+    known = {one.__name__.lower(): _public(one) for one in NamesUnknown.__subclasses__()}
+    own = known.get(kind, [])
+    if kind != _STORE:
+        return _called(kind), attribute_of_group(kind, name, own, known.get(_STORE, []))
+    holders = [group for group in GROUPS if name in known[group]]
+    group = holders[0] if len(holders) == 1 else ""
+    return _called(kind), attribute_of_store(name, [*own, *GROUPS], group)
+
+
+def _public(cls: type) -> list[str]:
+    return [name for name in dir(cls) if not name.startswith("_")]
+
+
+def _called(kind: str) -> str:
+    return "a store" if kind == _STORE else f"store.{kind}"
+
+
+def _no_subscript(cls: type, verb: str) -> TypeError:
+    kind = cls.__name__.lower()
+    own = "store" if kind == _STORE else f"store.{kind}"
+    hint = f"; use {own}.{verb}" if hasattr(cls, verb) else ""
+    return TypeError(f"{_called(kind)} takes no [key]{hint}")

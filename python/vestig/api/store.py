@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
+from typing import IO, TYPE_CHECKING, Any, Self, overload
 
 from vestig import calls
 from vestig.api.admin import Admin
@@ -15,6 +15,7 @@ from vestig.api.anchors import Anchors
 from vestig.api.branches import Branches
 from vestig.api.graph import Graph
 from vestig.api.guards import (
+    NamesUnknown,
     names_faults,
     names_faults_of_methods,
 )
@@ -145,7 +146,7 @@ def _run_jobs(session: Session, namespace: str, ids: Sequence[str]) -> list[Degr
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
-class Vestig:
+class Vestig(NamesUnknown):
     """One open store; thread-safe. Made by `vestig.open`.
 
     `store.items` has values by key, `store.rules` what binds actions, `store.graph` entities, edges
@@ -183,12 +184,12 @@ class Vestig:
         scope = "" if self._binding is None else f" scope={self._binding.scope}"
         return f"<vestig.Vestig {place} namespace={session.namespace}{scope}{state}>"
 
-    if not TYPE_CHECKING:  # a type checker knows the attributes that there are
+    if not TYPE_CHECKING:  # a type checker knows what it takes
 
-        def __getattr__(self, name: str) -> NoReturn:
-            from vestig.api.guards import no_attribute
-
-            no_attribute(name)
+        def __new__(cls, session: object = None, *_: object, **__: object) -> Self:
+            if not isinstance(session, Session):
+                raise TypeError("a Vestig is a store that is open; use vestig.open(path)")
+            return super().__new__(cls)
 
     def __len__(self) -> int:
         """The number of active memories, as `count()` gives it."""

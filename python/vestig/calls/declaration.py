@@ -176,7 +176,9 @@ def check_name(
         find = nearest_name if plan.where is None else nearest_argument
         kind = "field" if path else "argument"
         owner = path or declaration.call
-        raise unknown_name_error(name, names, owner, kind, find(name, names), path=path)
+        raise unknown_name_error(
+            name, names, owner, kind, find(name, names, declaration.call), path=path
+        )
 
 
 # --- objects within arguments ------------------------------------------------------------------

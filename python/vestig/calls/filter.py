@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from vestig.arguments import check_unicode, parse_time, plain_object
 from vestig.calls import argument as a
 from vestig.errors import ValidationError
-from vestig.hints import check_names, nearest_name
+from vestig.hints import check_names, meant_name, nearest_name, unknown_name
 from vestig.ids import check_id_prefix
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import normal_form
@@ -241,7 +241,24 @@ class FilterFields(TypedDict, total=False):
     min_similarity: float | None
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
+class _Checked(msgspec.StructMeta):
+    """The class of the filter: a field that it does not have is an error with the nearest."""
+
+    def __call__(cls, *args: Any, **fields: Any) -> Any:
+        """A filter of these fields."""
+        try:
+            return super().__call__(*args, **fields)
+        except TypeError:
+            names = cls.__struct_fields__
+            unknown = next((name for name in fields if name not in names), None)
+            if unknown is None:
+                raise
+            raise TypeError(unknown_name(unknown, names, "the filter", "field")) from None
+
+
+class Filter(
+    msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True, metaclass=_Checked
+):
     """Which memories take part, for `where=`. It applies before ranking and before any cut.
 
     A field that is None, an empty text or an empty mapping is absent; 0 and false are values. An
@@ -561,7 +578,7 @@ def is_absent(value: object) -> bool:
     return value is None
 
 
-def nearest_argument(word: str, names: Collection[str]) -> str:
+def nearest_argument(word: str, names: Collection[str], call: str = "") -> str:
     """The argument that was probably meant of a call that takes `where` too, or the field of it; ""
     where none is near.
 
@@ -569,6 +586,8 @@ def nearest_argument(word: str, names: Collection[str]) -> str:
         >>> [nearest_argument(word, ["query", "limit"]) for word in ("k", "author", "tags", "zzz")]
         ['limit', 'where.authors', 'where.tags', '']
     """
+    if near := meant_name(word, names, call):
+        return near
     if word not in FIELDS and (near := nearest_name(word, names)):
         return near
     field = nearest_name(word, FIELDS)

@@ -28,7 +28,7 @@ from vestig.config.schema import (
     takes_mapping,
 )
 from vestig.errors import ConfigError
-from vestig.hints import nearest
+from vestig.other_words import nearest
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -413,10 +413,15 @@ def _variable_of(key: str) -> str:
     return _PREFIX + key.replace(".", "__").upper()
 
 
-def _nearest_variable(variable: str) -> str:
+def _instead_of(variable: str) -> str:
+    """The clause behind an unknown variable: the one that is near, else how they are named."""
     names = {_variable_of(name): name for name in _in_small_letters().values()}
     found = nearest(variable, (*RESERVED, *names))
-    return _variable_of(names[found]) if found in names else found
+    if found:
+        return (
+            f"; the nearest valid one is {_variable_of(names[found]) if found in names else found}"
+        )
+    return "; recall.silence is set by VESTIG_RECALL__SILENCE, and every other key likewise"
 
 
 def environment_settings(
@@ -442,7 +447,7 @@ def environment_settings(
             problems.add(
                 "environment",
                 variable,
-                f"unknown variable; the nearest valid one is {_nearest_variable(variable)}",
+                f"unknown variable{_instead_of(variable)}",
             )
             continue
         try:

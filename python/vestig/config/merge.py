@@ -20,7 +20,8 @@ from vestig.config.schema import (
     spec_of,
 )
 from vestig.config.signals import KINDS, SWITCHES, SignalSettings
-from vestig.hints import nearest
+from vestig.hints import nearest_or_all
+from vestig.other_words import nearest
 from vestig.types import EventType
 
 # Keys that a profile, or one call of recall, may set.
@@ -114,6 +115,9 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
+_PROFILE_HINT: Final = (
+    f"its keys begin with one of {', '.join(one.removesuffix('.') for one in PROFILE_PREFIXES)}"
+)
 PROFILE_KEYS: Final = "recall.profiles"
 LAYERS: Final = ("built-in", "profile", "user", "project", "environment", "call")
 _SHOWN_CHARS_MAX: Final = 60
@@ -146,11 +150,39 @@ def unknown_key_text(key: str) -> str:
     mapping = mapping_of(key)
     if mapping is not None:
         return f"{key}: {_unknown_entry_text(mapping, key)}"
-    return f"unknown key {key!r}; the nearest valid key is {_nearest_key(key)}"
+    return f"unknown key {key!r}{_instead_of(key)}"
 
 
-def _nearest_key(key: str) -> str:
-    return nearest(key, default_values())
+def _instead_of(key: str) -> str:
+    """The clause behind an unknown key: the one that is near, else those of its section, else the
+    sections."""
+    section = key.rpartition(".")[0]
+    near = nearest_keys(key)
+    if len(near) == 1:
+        return f"; the nearest valid key is {near[0]}"
+    if near and not section:
+        return f"; the keys of this name are {', '.join(near)}"
+    if section in sections():
+        return f"; {section} has {', '.join(_below(section, default_values()))}"
+    first = dict.fromkeys(name.partition(".")[0] for name in default_values())
+    return f"; the sections are {', '.join(first)}"
+
+
+def nearest_keys(key: str) -> list[str]:
+    """The keys that may have been meant: a misspelt one; else those of the named section, or
+    without a section of all, that have the last part as their name, or else as a word of it.
+
+    Example:
+        >>> [nearest_keys(key) for key in ("recall.limt", "silence", "recall.colour")]
+        [['recall.default_limit'], ['recall.silence'], []]
+    """
+    if near := nearest(key, default_values()):
+        return [near]
+    section, _, name = key.rpartition(".")
+    among = [one for one in default_values() if one.rpartition(".")[0] == section or not section]
+    last = {one: one.rpartition(".")[2] for one in among}
+    named = [one for one in among if nearest(name, [last[one]])]
+    return named or [one for one in among if section and nearest(name, last[one].split("_"))]
 
 
 def unknown_profile_text(name: str, names: Sequence[str]) -> str:
@@ -193,23 +225,22 @@ def _check_item(item: Item, key: str, place: str, problems: Problems) -> None:
             place, item.key, f"expected a mapping, this is a section; its keys are {names}"
         )
     else:
-        near = _nearest_key(key)
-        problems.add(place, item.key, f"unknown key; the nearest valid key is {near}")
+        problems.add(place, item.key, f"unknown key{_instead_of(key)}")
 
 
 def _unknown_entry_text(mapping: str, key: str) -> str:
     """Return what is said about an entry that a mapping does not have."""
     name = key[len(mapping) + 1 :]
     if mapping == "usage.event_weights":
-        return f"unknown type of event {name!r}; the nearest is {nearest(name, EventType)}"
+        return f"unknown type of event {name!r}{nearest_or_all(name, EventType)}"
     if mapping in ("prompts", "lifecycle.retention"):
         names = [entry[len(mapping) + 1 :] for entry in _below(mapping, entry_specs())]
-        return f"unknown entry {name!r}; the nearest is {nearest(name, names)}"
+        return f"unknown entry {name!r}{nearest_or_all(name, names)}"
     from vestig.config.weights import TERMS, unknown_term_text
 
     kind, _, term = name.partition(".")
     if kind not in KINDS:
-        return f"unknown kind {kind!r}; the nearest is {nearest(kind, KINDS)}"
+        return f"unknown kind {kind!r}{nearest_or_all(kind, KINDS)}"
     if not term:
         return f"expected a mapping of terms to numbers; its terms are {', '.join(TERMS)}"
     return unknown_term_text(term)
@@ -261,11 +292,8 @@ def _check_profile_item(item: Item, inner: str, place: str, problems: Problems) 
         return
     if not _profile_may_set(inner) or (spec_of(inner) is None and mapping_of(inner) is None):
         near = nearest(inner, [key for key in default_values() if _profile_may_set(key)])
-        problems.add(
-            place,
-            item.key,
-            f"a profile cannot set {inner!r}; the nearest key that it can is {near}",
-        )
+        hint = f"the nearest key that it can is {near}" if near else _PROFILE_HINT
+        problems.add(place, item.key, f"a profile cannot set {inner!r}; {hint}")
     else:
         _check_item(item, inner, place, problems)
 

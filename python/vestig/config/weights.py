@@ -15,7 +15,7 @@ from vestig import _core
 from vestig.config.signals import KINDS, SITTING_TERMS, SWITCHES, switch_of
 from vestig.decoders import decoded
 from vestig.errors import ConfigError
-from vestig.hints import nearest
+from vestig.hints import nearest_or_all
 
 if TYPE_CHECKING:
     from vestig.config.schema import Settings
@@ -108,7 +108,7 @@ def unknown_term_text(name: str) -> str:
         >>> unknown_term_text("late_windows")
         "unknown term 'late_windows'; the nearest is late_window"
     """
-    return f"unknown term {name!r}; the nearest is {nearest(name, TERMS)}"
+    return f"unknown term {name!r}{nearest_or_all(name, TERMS)}"
 
 
 @cache

@@ -18,6 +18,7 @@ from typing import IO, Any, BinaryIO, Final, cast
 
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 
 # Of one file, unpacked; of all members of an archive together.
 BYTES_MAX: Final = 4 * 1024**3
@@ -370,7 +371,8 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
     if path.is_dir():
         inside = list(_in_folder(path, recursive=recursive))
         if not inside:
-            hint = "" if recursive else "name --recursive for what lies in its folders"
+            way = by_caller("recursive=True", "--recursive")
+            hint = "" if recursive else f"{way} brings what lies in its folders"
             raise ValidationError("files", f"an empty folder, {path}", "a folder with files", hint)
         return inside, False
     if glob.has_magic(str(path)) and not path.exists():

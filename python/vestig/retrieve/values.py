@@ -22,11 +22,12 @@ from vestig.calls.queries import RetrieveRequest
 from vestig.config.recall_sections import RetrieveSettings
 from vestig.errors import ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
-from vestig.hints import NAME_CHARS_MAX, nearest, unknown_name_error
+from vestig.hints import NAME_CHARS_MAX, unknown_name_error
 from vestig.ids import new_id
 from vestig.language.claim_text import claim_attributes, claim_words
 from vestig.language.text_forms import single_spaced
 from vestig.messages import NEVER_SPOKEN, joined_text
+from vestig.other_words import nearest
 from vestig.printed import said_by
 from vestig.results import SequenceResult
 from vestig.retrieve.confidence import ConfidencePart, Label, StopReason
@@ -148,8 +149,6 @@ def claim_key(claim: Claim) -> FactKey:
 
 
 _ENTRIES_MAX: Final = 10_000
-# So like one of the fields of a message is a misspelt one, 0 to 1.
-_MISSPELT: Final = 0.85
 _FIELDS: Final = (
     "author",
     "author_name",
@@ -259,7 +258,7 @@ def _message(field: str, item: object) -> Message | None:
     if not isinstance(item, Mapping):
         raise ValidationError(field, type(item).__name__, "an object with content")
     for name in item:
-        near = nearest(str(name)[:NAME_CHARS_MAX], _FIELDS, _MISSPELT)
+        near = nearest(str(name)[:NAME_CHARS_MAX], _FIELDS)
         if name not in _FIELDS and near:
             raise unknown_name_error(str(name), _FIELDS, field, near=near, path=field)
     content = joined_text(f"{field}.content", item, item.get("content"))

@@ -22,6 +22,7 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 from vestig.store.erasure import OUTSIDE, ErasureProof, finish
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -64,7 +65,8 @@ def tenant_name(tenant: object) -> str:
             "tenant",
             None,
             "the name of one, for the store is an address of PostgreSQL",
-            "name it with --tenant, tenant=… or store.tenant; `vestig tenant list` shows all",
+            f"name it with {by_caller('tenant=…', '--tenant')} or store.tenant;"
+            " `vestig tenant list` shows all",
         )
     try:
         return check_tenant(tenant)

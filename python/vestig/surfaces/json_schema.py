@@ -216,7 +216,7 @@ def read_object(
     for name, value in given.items():
         row = rows.get(name)
         if row is None:
-            near = (nearest_argument if "where" in rows else nearest_name)(name, rows)
+            near = (nearest_argument if "where" in rows else nearest_name)(name, rows, operation)
             raise unknown_name_error(name, tuple(rows), operation, "argument", near)
         if value is None and not row.takes_null:
             continue

@@ -45,8 +45,8 @@ UNKNOWN: dict[str, tuple[str, Any, str | None]] = {
         {"type": "Feature", "geometry": {}}]}, None),
     "numbers": ("numbers.json", [1, 2, 3], None),
     "no keys": ("empty.json", [{}], "content"),
-    "table": ("rows.dat", f"id,body,when\n1,{SECRET},2026\n", "import --format csv rows.dat"),
-    "semicolons": ("rows.log", f"nr;note\n1;{SECRET}\n", "import --format csv rows.log"),
+    "table": ("rows.dat", f"id,body,when\n1,{SECRET},2026\n", 'format="csv"'),
+    "semicolons": ("rows.log", f"nr;note\n1;{SECRET}\n", 'format="csv"'),
     "markdown": ("hull.mdx", f"# Hull\n\n{SECRET}.\n", "--format document hull.mdx"),
     "text": ("my notes", f"{SECRET}.\n", "vestig import --format document 'my notes'"),
     "page": ("page.xml", f"<html><body>{SECRET}</body></html>", "--format document page.xml"),
@@ -145,7 +145,7 @@ def test_a_wrong_format_is_named_with_the_line_and_the_one_that_fits(held: str, 
     assert report.failed > 0
     first = report.errors[0].message
     assert first.startswith("line ")
-    assert f"--format {held}" in first
+    assert f'format="{held}"' in first
     assert "high water" not in first
     assert store.count() == report.memories
 

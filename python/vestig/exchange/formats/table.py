@@ -19,6 +19,7 @@ from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable, unknown
 from vestig.exchange.formats.drafts import Found, Reading, is_memory
 from vestig.exchange.inputs import Input
+from vestig.other_words import by_caller
 
 # So many records are looked at for a sign.
 _LOOKED_AT: Final = 50
@@ -135,7 +136,8 @@ def fitting(file: RecordFile, named: ImportFormat) -> str:
         row = format_of(record.value)
         if row is None or row.format is named:
             return ""
-        return f'; by its keys the file is of the format "{row.format}": --format {row.format}'
+        way = by_caller(f'format="{row.format}"', f"--format {row.format}")
+        return f'; by its keys the file is of the format "{row.format}": {way}'
     return ""
 
 
@@ -183,11 +185,12 @@ def unknown_text(name: str, header: str, unreadable: Unreadable | None) -> Valid
         named = [one.strip() for one in columns]
         if len(named) > 1 and all(_is_plain(one) for one in named):
             shown = ", ".join(named[:_KEYS_SHOWN])
+            way = by_caller('format="csv"', f"`vestig import --format csv {shlex.quote(name)}`")
             return unknown(
                 name,
                 f"its header has the columns {shown}",
-                f"The nearest is csv: `vestig import --format csv {shlex.quote(name)}` takes each"
-                ' row as the text of its columns, "column: value".',
+                f'The nearest is csv: {way} takes each row as the text of its columns, "column:'
+                ' value".',
             )
     seen = "it is empty" if unreadable is None else f"line {unreadable.line}: {unreadable.fact}"
     return unknown(name, f"no JSON object in it ({seen})", "")

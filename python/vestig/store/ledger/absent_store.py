@@ -13,6 +13,7 @@ import msgspec
 from vestig.config.environment import user_folder
 from vestig.decoders import decoded
 from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, VestigError
+from vestig.other_words import by_caller
 from vestig.private_folder import make_private_folder
 from vestig.store.integrity.chain import Witness, read_witness, witness_files
 from vestig.store.sqlite import files
@@ -102,11 +103,14 @@ def drop_record(state_dir: Path, record: PathRecord) -> None:
 # What a call does on a path without a store: answers as an empty one, makes it, or is refused.
 WithoutStore = Literal["empty", "make", "refuse"]
 
-_WHAT_NEXT: Final = (
-    "mount or move it back, bring a backup there with `vestig restore`, begin a new store there"
-    " with `vestig add --init` (open(init=True)), or drop the record of it with"
-    " `vestig doctor --forget-lost`"
-)
+
+def _what_next() -> str:
+    restore = by_caller("vestig.restore", "`vestig restore`")
+    begin = by_caller("vestig.open(path, init=True)", "`vestig add --init`")
+    return (
+        f"mount or move it back, bring a backup there with {restore}, begin a new store there with"
+        f" {begin}, or drop the record of it with `vestig doctor --forget-lost`"
+    )
 
 
 class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +129,8 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def notice(self) -> str:
         """One line for whoever read an empty store there."""
-        return f'no store at {self.ledger.parent} yet: vestig add "…" makes it'
+        makes = by_caller("the first write", 'vestig add "…"')
+        return f"no store at {self.ledger.parent} yet: {makes} makes it"
 
     def is_over(self) -> bool:
         """Return whether a ledger has come meanwhile."""
@@ -141,12 +146,12 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
         if self.lost:
             if self.removed and call == "make":
                 return None
-            return StoreDamagedError(f"{folder}: {self.lost}; {_WHAT_NEXT}")
+            return StoreDamagedError(f"{folder}: {self.lost}; {_what_next()}")
         if self.foreign and call == "make":
             return ConflictError(
                 f"{folder}: expected a store or an empty folder, found other files and no store;"
-                " choose another folder, or make a store among them with `vestig add --init`"
-                " (open(init=True))"
+                " choose another folder, or make a store among them with"
+                f" {by_caller('vestig.open(path, init=True)', '`vestig add --init`')}"
             )
         if self.foreign:
             return NotFoundError("Store", str(folder), "the folder holds other files and no store")

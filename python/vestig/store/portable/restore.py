@@ -22,6 +22,7 @@ import msgspec
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
@@ -310,7 +311,7 @@ class _Restoration:
                     raise ConflictError(
                         f"namespace {space}: expected an empty one to restore into, it holds"
                         " records; import into another store or namespace, or add by id with"
-                        " --merge"
+                        f" {by_caller('merge=True', '--merge')}"
                     )
 
     def _check_identity(self, theirs: EmbeddingIdentity, mine: EmbeddingIdentity | None) -> None:

@@ -24,6 +24,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.ids import id_text
+from vestig.other_words import by_caller
 from vestig.ports import PIECES_MAX, Pieces, Progress, are_pieces
 from vestig.store.integrity import chain
 from vestig.store.portable.lines import (
@@ -60,7 +61,12 @@ from vestig.times import format_us
 
 NormalForms = Callable[[str], Collection[str]]
 
-_HINT: Final = "the file was cut or changed: export it again, or take what is whole with --partial"
+
+def _hint() -> str:
+    whole = by_caller("partial=True", "--partial")
+    return f"the file was cut or changed: export it again, or take what is whole with {whole}"
+
+
 PROGRESS_LINES: Final = 1_000
 _CACHE_KIB: Final = 16 * 1024
 _M: Final = INDEX[MEMORIES]
@@ -259,11 +265,11 @@ class _Reading:
             stated, found = trailer.counts.get(kind, 0), self._counts[kind]
             if stated != found and not self._left_out:
                 raise ValidationError(
-                    f"counts.{kind}", stated, f"{found}, as many as the file has ({_HINT})"
+                    f"counts.{kind}", stated, f"{found}, as many as the file has ({_hint()})"
                 )
         if trailer.sha256 != self._digest.hex():
             raise ValidationError(
-                "sha256", trailer.sha256[:12], f"the hash of the lines before it ({_HINT})"
+                "sha256", trailer.sha256[:12], f"the hash of the lines before it ({_hint()})"
             )
 
     # --- records -------------------------------------------------------------------------------
@@ -413,7 +419,7 @@ class _Reading:
             with self._fault(self._number + 1):
                 raise ValidationError(
                     "record", "the end of the file", f"more lines, the last with the record end"
-                    f" ({_HINT})"
+                    f" ({_hint()})"
                 )  # fmt: skip
         self._check_odd_vectors()
         self._check_memories()

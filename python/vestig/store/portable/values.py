@@ -33,7 +33,6 @@ from vestig.calls.items import (
 )
 from vestig.decoders import converted
 from vestig.errors import ValidationError
-from vestig.hints import nearest
 from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity
@@ -241,8 +240,7 @@ def _counts(field: str, counts: dict[str, int]) -> None:
 def _event_count(field: str, counts: dict[str, int]) -> None:
     for name, count in counts.items():
         if name not in _EVENTS:
-            near = nearest(name, _EVENTS)
-            raise ValidationError(f"{field}.{name}", count, f"{field}.{near}, or no counts")
+            raise ValidationError(f"{field}.{name}", count, f"{field}.events, or no counts")
     _counts(field, counts)
 
 

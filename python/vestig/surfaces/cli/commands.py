@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
-from vestig.hints import ALIKE, nearest
+from vestig.other_words import AT_COMMAND_LINE, nearest
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import instead_of, options_instead_of
@@ -599,6 +599,7 @@ def run(args: Sequence[str]) -> int:
 def _run_line(words: list[str]) -> int:
     before = words[: words.index("--")] if "--" in words else words
     terminal = Terminal(as_json="--json" in before)
+    spoken = AT_COMMAND_LINE.set(True)
     try:
         return int(cli.main(args=words, prog_name=_NAME, standalone_mode=False) or 0)
     except (click.Abort, KeyboardInterrupt):
@@ -607,6 +608,8 @@ def _run_line(words: list[str]) -> int:
         from vestig.telemetry import caused_by_interrupt
 
         return _interrupted() if caused_by_interrupt(error) else _failed(error, terminal)
+    finally:
+        AT_COMMAND_LINE.reset(spoken)
 
 
 def _failed(error: Exception, terminal: Terminal) -> int:
@@ -660,7 +663,7 @@ def _usage(error: click.UsageError, terminal: Terminal) -> int:
             error = click.UsageError(text, error.ctx)
         else:
             # a name that is merely a little alike misleads
-            near = nearest(error.option_name, known, ALIKE)
+            near = nearest(error.option_name, known)
             error = click.NoSuchOption(
                 error.option_name, possibilities=[near] if near else None, ctx=error.ctx
             )

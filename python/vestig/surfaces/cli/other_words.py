@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from vestig.hints import nearest
+from vestig.other_words import meaning_of_word, nearest
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 _NAMED: Final[Mapping[str, str]] = {
-    "forget": "delete remove rm erase del unremember drop",
+    "forget": "delete remove rm erase del unremember drop purge",
     "show": "cat view read fetch open display",
     "recall": "ask query find q lookup answer",
     "search": "grep similar",
     "graph neighbourhood": "related neighbors neighbours",
     "count": "size len length",
     "recall --context": "context prompt",
-    "recall --explain": "why reason",
+    "recall --explain": "why reason explain",
+    "add TEXT --key K": "set",
     "add": "remember store save note commit put insert create new write learn memorize memorise"
     " upsert",
     "events": "log audit",
@@ -27,13 +28,13 @@ _NAMED: Final[Mapping[str, str]] = {
     "list": "ls all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
     "diff": "timeline changes",
-    "update": "edit modify change set rename tag untag",
+    "update": "edit modify change rename tag untag",
     "supersede": "replace",
     "deprecate": "retract revoke withdraw invalidate undo expire",
     "archive": "hide",
     "unarchive": "unhide",
     "stats": "status info summary",
-    "doctor": "health ping check verify fsck diagnose repair validate",
+    "doctor": "health ping check verify fsck diagnose repair validate test selftest",
     "document list": "docs files sources",
     "entity list": "entities people names",
     "edge list": "edges links relations",
@@ -48,7 +49,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "mcp": "mcp-server",
     "install": "claude codex cursor editor",
     "install --remove": "uninstall",
-    "serve": "server start api http",
+    "serve": "server start api http up run listen daemon",
     "inspect": "inspector ui gui web browser dashboard",
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",
@@ -69,6 +70,11 @@ _NOTES: Final[Mapping[str, str]] = {
     "undo": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
     " states, and a text that was replaced is added again, with its key where it has one",
     "destroy PATH": " for a whole store, and `vestig forget` for single memories",
+}
+# A call in Python whose command has another name.
+_OF_CALLS: Final[Mapping[str, str]] = {
+    "commit": "add",
+    "import_": "import",
 }
 # What means something else within a group.
 _IN_GROUP: Final[Mapping[str, Mapping[str, str]]] = {
@@ -101,7 +107,6 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--dry-run": "-n --plan",
     "--explain": "--why --reason --reasons -v --verbose",
     "--format": "--layout",
-    "--silence": "--threshold --min-score --min-confidence --cutoff",
     "--version": "-V",
     "--namespace": "--tenant --project",
     "--store": "-s --db --path --dir --directory --data-dir",
@@ -113,7 +118,6 @@ _OPTIONS: Final[Mapping[str, str]] = {
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
 # Words that are taken as commands, beside those that are listed.
 _ALSO_COMMANDS: Final = ("help", "version")
-_ALIKE: Final = 0.75
 
 
 def instead_of(word: str, group: str, names: Collection[str]) -> str:
@@ -144,7 +148,10 @@ def instead_of(word: str, group: str, names: Collection[str]) -> str:
     if elsewhere or typed in GROUPS or typed in OUTLINES:
         known = elsewhere or [typed]
         return f"It is {' or '.join(f'`vestig {name}`' for name in known)}."
-    near = nearest(typed, [*names, *_DESTRUCTIVE, *_ALSO_COMMANDS], _ALIKE)
+    call = meaning_of_word(typed).rpartition("store.")[2].partition("(")[0].rpartition(".")[2]
+    if (of_call := _OF_CALLS.get(call, call)) in names:
+        return f"In Vestig it is `{where} {of_call}`."
+    near = nearest(typed, [*names, *_DESTRUCTIVE, *_ALSO_COMMANDS])
     if near and near not in _DESTRUCTIVE:
         return f"Did you mean `{where} {near}`?"
     return f"`{where} --help` lists the commands."

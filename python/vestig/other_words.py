@@ -1,0 +1,673 @@
+"""Words that other programs, and people, have for what Vestig has; and the spelling that a word is
+near to.
+
+A hint that names the wrong thing is worse than none. So a word is only near to a name where a slip
+of the fingers explains it, or where a table says that it means the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from contextvars import ContextVar
+from functools import cache
+from typing import Final, NoReturn
+
+from vestig.lazy_pattern import lazy_pattern
+
+TYPE_CHECKING = False  # as in `vestig`
+
+# Whether messages are read at a command line, which has flags in the place of arguments.
+AT_COMMAND_LINE: Final[ContextVar[bool]] = ContextVar("at_command_line", default=False)
+
+# Of a longer word no more is compared: it is no misspelt name.
+_WORD_CHARS_MAX: Final = 100
+_BEFORE_CAPITAL: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
+# Shorter words are no slip for one another; in longer ones a letter may be another one; in still
+# longer ones there may be two slips.
+_SLIP_CHARS_MIN: Final = 4
+_OTHER_LETTER_CHARS_MIN: Final = 6
+_TWO_SLIPS_CHARS_MIN: Final = 8
+_FAR: Final = 4
+
+
+def by_caller(python: str, command: str) -> str:
+    """The way to say something to who reads the message: a caller in Python, or at a command line.
+
+    Example:
+        >>> by_caller("merge=True", "--merge")
+        'merge=True'
+    """
+    return command if AT_COMMAND_LINE.get() else python
+
+
+# --- spelling ----------------------------------------------------------------------------------
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """The name that a word is a misspelling of; "" where there is none, or more than one.
+
+    The same letters in other case, or with other dividers, are the name. So is its plural. Else one
+    letter is missing, too many, or changed places with its neighbour; from 6 letters on one may
+    also be another, and from 8 on there may be two such slips.
+
+    Example:
+        >>> names = ["limit", "read_only", "hygiene.max_chars", "hygiene.min_chars", "stats"]
+        >>> [nearest(one, names) for one in ("limt", "readOnly", "hygene.min_chars", "stash", "x")]
+        ['limit', 'read_only', 'hygiene.min_chars', '', '']
+    """
+    typed = _letters(word[:_WORD_CHARS_MAX])
+    best, found = _FAR, set[str]()
+    for name in names:
+        far = _apart(typed, _letters(name))
+        if far < best:
+            best, found = far, {name}
+        elif far == best:
+            found.add(name)
+    return found.pop() if best < _FAR and len(found) == 1 else ""
+
+
+@cache
+def _letters(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _apart(typed: str, name: str) -> int:
+    """How far apart two words are: 0 the same, 1 a plural, then the slips and one more; `_FAR`
+    where no slips make one of the other. The first letter is seldom another one."""
+    if typed == name:
+        return 0
+    if not typed or not name:
+        return _FAR
+    if name in (f"{typed}s", f"{typed}es") or typed in (f"{name}s", f"{name}es"):
+        return 1
+    chars = min(len(typed), len(name))
+    most = 2 if chars >= _TWO_SLIPS_CHARS_MIN else 1
+    if chars < _SLIP_CHARS_MIN or abs(len(typed) - len(name)) > most:
+        return _FAR
+    if typed[0] != name[0] and typed[:2] != name[1::-1]:
+        return _FAR
+    slips = _distance(typed, name, 1 if chars >= _OTHER_LETTER_CHARS_MIN else _FAR)
+    return slips + 1 if slips <= most else _FAR
+
+
+def _distance(one: str, other: str, substitution: int) -> int:
+    """Letters that are missing, too many, or swapped with their neighbour, each 1; and others."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            least = min(last[j] + 1, row[-1] + 1, last[j - 1] + (a != b and substitution))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                least = min(least, before[j - 2] + 1)
+            row.append(least)
+        before, last = last, row
+    return last[-1]
+
+
+# --- meaning -----------------------------------------------------------------------------------
+
+
+def _meaning(word: str, table: Mapping[str, str]) -> str | None:
+    """The name in a table that has the word, however it is divided and in whichever case."""
+    letters = _letters(word[:_WORD_CHARS_MAX])
+    rows = ((ours, words.split()) for ours, words in table.items())
+    return next((ours for ours, words in rows if letters in map(_letters, words)), None)
+
+
+# An argument → the words that others have for it.
+ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(words.split())
+    for name, words in {
+        "limit": "k n top_k topk top_n num count"
+        " number num_results n_results max max_results size page_size top",
+        "query": "q question search prompt text input search_query query_text keywords content",
+        "content": "text body memory fact note message value data document",
+        "text": "content body memory fact note message value",
+        "messages": "conversation history chat turns dialogue message",
+        "where": "filter filters filter_by conditions",
+        "key": "id name memory_id",
+        "id": "memory_id mem_id uid uuid ids",
+        "ids": "id memory_ids memory_id",
+        "old": "old_id id memory_id",
+        "new": "new_id replacement by",
+        "tags": "tag label labels category categories topic topics",
+        "author": "speaker by username user_name author_name name authors sender",
+        "authors": "author speaker by username sender",
+        "role": "type speaker_role",
+        "roles": "role",
+        "statuses": "status state states",
+        "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
+        "session_ids": "session_id session sessions conversation"
+        " conversation_id thread thread_id chat_id run_id",
+        "scope": "user user_id userid users customer customer_id"
+        " project channel channel_id workspace group collection folder scopes",
+        "namespace": "tenant database index",
+        "source": "origin src",
+        "artifact_ref": "url uri link ref reference",
+        "t_valid": "date timestamp time created_at when valid_from valid_at at occurred_at"
+        " event_time event_date happened_at",
+        "valid_from": "date timestamp time created_at when t_valid valid_at at",
+        "timestamp": "date time created_at when",
+        "t_invalid": "valid_until valid_to end_date ends expires_at expire_at",
+        "retention_until": "ttl expires expiry keep_until",
+        "expires": "ttl expires_at expiry",
+        "valid_at": "at when date as_of",
+        "as_of": "at when",
+        "start": "from from_ after begin since",
+        "end": "to before until",
+        "dry_run": "dry plan preview",
+        "since": "from start after newer_than date_from start_date from_date",
+        "until": "to end before older_than date_to end_date to_date",
+        "created_since": "created_after",
+        "created_until": "created_before",
+        "include_expired": "include_superseded include_old include_outdated include_inactive",
+        "metadata": "meta extra properties attributes payload metadata_filter metadatas",
+        "min_similarity": "similarity_threshold",
+        "query_vector": "vector embedding query_embedding",
+        "offset": "skip start from_ page",
+        "supersedes": "replaces supersede replace",
+        "reason": "why because comment",
+        "budget": "max_tokens token_budget tokens token_limit",
+        "explain": "reasons why debug verbose",
+        "pinned": "pin important starred",
+        "title": "name heading subject",
+        "format": "layout style",
+        "order_by": "sort sort_by order",
+        "max_facts": "limit k n top_k max_results",
+        "path": "store directory dir folder location db file url persist_directory",
+        "target": "path file filename output out destination",
+        "files": "path file filename folder source_path paths",
+        "config": "settings options configuration config_file config_path",
+        "read_only": "mode",
+        "embedder": "embedding embeddings encoder embedding_model embedding_function",
+        "llm": "language_model",
+        "when": "condition conditions if_",
+    }.items()
+}
+
+_LEAST_SCORE: Final = {
+    'config={"recall.min_score": …}': "threshold min_score score_threshold cutoff min_relevance"
+}
+# What one call alone has a word for: name of the call → what is given in its place.
+_OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
+    "open": {
+        "store.scoped(…)": "user user_id scope session session_id customer project",
+        'path=":memory:"': "in_memory memory ephemeral",
+        'config={"store.lock_timeout_s": …}': "timeout lock_timeout",
+    },
+    "recall": _LEAST_SCORE,
+    "search": _LEAST_SCORE,
+}
+
+
+def argument_of_call(word: str, call: str) -> str:
+    """The value that a call takes in the place of an argument that it alone is thought to have.
+
+    Example:
+        >>> argument_of_call("user", "open"), argument_of_call("user", "commit")
+        ('store.scoped(…)', '')
+    """
+    return _meaning(word, _OF_CALLS.get(call, {})) or ""
+
+
+# A call, or what does the same → single words for it, and such of several as say more than their
+# parts do.
+_STORE: Final[Mapping[str, str]] = {
+    "store.commit": "add remember save store note insert write create learn memorize memorise"
+    " upsert append new record capture persist_memory keep",
+    "store.commit(text, key=…)": "set",
+    "store.commit_many": "batch extend bulk",
+    "store.recall": "query ask find lookup similar answer retriever as_retriever match nearest"
+    " invoke knn ask_question",
+    "store.recall(query, context=True)": "context prompt",
+    "store.recall(query)[0].reason": "explain explain_recall why",
+    "store.recall(query, expect=id)": "why_not",
+    "store.recall(query, as_of=…)": "at as_of time_travel at_time",
+    "store.search": "",
+    "store.list": "all memories values peek recent latest browse entries",
+    "store.get": "exists has fetch read value current contains",
+    "store.count": "size length len total",
+    "store.scoped": "user view tenant scope session bind partition project user_view",
+    "store.forget": "delete remove erase purge discard clear drop reset wipe truncate empty",
+    "store.deprecate": "retract withdraw invalidate expire revoke mark_wrong",
+    "store.supersede": "replace",
+    "store.unarchive": "unhide",
+    "store.archive": "hide",
+    "store.update": "edit modify change tag untag patch amend",
+    "store.confirm": "approve accept verify_memory",
+    "store.pin": "star favorite protect pin_memory",
+    "store.events": "log audit journal audit_log event_log",
+    "store.history": "versions revisions history_of key_history",
+    "store.diff": "timeline changes changelog since",
+    "store.import_": "load ingest bulk_load",
+    "store.add_document": "",
+    "store.documents": "docs document",
+    "store.export": "dump",
+    "store.close": "disconnect shutdown quit stop dispose",
+    "store.cognify": "summarize consolidate reflect extract extract_facts",
+    "store.items.put": "put kv",
+    "store.rules.add": "rule",
+    "store.rules.check": "may check_rules check_action",
+    "store.anchors.stale": "stale_anchors",
+    "store.anchors.refresh": "refresh_anchor",
+    "store.branches.merge": "merge_branch",
+    "store.admin.stats": "status info describe summary statistics usage",
+    "store.admin.doctor": "check verify health validate fsck is_healthy",
+    "store.admin.backup": "snapshot clone copy",
+    "store.admin.prune": "cleanup expire_old delete_expired",
+    "store.admin.rebuild": "reindex reembed rebuild_index",
+    "store.admin.compact": "vacuum optimize defragment",
+    "store.admin.gc": "collect_garbage garbage_collect",
+    "store.admin.enrich": "process run_jobs",
+    "store.admin.secrets": "find_secrets scan_secrets",
+    "store.graph.search": "graph_search search_graph",
+    "store.graph.neighbourhood": "neighbours neighbors neighborhood related related_to traverse",
+    "store.graph.entities": "people persons nodes",
+    "store.graph.link": "relate",
+    "store.graph.edges": "links relations relationships triples",
+    "{memory.scope for memory in store}": "scopes users",
+    "{tag for memory in store for tag in memory.tags}": "tags",
+    "vestig.open(…, config=…)": "config configure settings",
+    "vestig.open(…, on_commit=…)": "on_commit subscribe watch on_change add_listener listen",
+    "vestig.open(path)": "open reopen",
+    "vestig.restore(backup, path)": "restore from_backup",
+    "vestig.aio.open(path)": "aio",
+    # calls of one group, whose names say something else of a store
+    "": "merge test refresh suggest",
+}
+# Of a name of several words: what is done, and with what.
+_VERBS: Final[Mapping[str, str]] = {
+    "write": "add store put insert log remember persist keep commit create record new upsert"
+    " memorize build index",
+    "save": "save write",
+    "find": "search find query lookup retrieve recall ask match",
+    "read": "get load read show fetch",
+    "list": "list iter browse all",
+    "erase": "delete remove forget erase purge del wipe clear reset drop destroy flush discard",
+    "change": "update edit set modify change patch rename",
+    "replace": "supersede replace",
+    "count": "count num",
+    "import": "import ingest upload",
+    "export": "export dump",
+    "to": "to",
+    "from": "from",
+    "within": "for with as in per use by",
+    "check": "check verify validate test",
+    "restore": "restore",
+    "backup": "backup snapshot archive",
+}
+_OBJECTS: Final[Mapping[str, str]] = {
+    "one": "memory entry fact text note content message one",
+    "many": "memories entries facts texts notes records messages many all batch bulk list",
+    "near": "relevant similar best top nearest similarity semantic vector",
+    "context": "context prompt",
+    "key": "key value",
+    "keys": "keys",
+    "id": "id ids",
+    "item": "item",
+    "user": "user scope namespace project tenant session",
+    "users": "users scopes",
+    "tags": "tags",
+    "field": "metadata tag",
+    "entity": "entity entities people persons nodes",
+    "edge": "edge edges relation relations relationship relationships link links triples",
+    "log": "log logs events event audit",
+    "version": "version versions history revisions",
+    "stats": "stats statistics info",
+    "number": "count total",
+    "document": "doc docs document documents pdf markdown",
+    "file": "file files folder json jsonl csv data",
+    "backup": "backup snapshot",
+    "rule": "rule rules",
+    "health": "health integrity",
+}
+_SAYING_NOTHING: Final = frozenset(("a", "by", "of", "where", "the", "from", "to", "my", "for"))
+# What is done, with what: the call. The words of a name may stand in any order.
+_CALLS: Final[Mapping[str, str]] = {
+    "store.commit": "write/one save/one",
+    "store.commit_many": "write/many save/many",
+    "store.add_document": "write/document save/document import/document write/file",
+    "store.graph.link": "write/edge",
+    "store.items.put": "write/item save/item change/item write/key change/key",
+    "store.items.get": "read/item",
+    "store.rules.add": "write/rule",
+    "store.rules.list": "read/rule list/rule",
+    "store.recall": "find/one find/many find/near read/near find/document",
+    "store.recall(query, context=True)": "read/context find/context write/context to/context",
+    "store.get": "read/key read/key/one find/key",
+    "store.show": "read/one read/id read/id/one find/id find/id/one",
+    "store.list": "list/one list/many read/many",
+    "store.count": "count/one count/many read/number",
+    "store.keys": "list/keys read/keys list/key",
+    "store.history": "read/version list/version read/key/version",
+    "store.events": "read/log list/log",
+    "store.forget": "erase erase/one erase/many erase/id erase/id/one",
+    'store.forget(where={"scope": …})': "erase/user",
+    'store.forget(where={"keys": …})': "erase/key",
+    "store.update": "change/one change/field change/tags write/tags write/field change/id"
+    " change/id/one",
+    "store.supersede": "replace/one",
+    "store.documents": "list/document read/document",
+    "store.forget_document": "erase/document",
+    "store.graph.entities": "list/entity read/entity find/entity",
+    "store.graph.edges": "list/edge read/edge find/edge",
+    "store.graph.unlink": "erase/edge",
+    "store.scoped": "within/user",
+    "store.import_": "import import/file import/many import/one read/file from/file",
+    "store.export": "export export/file export/many export/one to/file save/file export/document"
+    " backup/file",
+    "store.admin.backup": "write/backup save/backup export/backup",
+    "store.admin.stats": "read/stats",
+    "store.admin.doctor": "check/health",
+    "vestig.restore(backup, path)": "restore restore/backup read/backup from/backup",
+    "{memory.scope for memory in store}": "list/users read/users",
+    "{tag for memory in store for tag in memory.tags}": "list/tags read/tags",
+}
+
+# The groups of calls of a store → words for what they have.
+GROUPS: Final = ("items", "rules", "anchors", "branches", "graph", "admin")
+_GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "items": {
+        "store.items.put": "set add update upsert save",
+        "store.items.get": "read fetch load exists has",
+        "store.items.delete": "remove forget pop discard clear",
+        "store.items.list": "all keys values items",
+        "store.recall": "search query find",
+    },
+    "rules": {
+        "store.rules.remove": "delete forget drop",
+        "store.rules.list": "all rules",
+        "store.rules.edit": "update change modify",
+        "store.rules.show": "get",
+    },
+    "anchors": {
+        "store.commit(text, anchor=…)": "add create set",
+        "store.anchors.stale": "list check changed all",
+    },
+    "branches": {"store.branches.drop": "delete remove", "store.branches.show": "get"},
+    "graph": {
+        "store.graph.entities": "nodes list_entities people",
+        "store.graph.link": "add_edge connect relate add_relation",
+        "store.graph.unlink": "remove_edge delete_edge",
+        "store.graph.neighbourhood": "neighbours neighbors neighborhood related",
+        "store.graph.edges": "links relations",
+    },
+    "admin": {
+        "vestig.restore(backup, path)": "restore",
+        "store.admin.doctor": "check verify health",
+        "store.admin.compact": "vacuum optimize",
+        "store.admin.backup": "snapshot copy clone",
+        "store.admin.rebuild": "reindex",
+        "store.admin.stats": "status info",
+    },
+}
+
+_ASYNC: Final = "aopen open_async async_open aconnect"
+# A name of the module → the words that others have for it.
+_MODULE: Final[Mapping[str, str]] = {
+    "vestig.open(path)": "Store MemoryStore VestigStore Client VestigClient MemoryClient Database"
+    " MemoryDB VectorStore Vault Engine Mem Brain LongTermMemory Session Connection connect create"
+    " load init new start client from_path open_store",
+    "vestig.open(path, config=…)": "Config Settings configure config settings",
+    "vestig.aio.open(path)": f"AsyncVestig AsyncMemory AsyncClient AsyncStore {_ASYNC}",
+    "vestig.VestigError": "Error VestigException",
+    "vestig.NotFoundError": "NotFound MemoryNotFound",
+    "vestig.ValidationError": "InvalidArgument",
+    "vestig.RecallResult": "Result Results",
+    "vestig.RecallHit": "Hit",
+    "vestig.CommitOutcome": "Outcome",
+    "vestig.Filter": "Where MemoryFilter",
+    "vestig.ports.Embedder": "Embedder",
+    "vestig.ports.Reranker": "Reranker",
+    "vestig.ports.LanguageModel": "LanguageModel",
+    "vestig.__version__": "version VERSION",
+}
+# Modules that callers import.
+_MODULES: Final = ("aio", "errors", "integrations", "ports", "telemetry", "testing", "types")
+
+_DICTIONARY: Final[Mapping[str, str]] = {
+    "to_dict": "to_json json dict as_dict model_dump asdict dump"
+}
+_LISTED: Final = "items results hits rows records data entries"
+# The class of a result → an attribute of it → the words that others have for that.
+_RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "RecallHit": {
+        "content": "value page_content body fact document message string snippet chunk",
+        "id": "uuid uid",
+        "t_valid": "timestamp time when valid_from valid_at event_time datetime",
+        "created_at": "created stored_at",
+        "reason.explanation": "why explain explanation explanations because reasons",
+        "score": "confidence probability prob relevance",
+        "similarity": "distance cosine",
+        "memory.key": "memory_key",
+    },
+    "Memory": {
+        "content": "text value body fact page_content message string snippet",
+        "id": "memory_id uuid uid",
+        "t_valid": "timestamp time date when valid_from event_date",
+        "t_invalid": "valid_until valid_to",
+        "created_at": "created stored_at inserted_at",
+        "author": "speaker sender user_name by",
+        "tags": "labels",
+        "metadata": "meta",
+        "scope": "user user_id",
+        "session_id": "session",
+        "pinned": "pin",
+    },
+    "RecallResult": {
+        "results": "memories documents matches",
+        "result[0]": "first top best",
+        "[hit.content for hit in result]": "texts contents",
+        "[hit.id for hit in result]": "ids",
+        "result[0].reason": "why explain reasons explanation",
+        "recall(query, context=True).context": "to_prompt as_text prompt as_context",
+        "len(result)": "count total",
+        "list(result)": "to_list",
+        "why_not": "expected",
+    },
+    "MemoryPage": {
+        "list(…, offset=…)": "next next_page has_more",
+    },
+    "CommitOutcome": {
+        "memory_id": "id memory ids uid new_id",
+        "outcome": "ok stored saved status state success result kind inserted accepted",
+        "hygiene_reasons": "reason reasons error errors why message",
+    },
+    "ForgetReport": {"memory_ids": "ids deleted forgotten removed"},
+    "Entity": {"canonical_name": "name", "entity_type": "type kind"},
+}
+
+
+def missing_attribute(name: str, owner: str, meant: str) -> AttributeError:
+    """The error of an attribute that an object does not have.
+
+    It has the attribute's name and no object, so that Python adds no likeness of its own to it.
+
+    Example:
+        >>> str(missing_attribute("remember", "a store", "store.commit"))
+        "a store has no attribute 'remember'; use store.commit"
+    """
+    hint = f"; use {meant}" if meant else ""
+    return AttributeError(f"{owner} has no attribute {name!r}{hint}", name=name)
+
+
+def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
+    """The call that does what an unknown attribute of a store is thought to do; "" = none.
+
+    Args:
+        names: the attributes that it has.
+        group: the one group whose call has this name; "" = none, or several.
+
+    Example:
+        >>> attribute_of_store("remember", ["commit"], ""), attribute_of_store("gc", [], "admin")
+        ('store.commit', 'store.admin.gc')
+    """
+    if (found := _meaning(name, _STORE)) is not None:
+        return found
+    if group:
+        return f"store.{group}.{name}"
+    plain = "_".join(word for word in words_apart(name).split("_") if word != "async")
+    for other in (name.removeprefix("a"), plain):
+        if other != words_apart(name) and (other in names or call_of_words(other)):
+            return f"vestig.aio.open(path), and await its {other}"
+    if near := nearest(name, names):
+        return f"store.{near}"
+    return call_of_words(name)
+
+
+def meaning_of_word(name: str) -> str:
+    """The call that does what a word says, whichever object it is asked of; "" = none.
+
+    Example:
+        >>> meaning_of_word("remember"), meaning_of_word("search-memories")
+        ('store.commit', 'store.recall')
+    """
+    return _meaning(name, _STORE) or call_of_words(name)
+
+
+def call_of_words(name: str) -> str:
+    """The call that a name of several words describes: what is done, and with what; "" where a word
+    of it is unknown, or nothing does that.
+
+    Example:
+        >>> names = ("deleteAllMemories", "get_user", "relevant_notes_search")
+        >>> [call_of_words(one) for one in names]
+        ['store.forget', '', 'store.recall']
+    """
+    words = [word for word in words_apart(name).split("_") if word]
+    for place in {0, len(words) - 1} if len(words) > 1 else ():
+        rest = [w for w in (*words[:place], *words[place + 1 :]) if w not in _SAYING_NOTHING]
+        objects = {_meaning(word, _OBJECTS) for word in rest}
+        for done in (verb for verb, said in _VERBS.items() if words[place] in said.split()):
+            if found := _call_of(done, objects):
+                return found
+    return ""
+
+
+def _call_of(done: str, objects: set[str | None]) -> str:
+    """The call that does such a thing with these; how many they are counts last."""
+    if None in objects:
+        return ""
+    kinds = ["near"] if "near" in objects else sorted(str(one) for one in objects)
+    for left_out in ({""}, {"one"}, {"many"}, {"one", "many"}):
+        said = "/".join((done, *(kind for kind in kinds if kind not in left_out)))
+        if said != done or not kinds:
+            for call, forms in _CALLS.items():
+                if said in forms.split():
+                    return call
+    return ""
+
+
+def words_apart(name: str) -> str:
+    """The words of a name, divided by underscores.
+
+    Example:
+        >>> words_apart("addMemory"), words_apart("delete-all")
+        ('add_memory', 'delete_all')
+    """
+    return _BEFORE_CAPITAL.sub("_", name[:_WORD_CHARS_MAX]).replace("-", "_").lower()
+
+
+def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: Iterable[str]) -> str:
+    """Return what `attribute_of_store` returns, of a group of calls.
+
+    Args:
+        names: the attributes that the group has.
+        of_store: those that the store has.
+
+    Example:
+        >>> attribute_of_group("rules", "delete", ["remove"], [])
+        'store.rules.remove'
+    """
+    if found := _meaning(name, _GROUPS.get(group, {})):
+        return found
+    if near := nearest(name, names):
+        return f"store.{group}.{near}"
+    return f"store.{name}" if name in of_store else ""
+
+
+class NamesMissing:
+    """The base of results: an attribute that they do not have, or a key of a dictionary, is an
+    error with the attribute that was meant, where there is one."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # a type checker knows the attributes that there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            meant = "" if name.startswith("_") else _attribute(self, name)
+            raise missing_attribute(name, f"a {type(self).__name__}", meant)
+
+        def __getitem__(self, key: object) -> NoReturn:
+            raise no_subscript(self, key)
+
+
+def no_subscript(value: object, key: object) -> TypeError:
+    """The error of a result that is taken for a dictionary.
+
+    Example:
+        >>> str(no_subscript(NamesMissing(), "colour"))
+        "a NamesMissing takes no ['colour']"
+    """
+    name = key if isinstance(key, str) else ""
+    meant = name if name in _names(value) else _attribute(value, name)
+    hint = f"; use .{meant}" if meant else ""
+    # what is no name may be a text that no message shows
+    shown = repr(key) if isinstance(key, int) or name.isidentifier() else "…"
+    return TypeError(f"a {type(value).__name__} takes no [{shown:.60}]{hint}")
+
+
+def _attribute(value: object, name: str) -> str:
+    """The attribute of a result that was meant, or that of the memory, entity or edge in it."""
+    own = _names(value)
+    if not name:
+        return ""
+    if found := attribute_of_result(type(value).__name__, name, own):
+        return found
+    for field in ("memory", "entity", "edge", "node"):
+        inner = getattr(value, field) if field in own else None
+        if isinstance(inner, NamesMissing):
+            found = name if name in _names(inner) else _attribute(inner, name)
+            return f"{field}.{found}" if found else ""
+    fields: tuple[str, ...] = getattr(type(value), "__struct_fields__", ())
+    return fields[0] if hasattr(type(value), "__len__") and name in _LISTED.split() else ""
+
+
+def _names(value: object) -> list[str]:
+    known = {*dir(type(value)), *getattr(value, "__dataclass_fields__", ())}
+    return [name for name in known if not name.startswith("_")]
+
+
+def attribute_of_result(owner: str, name: str, names: Iterable[str]) -> str:
+    """The attribute of a result, by the name of its class, that was meant by an unknown one.
+
+    Example:
+        >>> attribute_of_result("CommitOutcome", "id", []), attribute_of_result("Edge", "json", [])
+        ('memory_id', 'to_dict')
+    """
+    table = {**_DICTIONARY, **_RESULTS.get(owner, {})}
+    return _meaning(name, table) or nearest(name, names)
+
+
+def name_of_module(name: str, names: Iterable[str]) -> str:
+    """The name or call that does what an unknown name of the package is thought to do; "" = none.
+
+    Example:
+        >>> name_of_module("Client", []), name_of_module("remember", [])
+        ('vestig.open(path)', 'vestig.open(path).commit')
+    """
+    if found := _meaning(name, _MODULE):
+        return found
+    own = (ours for ours in _STORE if ours.rpartition(".")[2] == name)
+    found = meaning_of_word(name) or next(own, "")
+    # what is to be deleted may be the store itself
+    if found.startswith("store.") and not found.startswith("store.forget"):
+        return f"vestig.open(path).{found.removeprefix('store.')}"
+    near = nearest(name, names)
+    return f"vestig.{near}" if near else ""
+
+
+def is_module(name: str) -> bool:
+    """Return whether callers import a module of this name."""
+    return name in _MODULES
