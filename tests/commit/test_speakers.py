@@ -49,6 +49,25 @@ def test_a_document_and_a_note_keep_their_key_too(store: vestig.Vestig) -> None:
         assert guess.beside == store.get(key).id
 
 
+@pytest.mark.parametrize(
+    ("said", "confirms"),
+    [
+        ("Yes, Binta's violin was made in Mirecourt.", True),
+        ("That's right: Binta's violin was made in Mirecourt", True),
+        ("Correct. Binta's violin was made in Mirecourt.", True),
+        ("Yes, Binta's violin was made in Mittenwald.", False),
+        ("No, Binta's violin was made in Mirecourt?", False),
+        ("Right Binta's violin was made in Mirecourt.", False),
+    ],
+)
+def test_a_user_who_agrees_confirms(said: str, confirms: bool) -> None:
+    with vestig.open(":memory:") as store:
+        guess = store.commit("Binta's violin was made in Mirecourt.", role="assistant")
+        made = store.commit(said, role="user")
+        assert made.confirms == ((guess.memory_id,) if confirms else ())
+        assert store.get(str(guess.memory_id)).confirmed is confirms
+
+
 def test_what_stands_beside_is_stored_once(store: vestig.Vestig) -> None:
     store.commit("Maria lives in Porto", role="user", key=KEY)
     first, again = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -12,6 +14,7 @@ from dialogues import Dialogue, made_dialogues
 from vestig.echoes import Memories, Stored, unframed
 from vestig.recall.layouts import FORMATS, render
 from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.types import Status
 
 OTHERS: Final = (
     "The meeting about the budget was moved.",
@@ -77,6 +80,86 @@ def test_a_confirmed_guess_ranks_as_that_of_a_user(embedder: vestig.Embedder, st
     for said in keyless[::step]:
         confirmed = order(embedder, said, said.fact, "assistant", confirmed=True)
         assert confirmed == order(embedder, said, said.fact, "user"), said
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did Rasa move in spring?",
+        "Where had Rasa moved to?",
+        "Where was Rasa living on 3 June 2026?",
+    ],
+)
+def test_a_guess_stands_behind_where_the_question_asks_for_no_newest(
+    embedder: vestig.Embedder, question: str
+) -> None:
+    texts = {"user": "Rasa moved to Riga in spring.", "assistant": "Rasa moved to Oslo in spring."}
+
+    def found(*roles: str) -> list[str]:
+        with vestig.open(":memory:", embedder=embedder) as store:
+            for month, (text, role) in enumerate(zip(texts.values(), roles, strict=True), start=3):
+                store.commit(text, role=role, t_valid=f"2026-{month:02}-01")
+            return [one.content for one in store.recall(question, all=True)]
+
+    fact, guess = texts.values()
+    assert found("user", "assistant") == [fact, guess]
+    assert found("assistant", "user") == [guess, fact]
+    # of one kind, both stay where their scores put them
+    assert found("user", "user") == found("assistant", "assistant")
+
+
+# --- dialogues that were written without sight of the rules -------------------------------------
+
+UNSEEN: Final = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "dialogues_unseen.jsonl").read_text("utf-8").splitlines()
+]
+# The fact lies more than the bounds of a version below the guess, and reads as no answer to a
+# judge; that of the practice has no word beside those of the question.
+MISSED: Final = {
+    "Which format does the archive use?",
+    "In which currency does Kwabena prefer to be paid?",
+    "What is broken on Luca's scooter?",
+    "When does Dr. Okonkwo's practice close on Wednesdays?",
+}
+UNCONFIRMED: Final = {
+    "Build artefacts are kept for 14 days, yes.",
+    "The clock tower bell is tuned to B flat, that is correct.",
+    "I checked: Hamid's carpet is from Tabriz.",
+    "Ja, das Boot von Friederike liegt in Greetsiel.",
+    "My tent's flysheet is 20-denier nylon.",
+    "My lease ends on 31 August 2027.",
+}
+some = pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.torture)])
+
+
+@some
+def test_dialogues_of_others(embedder: vestig.Embedder, step: int) -> None:
+    wrong = list[str]()
+    for said in UNSEEN[::step]:
+        with vestig.open(":memory:", embedder=embedder) as store:
+            for text in OTHERS:
+                store.commit(text, role="user", t_valid="2026-01-01")
+            made = [
+                store.commit(
+                    text,
+                    role=None if role == "document" else role,
+                    t_valid=f"2026-{3 + 2 * place:02}-01",
+                    session_id="talk",
+                    sequence=place,
+                )
+                for place, (role, text) in enumerate(said["turns"])
+            ]
+            texts = [text for _, text in said["turns"]]
+            stored = [store.get(str(one.memory_id)) for one in made]
+            assert {one.status for one in stored} == {Status.ACTIVE}
+            hits = store.recall(said["question"], all=True)
+            first = next((one.content for one in hits if one.content in texts), None)
+            if said["kind"] == "confirmed":
+                assert stored[0].confirmed is (texts[1] not in UNCONFIRMED), said
+            elif first != texts[said["first"]] and said.get("how") != "agrees":
+                wrong.append(said["question"])
+    assert set(wrong) == MISSED & {said["question"] for said in UNSEEN[::step]}
 
 
 @pytest.fixture

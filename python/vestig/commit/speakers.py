@@ -6,15 +6,25 @@ user states the same later.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
+from typing import Final
 
-from vestig.commit.canonical_form import CanonicalForm, is_same_statement
+from vestig.commit.canonical_form import CanonicalForm, canonical_form, is_same_statement
 from vestig.commit.item import Item
 from vestig.commit.near_duplicates import item_form
 from vestig.commit.text import speaks_of_itself
 from vestig.firewall import holds_marker
+from vestig.lazy_pattern import lazy_pattern
 from vestig.times import to_us
 from vestig.types import Memory
+
+# What may stand before a statement that agrees with another one.
+_AGREES: Final = lazy_pattern(
+    r"(?:yes|yeah|yep|right|correct|exactly|indeed|true|that(?:['’]s| is) (?:right|correct|true))"  # noqa: RUF001
+    r"\s*[,.:!]\s+",
+    re.IGNORECASE,
+)
 
 
 def keeps_key(item: Item, holder: Memory | None, replaced: Collection[Memory]) -> str | None:
@@ -50,4 +60,8 @@ def is_said_again(memory: Memory, item: Item, form_of: Callable[[Memory], Canoni
         return False
     if memory.author != request.author and speaks_of_itself(item.text):
         return False
-    return is_same_statement(form_of(memory), item_form(item))
+    known = form_of(memory)
+    if is_same_statement(known, item_form(item)):
+        return True
+    agrees = _AGREES.match(item.text)
+    return agrees is not None and is_same_statement(known, canonical_form(item.text[agrees.end() :]))

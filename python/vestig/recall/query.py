@@ -488,7 +488,7 @@ class BoundQuery:
             read = judged(self, judge, chosen.query, rows)
         if read is not None:
             rows, levels, answering = read.rows, read.levels, read.answering
-        if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
+        if by.newer_first:
             rows = newest_first(
                 self.session,
                 self.view.seq,
@@ -498,6 +498,7 @@ class BoundQuery:
                 answering,
                 query=chosen.query,
                 content=self.content_terms(scan),
+                of_now=asks_about_now(chosen.query, bool(self.query.windows)),
                 at_us=chosen.moments.query_time_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
                 recalled=partial(self.view.recalled, chosen.namespace),

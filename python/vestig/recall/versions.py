@@ -2,8 +2,8 @@
 
 What a later memory states anew takes the place of what an earlier one states, unless the question
 asks about the past or about a day, or calls what it asks about by a number that only the earlier
-one has. Versions change places with each other and with nothing else.
-What an assistant or a tool stated and no user confirmed counts as older than all else.
+one has. Versions change places with each other and with nothing else. What an assistant or a tool
+stated and no user confirmed stands behind all else, whatever is asked.
 """
 
 from __future__ import annotations
@@ -63,13 +63,15 @@ def newest_first(
     *,
     query: str,
     content: Sequence[str],
+    of_now: bool,
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> Sequence[ScanRow]:
-    """Return the rows with the newest of several versions first among their places. Each place
-    keeps its final score; the newest version names the next one (`newer_than`), the others the
-    newest (`older_than`).
+    """Return the rows with the newest of several versions first among their places; where the
+    question asks for no newest, only with what a model stated behind the others. Each place keeps
+    its final score; the newest version names the next one (`newer_than`), the others the newest
+    (`older_than`).
 
     Args:
         filter: keyword arguments of the core's filter that the rows passed.
@@ -77,6 +79,7 @@ def newest_first(
         levels: L of each, with what a judge adds.
         answering: ids of those that read as an answer, to a judge.
         content: content terms of the query.
+        of_now: the newest version answers the query.
         at_us: when it is asked: what does not hold yet is no version.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
         recalled: reads the memories with these ids.
@@ -86,6 +89,8 @@ def newest_first(
     if len(best) < 2:
         return rows
     of_models = unconfirmed([row.id for row in best])
+    if not (of_now or of_models):
+        return rows
     placed = [
         (row.id, level, row.id in answering, row.id in of_models)
         for row, level in zip(best, levels, strict=False)
@@ -103,6 +108,11 @@ def newest_first(
         ]
     moved = list(best)
     for group in groups:
+        if not of_now:
+            places = sorted(group)
+            for place, at in zip(places, sorted(places, key=lambda at: placed[at][3]), strict=True):
+                moved[place] = best[at].moved(best[place].final_score)
+            continue
         # what a model stated behind what a user stated may be the later of both
         alike = [at for at in group if placed[at][3] == placed[group[0]][3]]
         newest = best[group[0]].id
