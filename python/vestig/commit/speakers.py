@@ -21,7 +21,7 @@ from vestig.types import Memory
 
 # What may stand before a statement that agrees with another one.
 _AGREES: Final = lazy_pattern(
-    r"(?:yes|yeah|yep|right|correct|exactly|indeed|true|that(?:['’]s| is) (?:right|correct|true))"  # noqa: RUF001
+    r"(?:yes|yeah|yep|right|correct|exactly|indeed|true|that(?:['’]s| is) (?:right|correct|true))"
     r"\s*[,.:!]\s+",
     re.IGNORECASE,
 )
@@ -64,4 +64,6 @@ def is_said_again(memory: Memory, item: Item, form_of: Callable[[Memory], Canoni
     if is_same_statement(known, item_form(item)):
         return True
     agrees = _AGREES.match(item.text)
-    return agrees is not None and is_same_statement(known, canonical_form(item.text[agrees.end() :]))
+    return agrees is not None and is_same_statement(
+        known, canonical_form(item.text[agrees.end() :])
+    )
