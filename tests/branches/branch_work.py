@@ -24,9 +24,13 @@ class Work:
     Args:
         folder: of the repository.
         store: another one than a new store in memory.
+        by_view: as a program does with `scoped("auto")` instead.
     """
 
-    def __init__(self, folder: Path, store: vestig.Vestig | None = None) -> None:
+    def __init__(
+        self, folder: Path, store: vestig.Vestig | None = None, *, by_view: bool = False
+    ) -> None:
+        self.by_view = by_view
         self.folder = folder
         self.store = store or vestig.open(":memory:", embedder=HashingEmbedder(32))
         self.store._session.folder = lambda: str(self.folder)
@@ -45,10 +49,17 @@ class Work:
 
     def remember(self, text: str, *anchors: str, **more: Any) -> Memory:
         before = {one.id for one in self.store.list(limit=1000)}
-        given = {"text": text, **({"anchor": list(anchors)} if anchors else {}), **more}
-        answers.remember(self.at, given)
+        given = {"anchor": list(anchors), **more} if anchors else more
+        if self.by_view:
+            self.view.commit(text, **given)
+        else:
+            answers.remember(self.at, {"text": text, **given})
         (made,) = [one for one in self.store.list(limit=1000) if one.id not in before]
         return made
+
+    @property
+    def view(self) -> vestig.Vestig:
+        return self.store.scoped("auto")
 
     def scope(self, branch: str | None = None) -> str:
         """The scope of the project, or of a branch of it."""
@@ -56,7 +67,8 @@ class Work:
 
     def seen(self) -> set[str]:
         """Texts of the memories that are read in the folder."""
-        return {one.content for one in self.store.list(self.at.where(None), limit=1000)}
+        found = self.view if self.by_view else self.store.list(self.at.where(None), limit=1000)
+        return {one.content for one in found}
 
     def memory(self, id: str) -> Memory:
         return self.store.show(id).memory

@@ -31,7 +31,7 @@ class History:
     def __init__(self, folder: Path, seed: int) -> None:
         self.dice = random.Random(seed)
         self.folder = repository(folder, {name: text_of(1, 30, name) for name in FILES})
-        self.work = Work(self.folder)
+        self.work = Work(self.folder, by_view=bool(seed % 2))
         self.number = itertools.count()
         # line → (id of its memory, its file, the branch on which it was kept)
         self.kept: dict[str, tuple[str, str, str | None]] = {}

@@ -21,7 +21,7 @@ from vestig.api.guards import (
 )
 from vestig.api.items import Items
 from vestig.api.rules import Rules
-from vestig.api.views import Binding, ViewSession, binds_methods
+from vestig.api.views import Binding, ViewSession, binding_of, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.opening import FreshRequest, OpenRequest, ScopedRequest
@@ -204,9 +204,9 @@ class Vestig(NamesUnknown):
         stored meanwhile is not among them."""
         from vestig.memories import read
 
-        scope = None if self._binding is None else self._binding.scope
+        where = None if self._binding is None else {"scope": self._binding.scopes}
         return read.every(
-            self._session, checked(calls.memories.CountRequest, given({"scope": scope}))
+            self._session, checked(calls.memories.CountRequest, given({"where": where}))
         )
 
     def __contains__(self, id: object) -> bool:
@@ -233,6 +233,10 @@ class Vestig(NamesUnknown):
         convenience and no wall: an id names its memory whatever the scope, and entities, edges and
         `admin` are those of the whole namespace.
 
+        `auto` is the scope of the project of the working folder: reads see what is kept with the
+        branch that is checked out too, and a commit with an anchor in a file that the branch
+        changed is kept with that.
+
         Args:
             scope: The scope in which it reads and writes.
             author: Who said or wrote what is stored through it and names nobody.
@@ -250,7 +254,7 @@ class Vestig(NamesUnknown):
         """
         asked = checked(ScopedRequest, given(locals()))
         session = ViewSession(self._session, self._session.in_namespace(asked.namespace))
-        return Vestig(session, binding=Binding(asked.scope, asked.author))
+        return Vestig(session, binding=binding_of(session, asked.scope, asked.author))
 
     @property
     def position(self) -> int | None:

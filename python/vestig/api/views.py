@@ -6,12 +6,17 @@ A view is a store with a `Binding`; each public call that has a place for the sc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
+from vestig.calls.argument import AUTO
 from vestig.calls.filter import Filter
-from vestig.errors import ValidationError
+from vestig.config.environment import project_folder
+from vestig.errors import NotFoundError, ValidationError
+from vestig.repository.branches import read_scopes
+from vestig.repository.project import project_scope
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
@@ -31,15 +36,40 @@ _SELECTION: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # Calls of several writes at once, each with arguments of its own.
 _ITEMS: Final[Mapping[str, str]] = {"commit_many": "content", "put_many": ""}
+# Calls that find the current memory of a key.
+_OF_A_KEY: Final = frozenset(("get", "history"))
 # Names of a scope beside `scope`; `prefix` is one where a call has no scope.
 _OTHER_NAMES: Final = ("channel_id", "scope_prefix", "prefix")
 
 
 class Binding(NamedTuple):
-    """The scope of a view, and the author of what is written through it and names none."""
+    """The scope of a view, and the author of what is written through it and names none. `folder`:
+    that of the project whose scope it is, where a branch may be checked out; None: the scope was
+    named."""
 
     scope: str
     author: str | None
+    folder: str | None = None
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes that its reads see."""
+        return read_scopes(self.scope, self.folder)
+
+
+def binding_of(session: Session, scope: str, author: str | None) -> Binding:
+    """The binding of a view; `auto` is the project of the working folder.
+
+    Raises:
+        ValidationError: there is no such folder.
+    """
+    if scope != AUTO:
+        return Binding(scope, author)
+    working = session.working_folder()
+    if working is None:
+        raise ValidationError("scope", scope, "the name of a scope", "there is no working folder")
+    folder = project_folder(working=working)
+    return Binding(project_scope(folder), author, str(folder))
 
 
 class ViewSession(Session):
@@ -76,7 +106,14 @@ def _binds(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except TypeError:
             # the call says itself what is wrong
             return function(*args, **kwargs)
-        _bind(binding, function.__name__, given)
+        session: Session = args[0]._session  # type: ignore[attr-defined]
+        name = function.__name__
+        _bind(binding, session, name, given)
+        if name in _OF_A_KEY:
+            # a value of the branch stands for that of the project
+            for scope in binding.scopes[:0:-1]:
+                with suppress(NotFoundError):
+                    return function(*given.args, **{**given.kwargs, "scope": scope})
         return function(*given.args, **given.kwargs)
 
     return call
@@ -90,7 +127,7 @@ def _signature(function: Callable[..., Any]) -> Signature:
     return signature(function)
 
 
-def _bind(binding: Binding, call: str, given: BoundArguments) -> None:
+def _bind(binding: Binding, session: Session, call: str, given: BoundArguments) -> None:
     """Puts what the view binds among the arguments of a call.
 
     Raises:
@@ -98,7 +135,7 @@ def _bind(binding: Binding, call: str, given: BoundArguments) -> None:
     """
     names, found = given.signature.parameters, given.arguments
     if call in _ITEMS:
-        found["items"] = _bound_items(binding, found.get("items"), _ITEMS[call])
+        found["items"] = _bound_items(binding, session, found.get("items"), _ITEMS[call])
         return
     if call in _CHANGES_SCOPE:
         return
@@ -108,10 +145,17 @@ def _bind(binding: Binding, call: str, given: BoundArguments) -> None:
         found["author"] = binding.author
     if call in _SELECTION and not any(_fields(found.get(name)) for name in _SELECTION[call]):
         return
-    if "scope" in names:
+    if "where" in names:
+        fields = _fields(found.get("where"))
+        # what is no filter is left for its check
+        if isinstance(fields, Mapping):
+            found["where"] = {**fields, "scope": binding.scopes}
+            for name in ("scope", "channel_id"):
+                found.pop(name, None)
+    elif "anchor" in names:
+        found.update(_placed(binding, session, [found])[0])
+    elif "scope" in names:
         found["scope"] = binding.scope
-    elif "where" in names:
-        found["where"] = {**_fields(found.get("where")), "scope": binding.scope}
     else:
         place = next((name for name in _OTHER_NAMES if name in names), None)
         if place is not None and found.get(place) is None:
@@ -143,7 +187,18 @@ def _fields(value: Any) -> Any:
     return {} if value is None else value
 
 
-def _bound_items(binding: Binding, items: Any, content: str) -> Any:
+def _placed(
+    binding: Binding, session: Session, commits: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The arguments of commits, each with its scope."""
+    if binding.folder is None:
+        return [{**one, "scope": binding.scope} for one in commits]
+    from vestig.commit.branches import in_project
+
+    return in_project(session, binding.scope, commits)
+
+
+def _bound_items(binding: Binding, session: Session, items: Any, content: str) -> Any:
     """The arguments of each write with what the view binds; what is none is left for its check.
 
     Args:
@@ -159,7 +214,15 @@ def _bound_items(binding: Binding, items: Any, content: str) -> Any:
         authored = {} if binding.author is None or not content else {"author": binding.author}
         return {**authored, **item, "scope": binding.scope}
 
+    def is_commit(item: Any) -> bool:
+        return bool(content) and isinstance(item, Mapping)
+
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         return items
     found = map(bound, items)
-    return list(found) if isinstance(items, Sequence) else found
+    if not isinstance(items, Sequence):
+        # each by itself, for nothing is read ahead of what is stored
+        return (_placed(binding, session, [one])[0] if is_commit(one) else one for one in found)
+    given = list(found)
+    places = iter(_placed(binding, session, [one for one in given if is_commit(one)]))
+    return [next(places) if is_commit(one) else one for one in given]

@@ -4,7 +4,15 @@ import re
 from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 from vestig.arguments import SCOPE_CHARS_MAX, label, listed
-from vestig.calls.argument import NO_FACTS, Facts, Flag, Integer, Label, Texts, one_or_more
+from vestig.calls.argument import (
+    NO_FACTS,
+    Facts,
+    Flag,
+    Integer,
+    ScopeName,
+    Texts,
+    one_or_more,
+)
 from vestig.calls.declaration import InNamespace, MemoryId, Request
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
@@ -132,7 +140,7 @@ class StaleRequest(Request, frozen=True, kw_only=True):
 
     scope: Annotated[
         str | None,
-        Label("Of this scope alone.", "--scope", chars_max=SCOPE_CHARS_MAX, blank=False),
+        ScopeName("Of this scope alone.", "--scope", chars_max=SCOPE_CHARS_MAX, blank=False),
     ] = None
     deprecate: Annotated[bool, Flag("End them, each by an event that says why.", "--deprecate")] = (
         False

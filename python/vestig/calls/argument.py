@@ -145,6 +145,8 @@ class Argument(msgspec.Struct, frozen=True):
     program_only: ClassVar[bool] = False
     # JSON's null is a value of it, not its absence
     takes_null: ClassVar[bool] = False
+    # `auto` stands for a value of it on the command line
+    takes_auto: ClassVar[bool] = False
 
     def check(self, field: str, value: Any) -> Any:
         """The value as the engine uses it.
@@ -219,6 +221,37 @@ class Label(Argument, frozen=True, kw_only=True):
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         pattern = _PLAIN if self.plain else _NO_NUL if self.blank else _NOT_BLANK
         return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
+
+
+# Stands for the project of a folder where a surface or `scoped` says so, and is no scope itself.
+AUTO: Final = "auto"
+
+
+def check_scope(field: str, value: Any) -> None:
+    """Refuses `auto` where nothing puts a project in its place.
+
+    Raises:
+        ValidationError: it is that.
+    """
+    if value == AUTO:
+        raise ValidationError(
+            field,
+            value,
+            "the name of a scope",
+            "auto is the project of the folder for --scope of the command line and for scoped() of"
+            " Python alone",
+        )
+
+
+class ScopeName(Label, frozen=True, kw_only=True):
+    """The name of a scope."""
+
+    takes_auto = True
+
+    def check(self, field: str, value: Any) -> Any:
+        found = super().check(field, value)
+        check_scope(field, found)
+        return found
 
 
 KEY_CHARS_MAX: Final = 200

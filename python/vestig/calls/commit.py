@@ -26,6 +26,7 @@ from vestig.calls.argument import (
     Key,
     Label,
     Pairs,
+    ScopeName,
     Sentences,
     Switch,
     Text,
@@ -273,7 +274,7 @@ _Metadata = Annotated[
 ]
 _Scope = Annotated[
     str | None,
-    Label(
+    ScopeName(
         "A label inside the namespace, by which reads select.",
         "--scope",
         chars_max=SCOPE_CHARS_MAX,

@@ -14,6 +14,7 @@ from vestig.calls.argument import (
     Integer,
     Label,
     Port,
+    ScopeName,
     Text,
     Words,
 )
@@ -143,7 +144,7 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     ] = ImportFormat.AUTO
     scope: Annotated[
         str | None,
-        Label("The scope of records that name none.", "--scope", chars_max=SCOPE_CHARS_MAX),
+        ScopeName("The scope of records that name none.", "--scope", chars_max=SCOPE_CHARS_MAX),
     ] = None
     source: Annotated[
         str,
@@ -257,7 +258,7 @@ class AddDocumentRequest(Request, frozen=True, kw_only=True):
     ] = DocumentFormat.MARKDOWN
     scope: Annotated[
         str | None,
-        Label(
+        ScopeName(
             "A label inside the namespace, by which reads select.",
             "--scope",
             chars_max=SCOPE_CHARS_MAX,
@@ -276,7 +277,7 @@ class DocumentsRequest(Request, frozen=True, kw_only=True):
     call: ClassVar = "documents"
 
     scope: Annotated[
-        str | None, Label("Only documents of this scope.", "--scope", chars_max=SCOPE_CHARS_MAX)
+        str | None, ScopeName("Only documents of this scope.", "--scope", chars_max=SCOPE_CHARS_MAX)
     ] = None
     source: Annotated[
         str | None,

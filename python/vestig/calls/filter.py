@@ -113,6 +113,18 @@ class Names(a.Texts, frozen=True):
         return _texts(field, value)
 
 
+class _ScopeNames(Names, frozen=True):
+    """Names of scopes."""
+
+    takes_auto = True
+
+    def check(self, field: str, value: Any) -> Any:
+        found = super().check(field, value)
+        for name in found:
+            a.check_scope(field, name)
+        return found
+
+
 class KeyNames(Names, frozen=True):
     """Keys of memories; what can be none matches nothing."""
 
@@ -318,7 +330,7 @@ class Filter(
 
     scope: Annotated[
         Words | UnsetType,
-        Names("Only these scopes; all when absent.", "--scope"),
+        _ScopeNames("Only these scopes; all when absent.", "--scope"),
         _selects(beside=True),
     ] = UNSET
     scope_prefix: Annotated[

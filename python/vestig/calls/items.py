@@ -20,6 +20,7 @@ from vestig.calls.argument import (
     Text,
     Texts,
     Time,
+    check_scope,
     key_name,
 )
 from vestig.calls.declaration import InNamespace, Request, checked
@@ -182,6 +183,17 @@ class ItemLabel(Label, frozen=True, kw_only=True):
         return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
 
 
+class _ItemScope(ItemLabel, frozen=True, kw_only=True):
+    """The scope of an item."""
+
+    takes_auto = True
+
+    def check(self, field: str, value: Any) -> Any:
+        found = super().check(field, value)
+        check_scope(field, found)
+        return found
+
+
 class ItemKeys(Texts, frozen=True, kw_only=True):
     """Keys of items, as they are."""
 
@@ -208,7 +220,7 @@ class ItemKeys(Texts, frozen=True, kw_only=True):
 _Key = Annotated[str, ItemLabel("What the value is kept under, such as theme or notes/today.md.")]
 _Scope = Annotated[
     str | None,
-    ItemLabel(
+    _ItemScope(
         "The label inside the namespace under which the key stands; its parts are divided by"
         " slashes, and one within a part is written %2F.",
         "--scope",

@@ -13,6 +13,7 @@ from vestig.calls.argument import (
     Integer,
     KeyOrId,
     Label,
+    ScopeName,
     Switch,
     Time,
 )
@@ -324,7 +325,7 @@ class GetRequest(Request, frozen=True, kw_only=True):
     key: Annotated[str, KeyOrId("The key, or the id of a memory (mem_…).")]
     scope: Annotated[
         str | None,
-        Label("The scope in which the key stands; none when absent.", "--scope"),
+        ScopeName("The scope in which the key stands; none when absent.", "--scope"),
     ] = None
     valid_at: Annotated[
         int | None, Time("The value that the key had at this time; default now.", "--valid-at")
@@ -347,7 +348,7 @@ class KeysRequest(Request, frozen=True, kw_only=True):
         ),
     ] = None
     scope: Annotated[
-        str | None, Label("Only keys of this scope; of all scopes when absent.", "--scope")
+        str | None, ScopeName("Only keys of this scope; of all scopes when absent.", "--scope")
     ] = None
     namespace: InNamespace = None
 
@@ -360,7 +361,7 @@ class HistoryRequest(Request, frozen=True, kw_only=True):
     key: Annotated[str, KeyOrId("The key, or the id of one of its memories (mem_…).")]
     scope: Annotated[
         str | None,
-        Label("The scope in which the key stands; none when absent.", "--scope"),
+        ScopeName("The scope in which the key stands; none when absent.", "--scope"),
     ] = None
     namespace: InNamespace = None
 

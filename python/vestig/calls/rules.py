@@ -11,6 +11,7 @@ from vestig.calls.argument import (
     Flag,
     Integer,
     Label,
+    ScopeName,
     Text,
     Texts,
 )
@@ -58,7 +59,7 @@ _When = Annotated[str, ConditionText(_WHEN, "--when")]
 _Do = Annotated[str, Choice(_DO, "--do", words=DECISIONS, default_text="remind")]
 _Scope = Annotated[
     str | None,
-    Label(
+    ScopeName(
         "The project: its rules, and those without a scope. Absent: all.",
         "--scope",
         chars_max=SCOPE_CHARS_MAX,
@@ -78,7 +79,7 @@ class AddRuleRequest(Request, frozen=True, kw_only=True):
     unless: Annotated[str | None, ConditionText(_UNLESS, "--unless")] = None
     scope: Annotated[
         str | None,
-        Label(
+        ScopeName(
             "The project that it binds. Absent: every one.",
             "--scope",
             chars_max=SCOPE_CHARS_MAX,

@@ -4,10 +4,13 @@ kept with the branch, everything else with the project.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from vestig.calls.anchors import GivenAnchor
+from vestig.calls.commit import CommitRequest
+from vestig.calls.declaration import rows_of
+from vestig.errors import VestigError
 from vestig.repository.branches import Branches, branch_scope, scopes_of_branches
 from vestig.session.session import Session
 from vestig.store.records.branch_rows import scopes_between
@@ -58,6 +61,49 @@ def placed(
             marked.append(one._replace(committed=committed))
         found.append(Placed(scope, tuple(marked)))
     return found
+
+
+def in_project(
+    session: Session, project: str, commits: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The arguments of each of these commits, with the scope of its place, and its anchors. What
+    replaces a memory of the project is the project's too, for elsewhere nothing would stand in the
+    place of that. An argument that is wrong is left for the commit to refuse.
+
+    Args:
+        project: the scope of the project that is worked on.
+    """
+    anchors = [_checked(one, "anchor") for one in commits]
+    return [
+        {**one, "scope": place.scope, "anchor": place.anchors}
+        if place.anchors and _replaces_within(session, one, place.scope)
+        else {**one, "scope": project}
+        for one, place in zip(commits, placed(session, project, anchors), strict=True)
+    ]
+
+
+def _checked(commit: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    """A list among the arguments of a commit; none where it is not there or wrong."""
+    given = commit.get(name)
+    if given is None:
+        return ()
+    try:
+        return tuple(rows_of(CommitRequest)[name].check(name, given))
+    except VestigError:
+        return ()
+
+
+def _replaces_within(session: Session, commit: Mapping[str, Any], scope: str) -> bool:
+    """Return whether all that a commit replaces is of this scope."""
+    olds = _checked(commit, "supersedes")
+    if not olds:
+        return True
+    try:
+        space = session.in_namespace(commit.get("namespace"))
+        with session.ledger.read() as view:
+            return all(session.memory(view, space, old).scope == scope for old in olds)
+    except VestigError:
+        return False
 
 
 def _paths(session: Session, project: str, anchors: Sequence[GivenAnchor]) -> dict[str, str]:

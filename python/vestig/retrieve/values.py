@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.answers import Reason
 from vestig.arguments import label, text_argument, time_us
+from vestig.calls.argument import check_scope
 from vestig.calls.filter import Filter
 from vestig.calls.queries import RetrieveRequest
 from vestig.config.recall_sections import RetrieveSettings
@@ -288,6 +289,7 @@ def scoped(asked: RetrieveRequest) -> Filter:
         value = getattr(asked, name)
         if not value:
             continue
+        check_scope(name, value)
         if inside is not None and inside != (value,):
             raise ValidationError(
                 name, value, f"the scope that {seen} names, for both mean where.scope"

@@ -74,6 +74,8 @@ def _flag(names: list[str], text: str) -> click.Parameter:
     return _Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
 
 
+# The command whose scope is a field that it changes.
+_CHANGES_SCOPE: Final = "memory update"
 _HELP: Final = "Durable long-term memory for AI agents."
 _EPILOG: Final = """Completion of commands and options:
   bash  eval "$(_VESTIG_COMPLETE=bash_source vestig)"   in ~/.bashrc
@@ -250,12 +252,15 @@ _TYPED_CHARS: Final = 60
 # What a shell reads within double quotes.
 _QUOTED_OTHERWISE: Final = frozenset('"$`\\!')
 _FROM_STDIN: Final = "- reads it from standard input."
+_AUTO_HELP: Final = "auto: the project of the folder."
 
 
 def _help(param: Argument) -> str:
     from vestig.calls.argument import Words
 
     text = f"{param.help} {_FROM_STDIN}" if param.stdin else param.help
+    if param.takes_auto:
+        text = f"{text} {_AUTO_HELP}"
     if isinstance(param, Words) and param.choices:
         text = f"{text} Of: {', '.join(param.choices)}."
     shown = param.default_text or ("" if param.default is None else str(param.default))
@@ -436,11 +441,30 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
     )
     call.session = session
     with Vestig(session, worker=operation.works_queue) as call.store:
+        _put_project(operation, call)
         value = operation.answer(call)
         missing = session.ledger.missing
     if missing is not None and operation.without_store == "empty":
         terminal.note(missing.notice)
     return value
+
+
+def _put_project(operation: Operation, call: Call) -> None:
+    """Puts the project of the folder in the place of the scope `auto`: a filter has its scopes by
+    name, and what takes one scope is asked of a view of the store."""
+    from vestig.api.views import binding_of
+    from vestig.calls.argument import AUTO
+
+    scope = call.args.get("scope")
+    if isinstance(scope, list) and AUTO in scope:
+        scopes = binding_of(call.session, AUTO, None).scopes
+        others = [one for one in scope if one != AUTO]
+        call.args["scope"] = list(dict.fromkeys((*scopes, *others)))
+    elif scope == AUTO and operation.name == _CHANGES_SCOPE:
+        call.args["scope"] = binding_of(call.session, AUTO, None).scope
+    elif scope == AUTO:
+        del call.args["scope"]
+        call.store = call.store.scoped(AUTO)
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from vestig.calls.argument import AUTO
 from vestig.calls.filter import FIELDS
 from vestig.language.text_forms import escaped_breaks, one_line, row
 from vestig.printed import MORE, how_many, said_by
@@ -149,6 +150,8 @@ def outcome(value: CommitOutcome, args: Args) -> str:
     line = "Memory would be stored" if dry else "Memory stored"
     if not (dry and kind is CommitOutcomeKind.INSERTED_NEW):
         line += f": {value.memory_id}"
+    if args.get("scope") == AUTO:
+        line += f" (in {escaped_breaks(str(value.scope))})"
     if kind is CommitOutcomeKind.EXACT_DUPE:
         line += " (exact duplicate detected)"
     if kind is CommitOutcomeKind.NEAR_DUPE:

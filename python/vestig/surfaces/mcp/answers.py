@@ -23,9 +23,8 @@ from msgspec import UNSET
 
 from vestig.answers import ContextBlock, RecallHit, RecallResult
 from vestig.api.store import Vestig
-from vestig.arguments import texts, time_us
-from vestig.calls.commit import CommitRequest
-from vestig.calls.declaration import checked, rows_of
+from vestig.arguments import time_us
+from vestig.calls.declaration import checked
 from vestig.calls.filter import Filter, checked_filter
 from vestig.calls.queries import RetrieveRequest
 from vestig.errors import ValidationError
@@ -343,28 +342,14 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Stores one fact. A refused text is an outcome, no error."""
     fields = {"scope": at.scope, **given}
     if at.scope is not None and at.folder is not None and "scope" not in given:
-        fields |= _place(at, at.scope, given)
+        from vestig.commit.branches import in_project
+
+        (fields,) = in_project(at.session, at.scope, [given])
     text = fields.pop("text")
     if "valid_from" in fields:
         fields["t_valid"] = fields.pop("valid_from")
     outcome = at.store.commit(text, source=_AGENT, provenance={"agent": _AGENT}, **fields)
     return _committed(at, outcome)
-
-
-def _place(at: OpenStore, project: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope of a fact of the project, and its anchors. What replaces a memory of the project is
-    the project's too, for elsewhere nothing would stand in the place of that."""
-    from vestig.commit.branches import placed
-
-    if not given.get("anchor"):
-        return {}
-    anchors = rows_of(CommitRequest)["anchor"].check("anchor", given["anchor"])
-    (place,) = placed(at.session, project, [anchors])
-    with at.session.ledger.read() as view:
-        for old in texts("supersedes", given.get("supersedes", [])):
-            if at.session.memory(view, at.namespace, old).scope != place.scope:
-                return {}
-    return {"scope": place.scope, "anchor": place.anchors}
 
 
 def _committed(at: OpenStore, outcome: CommitOutcome) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import replace
 
+from vestig.calls.argument import AUTO
 from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
@@ -29,7 +30,6 @@ _PORT_MAX: Final = 65_535
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 8_766
 _PACKAGE: Final = "mcp"
-_AUTO: Final = "auto"
 # Among the arguments: the scope is that of the project of the folder.
 _BY_FOLDER: Final = "scope_by_folder"
 
@@ -43,7 +43,7 @@ def prepare(call: Call) -> None:
         ValidationError: a port that is none; a scope without a name.
     """
     scope = call.args.get("scope")
-    if scope == _AUTO:
+    if scope == AUTO:
         call.args["scope"] = project_scope(project_folder())
         call.args[_BY_FOLDER] = True
     elif scope is not None and not scope.strip():
