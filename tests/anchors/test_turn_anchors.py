@@ -50,6 +50,28 @@ class Transcript:
         self.add("assistant", message, {"type": "tool_use", "name": name, "input": given})
 
 
+class Rollout:
+    """A session log of Codex that grows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder.parent / "rollout-1.jsonl"
+        self._lines: list[dict[str, Any]] = []
+        self.add("session_meta", id="s1", cwd=str(folder))
+
+    def add(self, kind: str, **payload: Any) -> None:
+        self._lines.append({"type": kind, "timestamp": SAID, "payload": payload})
+        self.path.write_text("".join(json.dumps(line) + "\n" for line in self._lines))
+
+    def said(self, role: str, text: str) -> None:
+        kind = "input_text" if role == "user" else "output_text"
+        content = [{"type": kind, "text": text}]
+        self.add("response_item", type="message", role=role, content=content)
+
+    def patched(self, *lines: str) -> None:
+        patch = "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""])
+        self.add("response_item", type="custom_tool_call", name="apply_patch", input=patch)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = repository(tmp_path / "work", {FILE: text_of(1, 60), "README.md": "notes\n"})
@@ -59,7 +81,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def anchors(transcript: Transcript) -> dict[str, list[tuple[str | None, tuple[int, int] | None]]]:
+def anchors(
+    transcript: Transcript | Rollout,
+) -> dict[str, list[tuple[str | None, tuple[int, int] | None]]]:
     """Text → target and lines of each of its anchors."""
     with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
         report = _imported(store, transcript.path, "p")
@@ -86,6 +110,56 @@ def test_a_turn_is_anchored_to_what_it_edited(folder: Path) -> None:
         "The pool of the database has ten connections": [("README.md", (1, 1))],
         "Good, that is enough for the coming year": [],
     }
+
+
+ANSWER = "The pool of the database has ten connections"
+
+
+def test_a_turn_of_codex_is_anchored_to_what_its_patches_wrote(folder: Path) -> None:
+    rollout = Rollout(folder)
+    rollout.said("user", "The pool of the database is too small for our load")
+    rollout.said("assistant", "I will give the pool more connections at once")
+    rollout.patched(
+        "*** Add File: src/new.py", "+POOL = 10", "+", "+WAIT = 3",
+        "*** Update File: src/db.py", "@@ def pool():",
+        " line 4", "-line 5", "+line five", " line 6", "+*** line six", " line 7",
+        "@@", " line 30", "-line 31", " line 32",
+        "*** Delete File: gone.py",
+        "*** Update File: README.md", "*** Move to: docs/notes.md", "@@", "-notes", "+the notes",
+        "*** End of File",
+    )  # fmt: skip
+    rollout.said("assistant", ANSWER)
+    text = text_of(1, 60).replace("line 5\n", "line five\n")
+    write(folder, {FILE: text.replace("line 6\n", "line 6\n*** line six\n")})
+    write(folder, {"src/new.py": "POOL = 10\n\nWAIT = 3\n", "docs/notes.md": "the notes\n"})
+    found = anchors(rollout)
+    assert found.pop(ANSWER) == [("src/new.py", (1, 3)), (FILE, (5, 7)), ("docs/notes.md", (1, 1))]
+    assert not any(found.values())
+
+
+CALLS: dict[str, tuple[dict[str, Any], bool]] = {
+    "arguments": ({"arguments": json.dumps({"input": "{patch}"})}, True),
+    "of another tool": ({"name": "shell", "input": "{patch}"}, False),
+    "no text": ({"input": 7}, False),
+    "no arguments": ({"arguments": json.dumps([1])}, False),
+    "broken arguments": ({"arguments": "{"}, False),
+    "arguments of a number": ({"arguments": 3}, False),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_form_of_a_call_of_codex(folder: Path, name: str) -> None:
+    payload, is_read = CALLS[name]
+    patch = f"*** Begin Patch\n*** Update File: {FILE}\n+line 7\n*** End Patch"
+    filled = json.loads(json.dumps(payload))
+    for member, value in filled.items():
+        if isinstance(value, str):
+            whole = json.dumps(patch)[1:-1]
+            filled[member] = value.replace("{patch}", whole if member == "arguments" else patch)
+    rollout = Rollout(folder)
+    rollout.add("response_item", **{"type": "function_call", "name": "apply_patch", **filled})
+    rollout.said("assistant", ANSWER)
+    assert anchors(rollout) == {ANSWER: [(FILE, (7, 7))] if is_read else []}
 
 
 @pytest.mark.parametrize("after", ["nothing", "POOL = 100\n", "POOL = 10\nline\nPOOL = 10\n", None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -31,6 +32,10 @@ _KINDS: Final = (
     "compacted",
 )
 _EDITOR: Final = "codex"
+# The tool that writes files, and the lines of its patches that name one.
+_WRITER: Final = "apply_patch"
+_ADDED, _UPDATED, _MOVED = "*** Add File: ", "*** Update File: ", "*** Move to: "
+_OF_PATCH, _OF_HUNK = "***", "@@"
 
 
 class _Item(msgspec.Struct):
@@ -41,6 +46,9 @@ class _Item(msgspec.Struct):
     role: str | None = None
     cwd: str | None = None
     content: msgspec.Raw = msgspec.Raw(b"null")
+    name: str | None = None
+    input: msgspec.Raw = msgspec.Raw(b"null")
+    arguments: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Row(msgspec.Struct):
@@ -104,6 +112,8 @@ def _said(line: bytes, reading: Reading, session: str, folder: str | None) -> Sa
         return None
     item = _ITEMS.decode(row.payload)
     if item.type != "message":
+        if item.name == _WRITER:
+            _note_patch(item, reading)
         reading.leave_out(item.type or "item without a type")
         return None
     if item.role not in _SPEAKERS:
@@ -125,3 +135,38 @@ def _said(line: bytes, reading: Reading, session: str, folder: str | None) -> Sa
         id=item.id,
         folder=folder,
     )
+
+
+def _note_patch(item: _Item, reading: Reading) -> None:
+    """Notes what a patch wrote into files, given as the input of a tool or among its arguments."""
+    patch = None
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        patch = msgspec.json.decode(item.input)
+        if patch is None:
+            given = msgspec.json.decode(msgspec.json.decode(item.arguments, type=str))
+            patch = given.get("input") if isinstance(given, dict) else None
+    if isinstance(patch, str):
+        for path, text in _written(patch):
+            reading.edit(None, path, text)
+
+
+def _written(patch: str) -> Iterator[tuple[str, str]]:
+    """(path, text) of what each hunk of a patch writes: from its first new line to its last.
+
+    Example:
+        >>> list(_written("*** Update File: a.py\\n@@\\n x\\n-y\\n+z\\n w\\n*** End Patch"))
+        [('a.py', 'z')]
+    """
+    path, hunk = "", list[str]()
+    for line in (*patch.split("\n"), _OF_PATCH):
+        if not line.startswith((_OF_PATCH, _OF_HUNK)):
+            hunk.append(line)
+            continue
+        new = [place for place, one in enumerate(hunk) if one.startswith("+")]
+        if new and path and "\0" not in path:
+            lines = hunk[new[0] : new[-1] + 1]
+            yield path, "\n".join(one[1:] for one in lines if not one.startswith("-"))
+        hunk = []
+        if line.startswith(_OF_PATCH):
+            kind = next((one for one in (_ADDED, _UPDATED, _MOVED) if line.startswith(one)), None)
+            path = "" if kind is None else line.removeprefix(kind).strip()
