@@ -83,6 +83,25 @@ def test_a_session_on_a_branch_is_kept_with_it_until_it_is_merged(editor: Editor
     assert EDIT in editor.shown("UserPromptSubmit", "s5", prompt=QUESTION)
 
 
+def test_a_session_of_cursor_begins_with_the_merge_too(editor: Editor) -> None:
+    edited(editor, "s1")
+    editor.read("SessionEnd", "s1")
+    git(editor.project, "commit", "-q", "-a", "-m", "forty")
+    git(editor.project, "checkout", "-q", "main")
+    git(editor.project, "merge", "-q", "pool")
+    others = editor.project / "cursor.jsonl"
+    others.write_text('{"role": "user", "message": "words of a transcript that is not read"}\n')
+    told = {
+        "conversation_id": "c1",
+        "workspace_roots": [str(editor.project)],
+        "transcript_path": str(others),
+    }
+    editor.run(json.dumps(told), "hook", "sessionStart")
+    editor.wait_for(lambda: [one for one in editor.log() if one["event"] == "branch"])
+    assert editor.memories()[EDIT] == SCOPE
+    assert str(others) not in {one.get("transcript") for one in editor.log()}
+
+
 def test_a_session_that_is_read_on_another_branch_is_of_the_branch_it_was_on(
     editor: Editor,
 ) -> None:

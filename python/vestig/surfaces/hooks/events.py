@@ -74,7 +74,8 @@ class Event:
     Attributes:
         name: of the event, as Claude Code and Codex call it.
         session: the id of the session, None where it has none.
-        transcript: the file of the session.
+        transcript: the file of the session, None where it has none or is one of Cursor, which is
+            not read.
         scope: that of the project.
 
     Args:
@@ -86,7 +87,7 @@ class Event:
         self.name = _NAMES.get(name, name)
         self.told = told
         self.session = _text(told, "session_id") or _text(told, "conversation_id")
-        self.transcript = _text(told, "transcript_path")
+        self.transcript = None if name in _NAMES else _text(told, "transcript_path")
         self.source = _text(told, "source")
         self._folder = _text(told, "cwd")
         roots = told.get("workspace_roots")
@@ -254,7 +255,8 @@ class Hook:
         return event.answer(block) if block else None
 
     def start(self, event: Event) -> dict[str, Any] | None:
-        """Quotes the pinned memories, and reads the transcripts of this project that grew."""
+        """Quotes the pinned memories, reads the transcripts of this project that grew, and merges
+        what belongs to merged branches."""
         config = self.configuration
         journal = self._journal()
         # first of all: that the session began is known whatever follows
@@ -262,8 +264,7 @@ class Hook:
             event.name, session=event.session, source=event.source,
             transcript=event.transcript, scope=event.scope, by=self._by,
         )  # fmt: skip
-        if event.transcript is not None:
-            self._read_transcripts(event, grown=True)
+        self._read_transcripts(event, grown=True)
         block = ""
         try:
             block = self._pinned(event, config, journal)

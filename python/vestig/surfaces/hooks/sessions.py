@@ -122,9 +122,10 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
     """Reads what a hook asked for, one reader at a time.
 
     Args:
-        asked: `options` of the command line, `transcript`, `scope` and `folder` of the session;
-            `grown`: the transcripts of this project that grew since they were read, in place of
-            this one, and then what belongs to branches that were merged becomes the project's.
+        asked: `options` of the command line, `transcript` (None for none), `scope` and `folder` of
+            the session; `grown`: the transcripts of this project that grew since they were read, in
+            place of this one, and then what belongs to branches that were merged becomes the
+            project's.
     """
     options, scope = asked["options"], asked["scope"]
     store = options.get("store")
@@ -136,8 +137,8 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
             config = configuration(options)
             store = config.settings.store.path
             journal = Journal(store)
-            paths = [Path(asked["transcript"])]
-            if asked["grown"]:
+            paths = [] if asked["transcript"] is None else [Path(asked["transcript"])]
+            if asked["grown"] and paths:
                 paths = grown_transcripts(journal, paths[0], scope)
             if not paths and not (asked["grown"] and checked_out(Path(asked["folder"]))):
                 return
@@ -216,7 +217,7 @@ def size_of_file(path: Path) -> int:
     return found.st_size
 
 
-def _give_up(store: str | None, transcript: str) -> None:
+def _give_up(store: str | None, transcript: str | None) -> None:
     """Ends the process: a reader that hangs would keep all later ones waiting. What it stored
     stays, and the next reading goes on behind it."""
     try:
