@@ -228,12 +228,12 @@ AUTO: Final = "auto"
 
 
 def check_scope(field: str, value: Any) -> None:
-    """Refuses `auto` where nothing puts a project in its place.
+    """Refuses `auto`, in any case, where nothing puts a project in its place.
 
     Raises:
         ValidationError: it is that.
     """
-    if value == AUTO:
+    if isinstance(value, str) and value.casefold() == AUTO:
         raise ValidationError(
             field,
             value,
