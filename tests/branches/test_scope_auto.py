@@ -125,6 +125,7 @@ def test_a_store_without_a_folder_knows_no_project(work: Work) -> None:
 
 REFUSED: dict[str, Callable[[vestig.Vestig], object]] = {
     "commit": lambda s: s.commit(FACT, scope="auto"),
+    "a view in capitals": lambda s: s.scoped("AUTO"),
     "in capitals": lambda s: s.commit(FACT, scope="Auto"),
     "update": lambda s: s.update(str(s.commit(FACT).memory_id), scope="auto"),
     "recall": lambda s: s.recall("the pool", where={"scope": ["auto"]}),

@@ -111,7 +111,8 @@ def test_auto_is_the_project_of_the_folder_and_leaves_the_running_session_out(
         assert "again?" in shown(one, all=True)
 
 
-def test_a_blank_scope_is_refused(tmp_path: Path) -> None:
-    with McpProcess(written_config(tmp_path), "--scope", " ") as server:
+@pytest.mark.parametrize("scope", [" ", "Auto"])
+def test_what_names_no_scope_is_refused(tmp_path: Path, scope: str) -> None:
+    with McpProcess(written_config(tmp_path), "--scope", scope) as server:
         assert server.ends()[0] == 2
         assert "scope" in server.errors()

@@ -11,7 +11,7 @@ from functools import cache, wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
-from vestig.calls.argument import AUTO
+from vestig.calls.argument import AUTO, check_scope
 from vestig.calls.filter import Filter
 from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError
@@ -61,9 +61,10 @@ def binding_of(session: Session, scope: str, author: str | None) -> Binding:
     """The binding of a view; `auto` is the project of the working folder.
 
     Raises:
-        ValidationError: there is no such folder.
+        ValidationError: there is no such folder; `auto` in other letters.
     """
     if scope != AUTO:
+        check_scope("scope", scope)
         return Binding(scope, author)
     working = session.working_folder()
     if working is None:

@@ -30,6 +30,20 @@ def test_a_text_that_may_be_several_names_is_refused(site: Site) -> None:
     assert reply.document["detail"].startswith("where.authors: expected a list, got 'a text with")
 
 
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("commit", {"content": "The lamp is red", "scope": "auto"}),
+        ("recall", {"query": "which lamp?", "where": {"scope": ["auto"]}}),
+        ("item/put", {"key": "lamp", "value": 1, "scope": "auto"}),
+    ],
+)
+def test_a_server_has_no_project(site: Site, path: str, given: dict[str, Any]) -> None:
+    reply = site.post(path, given)
+    assert reply.status == 422
+    assert "auto is the project of the folder" in reply.document["detail"]
+
+
 def test_messages_as_programs_have_them(site: Site, id: str) -> None:
     chat = [
         {"role": "developer", "content": "Be short."},
