@@ -87,7 +87,7 @@ CYCLE.append(CYCLE)
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"tag": ["a"]}, "did you mean tags?"),
     ({"t_vaild": "2026-01-01"}, "did you mean t_valid?"),
-    ({"entitys": []}, "did you mean entities?"),
+    ({"entites": []}, "did you mean entities?"),
     ({"entities": 5}, "a list of names or objects"),
     ({"hypothetical_queries": {"Why?"}}, "a list of questions"),
     ({"source": ""}, "source"),

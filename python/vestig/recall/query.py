@@ -432,9 +432,8 @@ class BoundQuery:
         *,
         judged: bool,
     ) -> float:
-        """The confidence below which nothing is brought. Where the call says nothing of silence,
-        and it is no question that the judge has read answers to, it is the one below which nothing
-        is close, if no memory holds a word of the query.
+        """The confidence below which nothing is brought. Where the call says nothing of silence and
+        it is not judged, nothing is brought if nothing is close and none holds a word of the query.
 
         Args:
             unanswered: confidences of questions that nothing answers.
