@@ -19,6 +19,12 @@ with vestig.open(":memory:") as store:
     except vestig.ValidationError as error:
         print("refused:", error.field)
 
+    # nor an id of another scope: it is not found, as one that nothing has
+    try:
+        bo.forget(ada.get("city").id)
+    except vestig.NotFoundError:
+        print("not found:", "the memory of Ada")
+
     # what one user brought goes at once
     report = store.forget(where={"scope": "user/ada"})
     print(len(report.memory_ids), "memories of Ada forgotten,", store.count(), "left")

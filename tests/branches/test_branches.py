@@ -15,7 +15,7 @@ from vestig.branches.plan import Project
 from vestig.branches.stored import _Changes, _written
 from vestig.calls.anchors import parse_anchor
 from vestig.commit.branches import placed
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import ConflictError, NotFoundError
 from vestig.repository.branches import branch_part, branch_scope, checked_out, scopes_of_branches
 from vestig.surfaces.mcp import answers
 
@@ -590,7 +590,7 @@ def test_a_view_of_one_scope_knows_no_branches(work: Work) -> None:
     work.remember(FACT, FILE)
     view = work.store.scoped("user/ada").branches
     for call in (view.list, view.merge, lambda: view.show("pool"), lambda: view.drop("pool")):
-        with pytest.raises(ValidationError, match="a store without a scope of its own"):
+        with pytest.raises(ConflictError, match=r"branches\.\w+ acts on all scopes"):
             call()
 
 

@@ -13,7 +13,6 @@ from vestig.calls.branches import (
     MergeBranchesRequest,
 )
 from vestig.calls.declaration import checked, given
-from vestig.errors import ValidationError
 from vestig.session.forks import apart_from_forks_of_methods
 from vestig.session.session import Session
 
@@ -31,16 +30,6 @@ class Branches(NamesUnknown):
     def __init__(self, session: Session, binding: Binding | None = None) -> None:
         self._session = session
         self._binding = binding
-
-    def _check_whole(self) -> None:
-        """Refuses a view of one scope: branches are other ones."""
-        if self._binding is not None:
-            raise ValidationError(
-                "scope",
-                self._binding.scope,
-                "a store without a scope of its own",
-                "branches are scopes: call it on the store that this is a view of",
-            )
 
     def list(self, *, namespace: str | None = None) -> BranchList:
         """Branches with which memories are kept, and whether git says that they were merged.
@@ -66,7 +55,6 @@ class Branches(NamesUnknown):
             >>> os.chdir(before)
         """
         asked = checked(ListBranchesRequest, given(locals()))
-        self._check_whole()
         from vestig.branches import stored
 
         return stored.listed(self._session, asked)
@@ -83,7 +71,6 @@ class Branches(NamesUnknown):
             NotFoundError: no memory is kept with the branch.
         """
         asked = checked(BranchRequest, given(locals()))
-        self._check_whole()
         from vestig.branches import stored
 
         return stored.show(self._session, asked)
@@ -102,7 +89,6 @@ class Branches(NamesUnknown):
             NotFoundError: no memory is kept with the branch.
         """
         asked = checked(MergeBranchesRequest, given(locals()))
-        self._check_whole()
         from vestig.branches import stored
 
         return stored.merge(self._session, asked)
@@ -119,7 +105,6 @@ class Branches(NamesUnknown):
             NotFoundError: no memory is kept with the branch.
         """
         asked = checked(DropBranchRequest, given(locals()))
-        self._check_whole()
         from vestig.branches import stored
 
         return stored.drop(self._session, asked)

@@ -229,9 +229,10 @@ class Vestig(NamesUnknown):
         self, scope: str, *, author: str | None = None, namespace: str | None = None
     ) -> Vestig:
         """A view of this store for one user, project or conversation: what its calls write has the
-        scope, and what they find is of it. A call that names another scope is refused. It is a
-        convenience and no wall: an id names its memory whatever the scope, and entities, edges and
-        `admin` are those of the whole namespace.
+        scope, and what they find is of it. A call that names another scope is refused; an id of
+        another is not found, as one that nothing has. `branches`, what `graph` has beside `search`,
+        and what `admin` has beside `prune` act on all scopes and are refused. The entities that a
+        memory mentions, and rules without a scope, belong to the whole namespace.
 
         `auto` is the scope of the project of the working folder: reads see what is kept with the
         branch that is checked out too, and a commit with an anchor in a file that the branch
@@ -253,8 +254,9 @@ class Vestig(NamesUnknown):
             ('I live in Porto', 'Ada', 1, 2)
         """
         asked = checked(ScopedRequest, given(locals()))
-        session = ViewSession(self._session, self._session.in_namespace(asked.namespace))
-        return Vestig(session, binding=binding_of(session, asked.scope, asked.author))
+        bound = binding_of(self._session, asked.scope, asked.author)
+        space = self._session.in_namespace(asked.namespace)
+        return Vestig(ViewSession(self._session, space, bound), binding=bound)
 
     @property
     def position(self) -> int | None:

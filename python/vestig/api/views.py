@@ -1,11 +1,12 @@
 """Views of a store: the scope in which their calls read and write, and who wrote it.
 
-A view is a store with a `Binding`; each public call that has a place for the scope is given it.
+A view is a store with a `Binding`. A public call that has a place for the scope is given it; one
+that takes ids knows those of the scope alone, by its `ViewSession`; every other is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from types import FunctionType
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 from vestig.calls.argument import AUTO, check_scope
 from vestig.calls.filter import Filter
 from vestig.config.environment import project_folder
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.repository.branches import read_scopes
 from vestig.repository.project import project_scope
 from vestig.session.session import Session
@@ -26,8 +27,17 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _C = TypeVar("_C")
 
-# Calls whose `scope` is a field that they change.
-_CHANGES_SCOPE: Final = frozenset(("update",))
+# Calls that take ids of memories or documents and have no other place for a scope: the session
+# knows those of the scope alone. The scope of `update` is the one that it writes.
+_BY_ID: Final = frozenset(
+    f"Vestig.{name}"
+    for name in (
+        "update", "supersede", "pin", "unpin", "archive", "unarchive", "confirm", "record_access",
+        "show", "events", "supersession_chain", "forget_document",
+    )
+) | {"Anchors.show", "Anchors.refresh", "Rules.show", "Rules.edit", "Rules.remove"}  # fmt: skip
+# Calls without memories.
+_OF_ALL: Final = frozenset(("Vestig.close", "Vestig.fresh"))
 # Calls that act on a selection, which a scope alone must not become.
 _SELECTION: Final[Mapping[str, tuple[str, ...]]] = {
     "forget": ("where",),
@@ -74,18 +84,29 @@ def binding_of(session: Session, scope: str, author: str | None) -> Binding:
 
 
 class ViewSession(Session):
-    """A session whose calls act in another namespace; all else is that of the session it views."""
+    """A session whose calls act in a namespace and know the ids of what the view reads; all else is
+    that of the session it views."""
 
-    __slots__ = ("_space",)
+    __slots__ = ("_bound", "_space")
 
-    def __init__(self, session: Session, namespace: str) -> None:
+    def __init__(self, session: Session, namespace: str, bound: Binding) -> None:
         self.__dict__ = session.__dict__
         self._space = namespace
+        self._bound = bound
 
     @property
     def namespace(self) -> str:  # type: ignore[override]
         """The namespace in which its calls act."""
         return self._space
+
+    @property
+    def scope(self) -> str:
+        """The scope in which its calls write."""
+        return self._bound.scope
+
+    def may_name(self, scope: str | None) -> bool:
+        """Return whether the view reads this scope."""
+        return scope in self._bound.scopes
 
 
 def binds_methods(cls: type[_C]) -> type[_C]:
@@ -108,9 +129,8 @@ def _binds(function: Callable[_P, _R]) -> Callable[_P, _R]:
             # the call says itself what is wrong
             return function(*args, **kwargs)
         session: Session = args[0]._session  # type: ignore[attr-defined]
-        name = function.__name__
-        _bind(binding, session, name, given)
-        if name in _OF_A_KEY:
+        _bind(binding, session, function.__qualname__, given)
+        if function.__name__ in _OF_A_KEY:
             # a value of the branch stands for that of the project
             for scope in binding.scopes[:0:-1]:
                 with suppress(NotFoundError):
@@ -128,22 +148,37 @@ def _signature(function: Callable[..., Any]) -> Signature:
     return signature(function)
 
 
-def _bind(binding: Binding, session: Session, call: str, given: BoundArguments) -> None:
+def _bind(binding: Binding, session: Session, path: str, given: BoundArguments) -> None:
     """Puts what the view binds among the arguments of a call.
 
+    Args:
+        path: the class and name of the call.
+
     Raises:
-        ValidationError: they name another scope.
+        ConflictError: the call has no place for a scope.
+        ValidationError: its arguments name another scope.
     """
+    group, _, call = path.rpartition(".")
     names, found = given.signature.parameters, given.arguments
     if call in _ITEMS:
         found["items"] = _bound_items(binding, session, found.get("items"), _ITEMS[call])
         return
-    if call in _CHANGES_SCOPE:
-        return
+    places = {"scope", "where", *_OTHER_NAMES} & names.keys()
+    if not places and path not in _BY_ID | _OF_ALL:
+        named = call if group == "Vestig" else f"{group.lower()}.{call}"
+        raise ConflictError(
+            f"{named} acts on all scopes, and this view is bound to the scope {binding.scope!r}:"
+            " the store that it is a view of has the call"
+        )
     _check(binding, found, ("scope", *_OTHER_NAMES) if "scope" in names else _OTHER_NAMES)
     _check(binding, _fields(found.get("where")), ("scope", "scope_prefix", "unscoped"), "where.")
     if "author" in names and found.get("author") is None:
         found["author"] = binding.author
+    if path in _BY_ID:
+        cleared = found.get("clear")
+        if isinstance(cleared, Collection) and "scope" in cleared:
+            _check(binding, {"scope": "none"}, ("scope",))
+        return
     if call in _SELECTION and not any(_fields(found.get(name)) for name in _SELECTION[call]):
         return
     if "where" in names:

@@ -260,7 +260,7 @@ class Batch:
                 raise SplitGroup(place)
             item.stand_beside(keeps)
         if item.claim is not None:
-            item.claim = stored_claim(view, item.request.namespace, item.claim)
+            item.claim = stored_claim(self.session, view, item.request.namespace, item.claim)
         if item.slot is None:
             self._decide_text(view, place, decision, similar)
         else:

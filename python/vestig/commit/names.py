@@ -416,14 +416,25 @@ def named_claim(session: Session, space: str, claim: Claim) -> Claim:
     return msgspec.structs.replace(claim, **found) if found else claim
 
 
-def stored_claim(view: LedgerView, space: str, claim: Claim) -> Claim:
+def _may_cite(session: Session, view: LedgerView, space: str, id: str) -> bool:
+    """Return whether the namespace holds a memory or source that a call may name: a source by the
+    memories that it produced."""
+    if not view.holds(space, id):
+        return False
+    if session.scope is None:
+        return True
+    ids = [id] if id.startswith("mem_") else view.products_of(space, [id])
+    return any(session.may_name(scope) for scope, _, _ in view.places(space, ids).values())
+
+
+def stored_claim(session: Session, view: LedgerView, space: str, claim: Claim) -> Claim:
     """The claim with full ids of entities in use, all of it in this state of the store.
 
     Raises:
         NotFoundError: an entity, source or memory that the namespace does not hold.
     """
     for one in claim.evidence:
-        if one.source_id is not None and not view.holds(space, one.source_id):
+        if one.source_id is not None and not _may_cite(session, view, space, one.source_id):
             kind = "Memory" if one.source_id.startswith("mem_") else "Source"
             raise NotFoundError(kind, one.source_id)
     found = {

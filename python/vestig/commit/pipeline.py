@@ -325,6 +325,7 @@ def without_echoes(session: Session, namespace: str, text: str) -> Unframed:
 
 class _Lookup:
     def __init__(self, session: Session, view: LedgerView, namespace: str) -> None:
+        self._session = session
         self._hygiene = session.config.settings.hygiene
         self._view = view
         self._namespace = namespace
@@ -334,7 +335,7 @@ class _Lookup:
         """The memory of an id, or of the only one that begins so."""
         full = id if id.startswith(_PREFIX) else _PREFIX + id
         if not is_full_id(full, "mem"):
-            found = self._view.ids_with_prefix(self._namespace, full, 2)
+            found = self._session.named_ids(self._view, self._namespace, full, 2)
             if len(found) != 1:
                 return None
             full = found[0]
@@ -344,10 +345,11 @@ class _Lookup:
         """A memory with the normal form of a text."""
         hashed = content_hash(normalise(text, self._hygiene))
         ids = self._view.ids_with_hashes(self._namespace, [hashed])
-        return self._first([id_text("mem", one) for one in ids[:1]])
+        return self._first([id_text("mem", one) for one in ids])
 
     def _first(self, ids: list[str]) -> Stored | None:
         found = self._view.memories(self._namespace, ids) if ids else []
+        found = [one for one in found if self._session.may_name(one.scope)]
         now = from_us(self._now_us)
         return Stored(found[0], tuple(flags_of(found[0], now))) if found else None
 

@@ -37,14 +37,16 @@ KEYS_NAMED_MAX: Final = 20
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a file is read.
 
-    `scope` is that of records that name none. `system`: turns of that role come in. `normalise` is
-    the store's normalisation: a text is split when it is longer than `max_chars` after it.
-    `is_noise`: which turns of session logs are left out. `shared`: arguments of `commit` that each
-    memory gets beside its own. `anchors`: those of a turn of a session log.
+    `scope` is that of records that name none, `bound` the only one that they may name. `system`:
+    turns of that role come in. `normalise` is the store's normalisation: a text is split when it is
+    longer than `max_chars` after it. `is_noise`: which turns of session logs are left out.
+    `shared`: arguments of `commit` that each memory gets beside its own. `anchors`: those of a turn
+    of a session log.
     """
 
     format: ImportFormat = ImportFormat.AUTO
     scope: str | None = None
+    bound: str | None = None
     system: bool = False
     max_chars: int = 4000
     normalise: Callable[[str], str] = normal_form
@@ -161,6 +163,11 @@ class ImportFile:
             reference = f"file:{draft.digest}:{draft.line}"
         if self._options.scope is not None and arguments.get("scope") is None:
             arguments = {**arguments, "scope": self._options.scope}
+        bound = self._options.bound
+        if bound is not None and arguments.get("scope") != bound:
+            raise ValidationError(
+                "scope", arguments.get("scope"), f"none, for the view is bound to {bound!r}"
+            )
         return ImportItem(
             line=draft.line,
             artifact_ref=reference,

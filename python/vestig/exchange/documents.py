@@ -686,7 +686,12 @@ def forget_document(session: Session, asked: ForgetDocumentRequest) -> ForgetRep
     space = session.in_namespace(asked.namespace)
     with session.operation("forget", without_store="make"), session.ledger.read() as view:
         histories = documents.histories(view, space)
-        by_id = {source.id: history for history in histories for source in history}
+        by_id = {
+            source.id: history
+            for history in histories
+            for source in history
+            if session.may_name(documents.name_of(source).scope)
+        }
         id = unambiguous_id([one for one in by_id if one.startswith(asked.id)], "id", asked.id)
         if id is None:
             raise NotFoundError("Document", asked.id)

@@ -57,6 +57,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
     options = ImportOptions(
         format=asked.format,
         scope=asked.scope,
+        bound=session.scope,
         system=asked.include_system,
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),

@@ -9,7 +9,7 @@ from vestig.calls.upkeep import SecretsRequest
 from vestig.commit.stored_secrets import secrets
 from vestig.commit.text import normalise
 from vestig.config.schema import HygieneSettings
-from vestig.errors import ValidationError
+from vestig.errors import ConflictError, ValidationError
 from vestig.exchange.commit_fields import ImportFile
 from vestig.firewall import masked_text
 from vestig.results import ImportReport
@@ -23,8 +23,14 @@ def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> 
     """Restores an export as it is; secrets in it are masked, as a commit would.
 
     Raises:
+        ConflictError: the call is bound to a scope.
         ValidationError: an argument that would change what is restored, or a damaged export.
     """
+    if session.scope is not None:
+        raise ConflictError(
+            "an export is restored with the scopes that it has, and this view is bound to the"
+            f" scope {session.scope!r}: the store that it is a view of takes it"
+        )
     for name in ("tags", "author", "entities", "dry_run"):
         if getattr(asked, name):
             raise ValidationError(

@@ -36,7 +36,14 @@ _Weights = Mapping[str, Mapping[str, float]]
 
 
 def node_id(
-    view: LedgerView, core: Any, namespace: str, text: str, known_at_us: int, *, field: str
+    session: Session,
+    view: LedgerView,
+    core: Any,
+    namespace: str,
+    text: str,
+    known_at_us: int,
+    *,
+    field: str,
 ) -> str | None:
     """The full id of a memory by its id, of an entity by id or name, at least 8 characters of an
     id; a merged entity is what it was merged into. None: unknown.
@@ -45,7 +52,7 @@ def node_id(
         ValidationError: several nodes have the name, or ids that begin so.
     """
     memory = memory_id_text(text)
-    if memory is not None and (found := view.ids_with_prefix(namespace, memory)):
+    if memory is not None and (found := session.named_ids(view, namespace, memory)):
         return references.unambiguous_id(found, field, text)
     if is_entity_id(text):
         full = references.entity_with_prefix(view, namespace, text, field)
@@ -170,7 +177,9 @@ class _Read:
         scan = NodeScan(core, view.seq, resolved(view, core, parts, nodes=True))
         warnings = [*self.moments.warnings]
         named = {
-            text: node_id(view, core, self.space, text, self.moments.known_at_us, field="ids")
+            text: node_id(
+                self.session, view, core, self.space, text, self.moments.known_at_us, field="ids"
+            )
             for text in asked.ids
         }
         origins = [id for id in named.values() if id is not None]

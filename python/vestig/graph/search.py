@@ -111,6 +111,8 @@ def _plan(session: Session, asked: SearchRequest) -> _Plan:
         raise _no_seeds(asked.seed_nodes or None)
     wanted = settings.search.graph_depth if asked.graph_depth is None else asked.graph_depth
     entities, memories = _kinds(asked.where)
+    # an entity has no scope
+    entities = entities and session.scope is None
     query, warnings = _query(asked, seeds)
     least = asked.where.given().get("min_similarity")
     if least is not None and query is None:
@@ -206,7 +208,7 @@ class _Search:
             return []
         space, at = self.plan.namespace, self.plan.moments.known_at_us
         named = {
-            text: node_id(self.view, self.core, space, text, at, field="seed_nodes")
+            text: node_id(self.session, self.view, self.core, space, text, at, field="seed_nodes")
             for text in self.plan.seeds
         }
         known = {id for id in named.values() if id is not None}

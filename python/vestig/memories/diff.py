@@ -57,14 +57,18 @@ def diff(session: Session, asked: DiffRequest) -> DiffReport:
     def read(view: LedgerView, core: Any) -> DiffReport:
         raw = session.keeper.eligible(view, resolved(view, core, parts))
         seen = {id_text("mem", id) for id in split_ids(raw)}
-        return _report(view, span, from_us(end_us), seen)
+        return _report(session, view, span, from_us(end_us), seen)
 
     with session.operation("diff"):
         return session.keeper.run(read)
 
 
-def _report(view: LedgerView, span: Span, end: datetime, seen: Collection[str]) -> DiffReport:
-    """The report about the memories in `seen`."""
+def _report(
+    session: Session, view: LedgerView, span: Span, end: datetime, seen: Collection[str]
+) -> DiffReport:
+    """The report about the memories in `seen`; of one scope without what the namespace has no scope
+    for: merged entities, and what was forgotten."""
+    everywhere = session.scope is None
     learnt = [id for id in differences.created(view, span) if id in seen]
     events = [event for event in differences.changes(view, span) if event.id in seen]
     expired = [one for one in differences.expired(view, span) if one.id in seen]
@@ -79,10 +83,12 @@ def _report(view: LedgerView, span: Span, end: datetime, seen: Collection[str]) 
         merged_entities=tuple(
             MergedEntity(id=id, into=into, when=from_us(when))
             for id, into, when in differences.merged(view, span)
+            if everywhere
         ),
         forgotten=tuple(
             ForgottenMemory(id=id, when=from_us(when), actor=actor, counts=counts)
             for id, when, actor, counts in differences.forgotten(view, span)
+            if everywhere
         ),
         seq=view.seq,
     )

@@ -308,7 +308,7 @@ def _check_all(
     session: Session, view: LedgerView, space: str, ids: Sequence[str], found: Sequence[Memory]
 ) -> None:
     """An unknown id: nothing is done."""
-    known = {memory.id for memory in found}
+    known = {memory.id for memory in found if session.may_name(memory.scope)}
     for id in ids:
         if id not in known:
             raise session.not_found(view, space, id)

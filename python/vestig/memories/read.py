@@ -122,7 +122,7 @@ def show(session: Session, asked: ShowRequest) -> MemoryDetail:
                 flags=tuple(flags_of(memory, from_us(at.query_time_us))),
                 similar=_similar(view, space, history),
                 mentions=entities_of(view, memory, at) if with_links else None,
-                related=related_to(view, memory, at) if with_links else None,
+                related=related_to(session, view, memory, at) if with_links else None,
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )
@@ -172,7 +172,7 @@ def get(session: Session, asked: GetRequest) -> Memory:
             found = None
         if found is not None and found.status is not Status.ARCHIVED:
             return found
-        if memory_id_text(name) is not None and view.ids_with_prefix(space, f"mem_{name}"):
+        if memory_id_text(name) is not None and session.named_ids(view, space, f"mem_{name}"):
             return session.memory(view, space, name)
         why = f"{found.id} has the key and is archived" if found else _in_scopes(view, space, asked)
     raise NotFoundError("Memory", name, why)
@@ -233,12 +233,12 @@ def history(session: Session, asked: HistoryRequest) -> list[Memory]:
     space, name = session.in_namespace(asked.namespace), asked.key
     with session.operation("history"), session.ledger.read() as view:
         if name.startswith("mem_"):
-            found = _versions(view, space, session.memory(view, space, name))
+            found = _versions(session, view, session.memory(view, space, name))
         else:
             found = keyed_memories.every_version(view, space, asked.scope, name)
             if not found and memory_id_text(name) is not None:
-                ids = view.ids_with_prefix(space, f"mem_{name}")
-                found = _versions(view, space, session.memory(view, space, name)) if ids else []
+                ids = session.named_ids(view, space, f"mem_{name}")
+                found = _versions(session, view, session.memory(view, space, name)) if ids else []
         now_us = session.now_us()
         found = [one for one in found if not item_rows.is_hidden(view, one, now_us)]
         why = "" if found else _in_scopes(view, space, asked)
@@ -247,13 +247,15 @@ def history(session: Session, asked: HistoryRequest) -> list[Memory]:
     return found
 
 
-def _versions(view: LedgerView, space: str, memory: Memory) -> list[Memory]:
+def _versions(session: Session, view: LedgerView, memory: Memory) -> list[Memory]:
     """The memories of its key, or of its chain of replacements, oldest first."""
+    space = memory.namespace
     if memory.key is not None:
         return keyed_memories.every_version(view, space, memory.scope, memory.key)
     records = view.supersessions(space, memory.id)
     ids = [id for one in records for id in (one.superseded_id, one.superseding_id)]
-    return view.memories(space, list(dict.fromkeys([*ids, memory.id])))
+    found = view.memories(space, list(dict.fromkeys([*ids, memory.id])))
+    return [one for one in found if session.may_name(one.scope)]
 
 
 _ITERATED: Final = 1_000
@@ -355,7 +357,9 @@ def entities_of(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedEn
     return tuple(sorted(found, key=lambda one: (-sure[one.id], one.id)))
 
 
-def related_to(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedMemory, ...]:
+def related_to(
+    session: Session, view: LedgerView, memory: Memory, at: Moments
+) -> tuple[LinkedMemory, ...]:
     """Memories with a RELATED edge to or from this one, the strongest first; expired ones are
     left out."""
     weights: dict[str, float] = {}
@@ -365,7 +369,7 @@ def related_to(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedMem
     found = [
         LinkedMemory(id=one.id, weight=weights[one.id], content=one.content)
         for one in view.memories(memory.namespace, list(weights))
-        if _was_current(one, at)
+        if _was_current(one, at) and session.may_name(one.scope)
     ]
     return tuple(sorted(found, key=lambda one: (-one.weight, one.id)))
 

@@ -507,7 +507,8 @@ def record_access(session: Session, ids: object, namespace: object) -> int:
     with session.operation("record_access", without_store="make"):
         with session.ledger.read() as view:
             full = {session.full_id(view, space, id, "ids") for id in ids}
-            known = {memory.id for memory in view.memories(space, sorted(full))}
+            found = view.memories(space, sorted(full))
+            known = {memory.id for memory in found if session.may_name(memory.scope)}
             for missing in sorted(full - known):
                 raise session.not_found(view, space, missing)
         if full:

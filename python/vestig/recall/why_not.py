@@ -101,14 +101,14 @@ def expected_of(bound: BoundQuery) -> Expected:
     view, request = bound.view, bound.request
     here, elsewhere = dict[str, None](), dict[str, str]()
     for given in request.expect:
-        found = view.ids_with_prefix(request.namespace, given)
+        found = bound.session.named_ids(view, request.namespace, given)
         if len(found) > 1:
             raise ValidationError(
                 "expect", given, "an unambiguous id", f"it fits {', '.join(found[:5])}"
             )
         if found:
             here[found[0]] = None
-        elif is_full_id(given, "mem") and bound.is_stored(given):
+        elif is_full_id(given, "mem") and bound.session.scope is None and bound.is_stored(given):
             elsewhere[given] = "other_namespace"
         else:
             elsewhere[given] = "unknown"

@@ -439,13 +439,32 @@ class Session:
             NotFoundError: unknown in this namespace.
         """
         found = view.memories(namespace, [self.full_id(view, namespace, id, field)])
-        if not found:
+        if not found or not self.may_name(found[0].scope):
             raise self.not_found(view, namespace, str(id))
         return found[0]
 
+    @property
+    def scope(self) -> str | None:
+        """The scope outside of which an id is unknown to its calls; None: ids of all scopes are
+        known."""
+        return None
+
+    def may_name(self, scope: str | None) -> bool:
+        """Return whether a call may name a memory or a document of this scope by its id."""
+        return self.scope is None or self.scope == scope
+
+    def named_ids(self, view: LedgerView, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Ids of memories that a call may name and that start with `prefix`, ascending."""
+        if self.scope is None:
+            return view.ids_with_prefix(namespace, prefix, limit)
+        found = view.ids_with_prefix(namespace, prefix, _ALL_IDS)
+        places = view.places(namespace, found)
+        return [id for id in found if self.may_name(places[id][0])][:limit]
+
     def not_found(self, view: LedgerView, namespace: str, id: str) -> NotFoundError:
-        """The error for an id that is unknown in this namespace; says when it was forgotten."""
-        when = view.forgotten_at(namespace, id)
+        """The error for an id that is unknown in this namespace; says when it was forgotten, where
+        its scope, which a tombstone does not have, is of no account."""
+        when = view.forgotten_at(namespace, id) if self.scope is None else None
         return NotFoundError(
             "Memory", id, "" if when is None else f"forgotten at {format_us(when)}"
         )
@@ -455,11 +474,13 @@ class Session:
         text = check_id_prefix(field, id, "mem")
         if is_full_id(text, "mem"):
             return text
-        found = unambiguous_id(view.ids_with_prefix(namespace, text), field, text)
+        found = unambiguous_id(self.named_ids(view, namespace, text), field, text)
         if found is None:
             raise self.not_found(view, namespace, text)
         return found
 
+
+_ALL_IDS: Final = 2**62
 
 # Writes what a call will return into the call's own transaction.
 AnswerKeeper = Callable[["WriteTransaction", object], None]
