@@ -145,3 +145,21 @@ def test_other_markdown_stays_a_document(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("---\ntitle: Boats\n---\nLarch floats well in the harbour.")
     with opened(tmp_path / "store") as store:
         assert store.import_(tmp_path / "note.md").format == "document"
+
+
+def test_what_was_forgotten_does_not_come_back(filled: vestig.Vestig, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    filled.export(folder, format="md")
+    gone = filled.forget(where={"scope": "user/ada"}).memory_ids
+    report = filled.import_(folder)
+    assert len(gone) == 1
+    assert report.warnings == ("1 memories were forgotten here and were left out",)
+    assert filled.count(where={"scope": "user/ada"}) == 0
+    assert report.lines == 7
+    assert report.imported + report.skipped + report.duplicates == 7
+    # in another namespace, too, and in a store that forgot nothing they come in
+    other = filled.scoped("user/ada", namespace="other")
+    assert other.import_(next(folder.glob("*coffee*"))).skipped == 1
+    with opened(tmp_path / "copy") as copy:
+        assert copy.import_(folder).warnings == ()
+        assert copy.count(where={"scope": "user/ada"}) == 1

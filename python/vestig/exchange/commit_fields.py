@@ -15,7 +15,7 @@ from vestig.calls.commit import GivenEntity
 from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import Draft, Link, LogTurn, Reading
+from vestig.exchange.formats.drafts import MEMORY_REFERENCE, Draft, Link, LogTurn, Reading
 from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
 from vestig.exchange.inputs import Input
@@ -68,6 +68,12 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...]
     arguments: dict[str, Any]
     is_whole: bool
+
+    @property
+    def memory_id(self) -> str | None:
+        """The id of the memory that was exported as this record; None where it names none."""
+        prefix, _, id = self.artifact_ref.partition(MEMORY_REFERENCE)
+        return id if not prefix and id else None
 
     def commits(self) -> list[dict[str, Any]]:
         """Arguments of `commit`, one mapping per part."""
@@ -210,6 +216,11 @@ class ImportFile:
         parts = [content[start : start + length] for start, length in chunk(content, size, 0)]
         # a part of nothing but whitespace would be refused as empty
         return tuple(part for part in parts if self._options.normalise(part))
+
+
+def forgotten_warning(count: int) -> str:
+    """Return the warning about memories of an import that were forgotten in this store."""
+    return f"{count} memories were forgotten here and were left out"
 
 
 def _error(line: int, message: str) -> ItemError:
@@ -382,6 +393,8 @@ class Run:
         self.ended_documents: dict[str, int] = {}
         # files and folders that could not be read, in which documents may be
         self.unread: list[str] = []
+        # records of memories that were forgotten here
+        self.forgotten = 0
 
     def warn(self, warning: str) -> None:
         """Notes a warning once."""
@@ -403,6 +416,8 @@ class Run:
             left_out.update(counts.pop("left_out"))
             counts.pop("source_id")
             total.update(counts)
+        if self.forgotten:
+            self.warn(forgotten_warning(self.forgotten))
         known = [tally for tally in self.tallies if tally.format is not None]
         # a file without a record says nothing about the others
         formats = {str(tally.format) for tally in [one for one in known if one.lines] or known}

@@ -333,7 +333,8 @@ class _Reader:
             one.update(scope=place.scope, anchor=place.anchors)
 
     def _unrecorded(self, group: list[tuple[Tally, ImportItem]]) -> list[tuple[Tally, ImportItem]]:
-        """Records whose reference is new to this namespace and scope, and to this group."""
+        """Records whose reference is new to this namespace and scope, and to this group, but for
+        those of memories that were forgotten here."""
         by_scope: dict[str | None, list[str]] = {}
         for _, item in group:
             by_scope.setdefault(item.scope, []).append(item.artifact_ref)
@@ -348,9 +349,14 @@ class _Reader:
             if project is not None and project in by_scope:
                 for scope in branch_scopes(view, space, project):
                     known[project].update(view.recorded_refs(space, scope, by_scope[project]))
+            named = [item.memory_id for _, item in group if item.memory_id is not None]
+            forgotten = view.forgotten(named) if named else set()
         fresh = []
         for tally, item in group:
-            if item.artifact_ref in known[item.scope]:
+            if item.memory_id in forgotten:
+                self._files.run.forgotten += 1
+                tally.skipped += 1
+            elif item.artifact_ref in known[item.scope]:
                 tally.skipped += 1
             else:
                 known[item.scope].add(item.artifact_ref)

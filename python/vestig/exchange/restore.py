@@ -10,7 +10,7 @@ from vestig.commit.stored_secrets import secrets
 from vestig.commit.text import normalise
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ConflictError, ValidationError
-from vestig.exchange.commit_fields import ImportFile
+from vestig.exchange.commit_fields import ImportFile, forgotten_warning
 from vestig.firewall import masked_text
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
@@ -54,7 +54,7 @@ def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> 
             f"{report.different} memories differ from the file and were kept as they are"
         )
     if report.forgotten:
-        warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
+        warnings.append(forgotten_warning(report.forgotten))
     for space, ids in report.forgotten_elsewhere.items():
         warnings.append(
             f"{len(ids)} memories of namespace {space} were forgotten elsewhere and are kept here;"

@@ -22,6 +22,8 @@ from vestig.times import from_us
 
 # The first line of the front matter of a memory in Markdown.
 MEMORY_MARK: Final = "vestig: memory/1"
+# Before the id of the memory that a file was made of, as the reference of a record.
+MEMORY_REFERENCE: Final = "vestig:"
 _BETWEEN: Final = "\n\n"
 _KIND: Final = lazy_pattern(r"[A-Za-z0-9_ -]{1,60}")
 _KINDS_MAX: Final = 40

@@ -11,7 +11,15 @@ import msgspec
 from vestig.config.documents import parse
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile
-from vestig.exchange.formats.drafts import MEMORY_MARK, Draft, Found, Reading, present, refused
+from vestig.exchange.formats.drafts import (
+    MEMORY_MARK,
+    MEMORY_REFERENCE,
+    Draft,
+    Found,
+    Reading,
+    present,
+    refused,
+)
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import format_us, to_us
 from vestig.types import Memory, RetentionPolicy
@@ -111,7 +119,7 @@ def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
     arguments = present({name: fields[name] for name in fields if name not in _OF_ITS_STORE})
     id = arguments.pop("id", None)
     if id is not None:
-        arguments["artifact_ref"] = f"vestig:{id}"
+        arguments["artifact_ref"] = f"{MEMORY_REFERENCE}{id}"
     yield Draft(
         line=1,
         content=text[block.end() :].strip(),

@@ -452,6 +452,13 @@ class LedgerView:
             )
             return next((when for raw, when in rows if id_text("mem", raw).startswith(id)), None)
 
+    def forgotten(self, ids: Sequence[str]) -> set[str]:
+        """Those of these ids whose memory was forgotten, in any namespace."""
+        sql = 'SELECT id FROM tombstones WHERE "row" > 0 AND id IN (?*)'
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            return {keys[id] for (id,) in select_in(self._conn, sql, tuple(keys))}
+
     def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
         """Ids of the memories that these sources produced, ascending."""
         return self._ids(
