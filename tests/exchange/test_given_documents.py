@@ -232,3 +232,22 @@ def test_every_refusal_of_an_import_is_counted_with_its_reason(tmp_path: Path) -
     reasons = [one.message for one in report.errors]
     assert ["line 1" in reasons[0], "line 2" in reasons[1], "b.md" in reasons[2]] == [True] * 3
     assert all("contains a secret (github)" in one for one in reasons)
+
+
+@pytest.mark.parametrize("text", ["notes.md", " docs/notes.MD\n", "https://x.example/a.html"])
+def test_the_name_of_a_file_is_no_document(store: vestig.Vestig, text: str) -> None:
+    with pytest.raises(vestig.ValidationError, match=r"store\.import_\(path\)"):
+        store.add_document(text)
+    assert store.count() == 0
+
+
+def test_a_path_is_no_text(store: vestig.Vestig, tmp_path: Path) -> None:
+    with pytest.raises(vestig.ValidationError, match=r"got 'a path'; import reads a file"):
+        store.add_document(tmp_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text", ["The plan of the weir is in notes.md", "notes.md\nweir.md", "v1.2", "weir.de"]
+)
+def test_a_text_that_ends_as_a_file_does_is_a_document(store: vestig.Vestig, text: str) -> None:
+    assert store.add_document(text).added == 1

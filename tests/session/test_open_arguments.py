@@ -33,6 +33,7 @@ WRONG: list[tuple[str, Any, str]] = [
         for value in [*_NOTHING_TYPED, {}, "", "Work", "a b", "\0", "x" * 65, "\udcff"]
     ),
     *(("path", value, _PATH) for value in [*_NOTHING_TYPED, {}, "", "a\0b", BytesPath()]),
+    *(("path", value, _PATH) for value in ["sqlite:///x.db", "file:///x", "HTTP://u:pw@x/y"]),
     ("path", "\udcff", "a directory's path in UTF-8"),
     ("path", "~no-such-user/x", "a directory's path, with ~ of a known user"),
     *(("clock", value, "a function") for value in [5, "now", [], {}]),
@@ -94,3 +95,12 @@ def test_an_unknown_profile_is_named_with_those_that_are_there(tmp_path: Path) -
             vestig.open(str(tmp_path / "store"), profile=name)
         assert len(str(caught.value)) < 300
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_is_refused_without_what_it_may_name(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError) as caught:
+        vestig.open("mysql://ann:hunter2@db.example/x")
+    assert str(caught.value) == (
+        "path: expected a directory's path, or :memory:, got 'mysql://…'; of addresses,"
+        " vestig.open takes postgresql://… alone"
+    )

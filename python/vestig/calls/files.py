@@ -1,6 +1,8 @@
 """Files and documents that come into a store, and files that leave one."""
 
 from collections.abc import Callable
+from os import PathLike
+from os.path import splitext
 from typing import Annotated, Any, ClassVar, Final
 
 from vestig.arguments import SCOPE_CHARS_MAX, SOURCE_CHARS_MAX, path_argument
@@ -21,6 +23,7 @@ from vestig.calls.argument import (
 from vestig.calls.commit import Entities, GivenEntity
 from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
+from vestig.errors import ValidationError
 from vestig.types import Word
 
 
@@ -50,6 +53,7 @@ CONVERTED_ENDINGS: Final = frozenset(
 )
 MAIL_ENDINGS: Final = frozenset((".eml", ".mbox"))
 DOCUMENT_ENDINGS: Final = TEXT_ENDINGS | CONVERTED_ENDINGS | MAIL_ENDINGS
+_READS_FILES: Final = "import reads a file: store.import_(path), `vestig import PATH`"
 
 
 # By what each is recognised, in the order in which they are tried.
@@ -227,12 +231,30 @@ class DocumentFormat(Word):
     TEXT = "text"
 
 
+class DocumentText(Text, frozen=True, kw_only=True):
+    """The text of a document. One word that ends as a file of a document does is the name of a
+    file."""
+
+    def check(self, field: str, value: Any) -> Any:
+        if isinstance(value, PathLike):
+            raise ValidationError(field, "a path", "text", _READS_FILES)
+        text = super().check(field, value)
+        ending = splitext(text.strip().lower())[1] if len(text.split()) == 1 else ""
+        if ending in DOCUMENT_ENDINGS:
+            raise ValidationError(
+                field, f"one word that ends in {ending}", "the text of a document", _READS_FILES
+            )
+        return text
+
+
 class AddDocumentRequest(Request, frozen=True, kw_only=True):
     """A document as one text."""
 
     call: ClassVar = "add_document"
 
-    text: Annotated[str, Text("The whole text; it is cut into passages.", stored=True, stdin=True)]
+    text: Annotated[
+        str, DocumentText("The whole text; it is cut into passages.", stored=True, stdin=True)
+    ]
     title: Annotated[
         str | None, Label("Its title; default its first heading.", "--title", chars_max=200)
     ] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vestig import config as configuration
 from vestig.arguments import is_address, path_argument
@@ -17,6 +17,7 @@ from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.hints import missing_package
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Embedder, EmbeddingIdentity, LanguageModel, Reranker
 from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.session import Session, system_clock
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from vestig.session.tenant import TenantCopy
 
 MEMORY_PATH = ":memory:"
+_SCHEME: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def load_config(config: object, profile: str | None) -> Config:
@@ -57,6 +59,10 @@ def store_directory(path: object, config: Config) -> Path | None:
     if is_address(text):
         # not shown: it may name a password
         raise ValidationError("path", "an address of PostgreSQL", "a directory's path")
+    scheme = _SCHEME.match(text)
+    if scheme is not None:
+        hint = "of addresses, vestig.open takes postgresql://… alone"
+        raise ValidationError("path", f"{scheme[0]}…", "a directory's path, or :memory:", hint)
     try:
         text.encode()
         # resolved once: a link that leads elsewhere later does not move parts of an open store

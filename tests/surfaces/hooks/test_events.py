@@ -299,3 +299,13 @@ def test_failures_are_told_once_and_by_the_doctor(editor: Editor) -> None:
     told = editor.run("", "doctor").stdout
     assert "calls of an editor's hooks failed" in told
     assert "no answer within" in told
+
+
+def test_a_hook_that_no_editor_started_says_so_and_is_no_failure(editor: Editor) -> None:
+    ended = editor.run("", "hook")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert "expected one JSON object on standard input" in ended.stderr
+    assert not list(editor.folder.rglob("hooks.log"))
+    # the command of an editor names its event
+    assert editor.run("", "hook", "SessionStart").stderr == ""
+    assert list(editor.folder.rglob("hooks.log"))

@@ -132,7 +132,8 @@ _NAMES: Final = {
 def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any] | None:
     """The answer to an event that stands as JSON on standard input; None for none.
 
-    Whatever fails is written to the log. After the time limit the process ends with exit 0.
+    Whatever fails is written to the log; that neither the command nor the input names an event is
+    said on standard error, for no editor asked. After the time limit the process ends with exit 0.
 
     Args:
         name: of the event; None: as the input names it.
@@ -143,7 +144,12 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     watch.daemon = True
     watch.start()
     try:
-        return hook.answer(hook.know(name, _standard_input()))
+        data = sys.stdin.buffer.read(INPUT_BYTES_MAX)
+        if name is None and not data.strip():
+            with suppress(OSError):
+                sys.stderr.write(f"vestig hook: {no_event(data)}\n")
+            return None
+        return hook.answer(hook.know(name, read_input(data)))
     except Exception as error:  # an editor must not be held up
         hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
         return hook.without_answer()
@@ -160,7 +166,7 @@ def tell_late() -> None:
     name, options = found
     hook = Hook(options, by=BY_SERVER, limit_s=time_limit_s(name))
     with suppress(ValidationError):
-        hook.know(name, _standard_input())
+        hook.know(name, read_input(sys.stdin.buffer.read(INPUT_BYTES_MAX)))
     with suppress(VestigError, OSError):
         _ = hook.configuration
     hook.fail(f"{LATE} {hook.limit_s} s")
@@ -427,11 +433,12 @@ def read_input(data: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        raise ValidationError(
-            "input", f"{len(data)} bytes", "one JSON object on standard input, as an editor sends"
-        )
+        raise no_event(data)
     return told
 
 
-def _standard_input() -> Mapping[str, Any]:
-    return read_input(sys.stdin.buffer.read(INPUT_BYTES_MAX))
+def no_event(data: bytes) -> ValidationError:
+    """Return the error of an input that is no event."""
+    return ValidationError(
+        "input", f"{len(data)} bytes", "one JSON object on standard input, as an editor sends"
+    )
