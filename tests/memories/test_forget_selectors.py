@@ -222,3 +222,15 @@ def test_all_of_a_session_goes_whatever_its_status() -> None:
         assert store.count({"statuses": STATUSES}) == 0
     finally:
         store.close()
+
+
+def test_all_without_a_filter_says_what_selects_every_memory() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(8)) as store:
+        store.commit("Ada has a red boat")
+        with pytest.raises(vestig.ValidationError) as caught:
+            store.forget(all=True)
+        assert str(caught.value).endswith(
+            "; with all=True, where={'kinds': ['MEMORY', 'SUMMARY']} selects every memory"
+        )
+        store.forget(where={"kinds": ["MEMORY", "SUMMARY"]}, all=True)
+        assert store.count() == 0

@@ -13,11 +13,11 @@ def test_the_latest_value_of_a_key(vestig: Vestig) -> None:
     second = vestig("add", "The kettle is blue and loud", "--key", KEY, "--t-valid", "2025-01-01")
     assert f"(supersedes {old})" in second.out
     shown = vestig("get", KEY)
-    assert shown.out.rstrip().endswith("The kettle is blue and loud")
+    assert shown.out.startswith("The kettle is blue and loud\n\n")
     keys = [line for line in shown.out.split("\n") if line.startswith("key ")]
     assert [line.split(maxsplit=1)[1] for line in keys] == [KEY]
     assert vestig("memory", "get", KEY, "--json").document["key"] == KEY
-    assert vestig("get", old).out.rstrip().endswith("The kettle is red and loud")
+    assert vestig("get", old).out.startswith("The kettle is red and loud\n\n")
     listed = vestig("list", "--keys", KEY, "--include-expired").out
     assert listed.count(f"| key={KEY} |") == 2
     assert vestig("count", "--key-prefix", "kettle").out.strip() == "1"

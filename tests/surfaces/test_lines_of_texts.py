@@ -18,7 +18,7 @@ def stored(vestig: Vestig, text: str) -> str:
 
 def test_show_prints_the_lines_as_they_are(vestig: Vestig) -> None:
     id = stored(vestig, CODE)
-    assert vestig("memory", "show", id).out.endswith(f"\n\n{CODE}\n")
+    assert vestig("memory", "show", id).out.startswith(f"{CODE}\n\n")
     assert vestig("memory", "show", id, "--json").document["content"] == CODE
 
 

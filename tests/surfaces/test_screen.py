@@ -304,8 +304,8 @@ def test_a_memory_that_is_shown_keeps_its_whole_text(
     for id, text in zip(wordy, LONG, strict=True):
         _, lines = on_terminal("show", id)
         assert not [line for line in lines if too_wide(line)]
-        assert "".join(text.split()) in "".join("".join(lines).split())
-        assert vestig("show", id).out.endswith(f"\n\n{text}\n")
+        assert "".join("".join(lines).split()).startswith("".join(text.split()))
+        assert vestig("show", id).out.startswith(f"{text}\n\n")
 
 
 def test_a_finding_is_said_whole_and_what_is_ok_on_a_line() -> None:

@@ -189,7 +189,8 @@ class Admin(NamesUnknown):
         return RebuildReport(**admin.rebuild(self._session, asked))
 
     def compact(self) -> CompactReport:
-        """Merges all segments of the projection into one, while others read and write."""
+        """Merges all segments of the projection, and what is in none yet, into one, while others
+        read and write."""
         from vestig import admin
 
         return CompactReport(**admin.compact(self._session))

@@ -34,7 +34,15 @@ from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
-from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
+from vestig.types import (
+    Degradation,
+    EventType,
+    Kind,
+    Memory,
+    Status,
+    SupersessionRecord,
+    _Value,
+)
 
 _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
 
@@ -553,17 +561,19 @@ def check_selection(asked: Selecting, named: str, ids: object) -> None:
     # `unscoped: false` restricts nothing
     effective = {name for name, value in given.items() if name != "unscoped" or value}
     if not effective & (SELECTORS | NARROWING if asked.all else SELECTORS):
+        more = ""
+        if asked.all:
+            kinds = [kind.value for kind in Kind]
+            more = f"; with all=True, where={{'kinds': {kinds}}} selects every memory"
+        elif effective & NARROWING:
+            more = "; all=True takes what only narrows as the selection"
         raise ValidationError(
             "where",
             f"only {', '.join(given)}" if given else "no filter",
             f"{named}, or a filter that says which memories",
             "name at least one of "
             + ", ".join(name for name in FIELDS if name in SELECTORS)
-            + (
-                "; all=True takes what only narrows as the selection"
-                if effective & NARROWING
-                else ""
-            ),
+            + more,
         )
 
 

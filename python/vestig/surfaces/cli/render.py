@@ -223,8 +223,8 @@ def timing(value: RecallResult) -> str:
 
 
 def detail(value: MemoryDetail, _: Args) -> str:
-    """All fields of one memory, its evidence, and its text last."""
-    return f"{table(detail_rows(value))}\n\n{value.memory.content}"
+    """The text of one memory, then all its fields and its evidence."""
+    return f"{value.memory.content}\n\n{table(detail_rows(value))}"
 
 
 def detail_rows(value: MemoryDetail) -> list[tuple[str, str]]:

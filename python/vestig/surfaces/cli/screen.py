@@ -188,7 +188,7 @@ def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
 
 
 def detail(value: MemoryDetail, _: Args, screen: Screen) -> str:
-    """All fields of one memory, those that the store computed on a line each, and its text."""
+    """The text of one memory, then all its fields, those that the store computed on a line each."""
     from vestig.surfaces.cli import render
 
     found = render.detail_rows(value)
@@ -196,7 +196,7 @@ def detail(value: MemoryDetail, _: Args, screen: Screen) -> str:
         cut(line, screen.columns) if name in _COMPUTED else folded(line, screen)
         for (name, _), line in zip(found, render.table(found).split("\n"), strict=True)
     ]
-    return "\n".join([*lines, "", folded(value.memory.content, screen)])
+    return "\n".join([folded(value.memory.content, screen), "", *lines])
 
 
 def doctor(value: DoctorReport, _: Args, screen: Screen) -> str:
