@@ -318,3 +318,11 @@ def test_a_view_of_an_event_loop_knows_no_other_ids(world: World) -> None:
         return view.count
 
     asyncio.run(main())
+
+
+def test_what_has_no_scope_is_left_out_of_searches_and_differences(world: World) -> None:
+    world.store.forget(world.own[2])
+    for store, everything in ((world.store, True), (world.view, False)):
+        kinds = {hit.kind for hit in store.graph.search("boat", limit=20)}
+        assert kinds == ({"memory", "entity"} if everything else {"memory"})
+        assert bool(store.diff("2020-01-01").forgotten) is everything

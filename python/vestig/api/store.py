@@ -231,8 +231,9 @@ class Vestig(NamesUnknown):
         """A view of this store for one user, project or conversation: what its calls write has the
         scope, and what they find is of it. A call that names another scope is refused; an id of
         another is not found, as one that nothing has. `branches`, what `graph` has beside `search`,
-        and what `admin` has beside `prune` act on all scopes and are refused. The entities that a
-        memory mentions, and rules without a scope, belong to the whole namespace.
+        and what `admin` has beside `prune` act on all scopes and are refused. `graph.search` and
+        `diff` leave out what has no scope: entities, and what was merged or forgotten. The entities
+        that a memory mentions, and rules without a scope, are those of the namespace.
 
         `auto` is the scope of the project of the working folder: reads see what is kept with the
         branch that is checked out too, and a commit with an anchor in a file that the branch
