@@ -291,6 +291,10 @@ class ImportedFile(_Value, frozen=True, kw_only=True):
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
 
+# Key of `left_out`: a passage of a file that has not changed since.
+FORGOTTEN_PASSAGE: Final = "passage that was forgotten"
+
+
 class ImportReport(_Value, frozen=True, kw_only=True):
     """Exact counts of an import: `lines` = the sum of the counts that follow it.
 
@@ -459,7 +463,8 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
     and links by likeness, is removed, and made again without it; later, where `degraded` has
     `enrichment_pending`. `derived_removed`: claims that a language model had read out of the
-    removed memories alone. `residual_holders`: summaries that cover the removed memories, may
+    removed memories alone. `documents_removed`: newest versions of documents that were forgotten
+    with all their versions. `residual_holders`: summaries that cover the removed memories, may
     still tell of them, and were kept as asked. `had_superseded`: memories that stay and that the
     removed ones had superseded; they stay superseded, and committing the text of one again makes it
     current. `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
@@ -475,6 +480,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     entities_removed: int = 0
     summaries_removed: tuple[str, ...] = ()
     derived_removed: tuple[str, ...] = ()
+    documents_removed: tuple[str, ...] = ()
     residual_holders: tuple[str, ...] = ()
     edges_removed: int
     files_scanned: int

@@ -144,3 +144,49 @@ def test_an_export_says_that_a_file_is_known(opener: Opener, tmp_path: Path) -> 
     other.forget_document(listed.id)
     other.import_(io.BytesIO(before.getvalue()), merge=True)
     assert (other.count(), other.documents().total) == (0, 0)
+
+
+@pytest.mark.parametrize("where", [{"scope": "b/x"}, {"scope_prefix": "b"}, {"unscoped": True}])
+@pytest.mark.parametrize("emptied", [False, True])
+def test_a_forgotten_scope_takes_its_documents(
+    where: dict[str, Any], emptied: bool, opener: Opener, tmp_path: Path
+) -> None:
+    store = opener()
+    scope = None if "unscoped" in where else "b/x"
+    kept = written(tmp_path / "kept.md", "# Kept\n\nThe towpath is of gravel.")
+    store.import_(kept, scope="bx")
+    path = tmp_path / "notes.md"
+    store.import_(written(path, "# Old\n\nThe gate is of oak."), scope=scope)
+    newest = store.import_(written(path, SLUICE, at=1_770_000_001), scope=scope).source_id
+    if emptied:
+        for memory in store.list(where={**where, "include_expired": True}):
+            store.forget(memory.id)
+    planned = store.forget(where=where, dry_run=True)
+    assert store.documents().total == 2
+    report = store.forget(where=where)
+    assert planned.documents_removed == report.documents_removed == (newest,)
+    assert (report.residues, [one.path for one in store.documents()]) == (0, [str(kept)])
+    traces = [b"Sluice", b"of larch", b"of oak", str(path).encode()]
+    assert holding(folder_of(store), *traces, *([b"b/x"] if scope else [])) == []
+    assert faults(store) == []
+    assert store.import_(path, scope=scope).added == 1
+    assert store.forget(where={**where, "tags": ["none"]}).documents_removed == ()
+
+
+def test_what_was_forgotten_is_not_counted_as_kept(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    path = written(tmp_path / "notes.md", CANAL + "\n\n# Twice\n\nOf elm.\n\n# Twice\n\nOf elm.")
+    first = store.import_(path)
+    again = store.import_(path)
+    assert (again.kept, again.left_out) == (first.passages, {})
+    memories = store.list(limit=100)
+    assert store.documents().documents[0].passages == len(memories)
+    store.forget(memories[0].id)
+    again = store.import_(path)
+    assert again.left_out == {"passage that was forgotten": 1}
+    assert again.kept == first.passages - 1
+    assert store.documents().documents[0].passages == len(memories) - 1
+    store.forget([one.id for one in memories[1:]])
+    again = store.import_(path)
+    assert again.left_out == {"passage that was forgotten": len(memories)}
+    assert (store.documents().documents[0].passages, store.count()) == (0, 0)

@@ -71,6 +71,7 @@ class DocumentVersion(msgspec.Struct, kw_only=True, eq=False):
             if self.moved_from is not None and not documents.has_ended(previous):
                 rows.sources.append(_end_of(previous, self.namespace, rows, self.name.path))
         if ids:
+            metadata = {"memories": len(ids), **metadata}
             # a source that produced nothing would be collected
             rows.sources.append(
                 NewSource(

@@ -332,13 +332,13 @@ class Tally:
         self.left_out["passage that was refused"] += 1
         self._note(error.index, error.code, f"passage {error.index + 1}: {error.message}")
 
-    def unchanged(self, source_id: str, passages: int) -> None:
-        """A document whose file is as it was."""
+    def unchanged(self, source_id: str, passages: int, kept: int) -> None:
+        """A document whose file is as it was; `kept`: passages that were not forgotten since."""
         self.lines += 1
         self.skipped += 1
         self.source_id = source_id
         self.passages += passages
-        self.kept += passages
+        self.kept += kept
 
     def document(
         self,

@@ -37,7 +37,7 @@ from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
 from vestig.memories.forget import forget
-from vestig.results import AddedDocument, Document, DocumentList, ForgetReport
+from vestig.results import FORGOTTEN_PASSAGE, AddedDocument, Document, DocumentList, ForgetReport
 from vestig.session.references import unambiguous_id
 from vestig.session.session import Session, cleaned, count_secrets
 from vestig.store.records import documents
@@ -92,7 +92,8 @@ class _Document(msgspec.Struct, kw_only=True, eq=False):
         previous = self.previous
         if previous is None or not _is_unchanged(previous, self.file):
             return False
-        return len(self.products) < _passages_of(previous) == self.passages
+        forgotten = len(self.products) < documents.memory_count(previous)
+        return forgotten and _passages_of(previous) == self.passages
 
     @property
     def moved(self) -> tuple[str, str] | None:
@@ -286,7 +287,7 @@ class _Reader:
                         document.version.kept.append(known)
                         document.kept += 1
                     elif document.is_same_file:
-                        document.file.tally.left_out["passage that was forgotten"] += 1
+                        document.file.tally.left_out[FORGOTTEN_PASSAGE] += 1
                     else:
                         document.kept += item.identity in chosen
                         first = chosen.setdefault(item.identity, item)
@@ -353,10 +354,15 @@ class _Reader:
         """The documents whose files have changed."""
         with self._session.ledger.read() as view:
             newest = documents.newest_versions(view, self._session.namespace)
+            standing = documents.product_counts(view, self._session.namespace)
         for file in self._files:
             previous = newest.get(DocumentName(self._options.scope, file.path))
             if previous is not None and not self._options.force and _is_unchanged(previous, file):
-                file.tally.unchanged(previous.id, _passages_of(previous))
+                forgotten = documents.memory_count(previous) - standing.get(previous.id, 0)
+                passages = _passages_of(previous)
+                file.tally.unchanged(previous.id, passages, max(0, passages - forgotten))
+                if forgotten:
+                    file.tally.left_out[FORGOTTEN_PASSAGE] += forgotten
                 continue
             try:
                 yield self._document(file, previous)
@@ -464,9 +470,10 @@ class _Reader:
             self._items(file, part, version)
             version.kept = [one.id for one in made]
             version.metadata["passages"] = len(items)
+            version.metadata["memories"] = documents.memory_count(old)
             version.moved_from = documents.name_of(old)
             if forgotten:
-                file.tally.left_out["passage that was forgotten"] += forgotten
+                file.tally.left_out[FORGOTTEN_PASSAGE] += forgotten
             return _Document(
                 file=file,
                 version=version,
@@ -665,9 +672,10 @@ def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
     """The newest version of each document, the newest first."""
     with session.operation("documents"), session.ledger.read() as view:
         histories = documents.histories(view, session.namespace)
+        standing = documents.product_counts(view, session.namespace)
         newest = [history[-1] for history in reversed(histories)]
         found = [
-            _document(source)
+            _document(source, standing.get(source.id, 0))
             for source in newest
             if not documents.has_ended(source)
             and (asked.scope is None or documents.name_of(source).scope == asked.scope)
@@ -705,10 +713,10 @@ def forget_document(session: Session, asked: ForgetDocumentRequest) -> ForgetRep
         namespace=asked.namespace,
     )
     gone = tuple(source.id for source in chosen)
-    return forget(session, request, documents=gone)
+    return forget(session, request, document=gone)
 
 
-def _document(source: Source) -> Document:
+def _document(source: Source, passages: int) -> Document:
     fields = source.metadata
     return Document(
         id=source.id,
@@ -717,7 +725,7 @@ def _document(source: Source) -> Document:
         format=fields.get("format", ""),
         scope=fields.get("scope"),
         size=fields.get("size", 0),
-        passages=fields.get("passages", 0),
+        passages=passages,
         created_at=source.created_at,
         ingested_at=source.ingested_at,
     )

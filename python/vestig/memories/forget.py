@@ -24,6 +24,7 @@ from vestig.errors import (
 )
 from vestig.memories.states import (
     check_selection,
+    selected_documents,
     selected_ids,
     selected_items,
     stated_by_no_other,
@@ -44,10 +45,10 @@ from vestig.types import Degradation, ItemError, Memory
 
 
 def forget(
-    session: Session, asked: ForgetRequest, *, documents: tuple[str, ...] = ()
+    session: Session, asked: ForgetRequest, *, document: tuple[str, ...] = ()
 ) -> ForgetReport:
-    """Removes memories for good, and proves it; `documents`: versions of documents (ids of sources)
-    that go as a whole."""
+    """Removes memories for good, and proves it; with them the documents of scopes that are selected
+    as a whole. `document`: the versions (ids of sources) of one that goes too, oldest first."""
     check_selection(asked, "ids", asked.ids)
     by_id = asked.ids is not None
     space = session.in_namespace(asked.namespace)
@@ -64,7 +65,10 @@ def forget(
             items = item_rows.of_memories(view, memories)
             if not by_id:
                 items += selected_items(view, space, asked.where)
-            return _with_items(view, space, memories, items)
+            selected = _with_items(view, space, memories, items)
+            if document:
+                return selected._replace(documents=(document,))
+            return selected._replace(documents=selected_documents(view, space, asked.where))
 
         keep = asked.summaries == "keep"
         how = _How(
@@ -72,7 +76,6 @@ def forget(
             asked.force,
             dry_run=asked.dry_run,
             keep_summaries=keep,
-            documents=documents,
         )
         return _forgotten(session, space, select, how)
 
@@ -114,21 +117,26 @@ def replace_values(
 
 
 class _Selected(NamedTuple):
-    """Holds the items and memories that a forgetting removes, texts of the items among these."""
+    """Holds the items and memories that a forgetting removes, texts of the items among these, and
+    the versions (ids of sources) of each document that goes as a whole, oldest first."""
 
     memories: list[Memory]
     items: list[ItemRow]
+    documents: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.memories or self.items or self.documents)
 
 
 class _How(msgspec.Struct, frozen=True):
     """How a forgetting is done: by whom, pinned memories too, or not at all but in a report;
-    without the summaries that cover what goes; with these versions of documents."""
+    without the summaries that cover what goes."""
 
     actor: str | None
     force: bool
     dry_run: bool
     keep_summaries: bool = False
-    documents: tuple[str, ...] = ()
 
 
 def _with_items(
@@ -154,7 +162,7 @@ def _forgotten(
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
-        if chosen.memories or chosen.items or how.documents:
+        if not chosen.is_empty:
             named = [memory.id for memory in chosen.memories]
             had_superseded = superseded_by_them(txn, space, named)
             removed = txn.forget(
@@ -162,7 +170,7 @@ def _forgotten(
                 named,
                 actor=how.actor,
                 items=chosen.items,
-                documents=how.documents,
+                documents=[id for versions in chosen.documents for id in versions],
                 keep_summaries=how.keep_summaries,
             )
             if how.dry_run:
@@ -170,7 +178,7 @@ def _forgotten(
             degraded.extend(clock_notice(txn.clock_behind_us))
             seq += 1
     proof = erasure.ErasureProof()
-    if (chosen.memories or chosen.items or how.documents) and not how.dry_run:
+    if not chosen.is_empty and not how.dry_run:
         session.drop_cached(seq)
         catch_up(session, degraded)
         jobs = tuple(removed.embed_jobs.values())
@@ -185,6 +193,7 @@ def _forgotten(
         entities_removed=removed.rows.get("entities", 0),
         summaries_removed=removed.summaries,
         derived_removed=removed.derived,
+        documents_removed=tuple(versions[-1] for versions in chosen.documents),
         residual_holders=removed.holders,
         edges_removed=removed.rows.get("edges", 0),
         **_proved(proof),

@@ -7,7 +7,7 @@ says which memories a call takes out: by ids, or by a filter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 from unicodedata import normalize
@@ -29,7 +29,7 @@ from vestig.ids import id_text, new_id, split_ids
 from vestig.results import DeprecateReport
 from vestig.session.references import resolved
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
-from vestig.store.records import item_rows, rule_rows
+from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
 from vestig.store.records.reads import LedgerView
@@ -597,7 +597,8 @@ def ids_of(session: Session, parts: FilterParts) -> list[str]:
 
 
 # Fields of a filter that select by what an item has too.
-_OF_ITEMS: Final = frozenset(("scope", "scope_prefix", "unscoped", "keys", "key_prefix"))
+_SCOPES: Final = frozenset(("scope", "scope_prefix", "unscoped"))
+_OF_ITEMS: Final = _SCOPES | {"keys", "key_prefix"}
 
 
 def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]:
@@ -606,19 +607,36 @@ def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]
     given = where.given()
     if not given.keys() <= _OF_ITEMS:
         return []
-    prefix = given.get("scope_prefix")
-    scopes = [*given.get("scope", ()), *([None] if given.get("unscoped") else [])]
-    found = item_rows.below(view, space, None)
-    if prefix is not None:
-        found = [one for one in found if one.scope is not None and
-                 (one.scope == prefix or one.scope.startswith(f"{prefix}/"))]  # fmt: skip
-    if scopes:
-        found = [one for one in found if one.scope in scopes]
+    found = [one for one in item_rows.below(view, space, None) if _in_scopes(given, one.scope)]
     if "keys" in given:
         found = [one for one in found if one.key in given["keys"]]
     if "key_prefix" in given:
         found = [one for one in found if one.key.startswith(given["key_prefix"])]
     return found
+
+
+def selected_documents(view: LedgerView, space: str, where: Filter) -> tuple[tuple[str, ...], ...]:
+    """The ids of the versions of each document that a filter selects: none where it asks for more
+    than scopes, since a document of which some passages stay is still known."""
+    given = where.given()
+    if not given or not given.keys() <= _SCOPES:
+        return ()
+    return tuple(
+        tuple(one.id for one in history)
+        for history in documents.histories(view, space)
+        if _in_scopes(given, documents.name_of(history[-1]).scope)
+    )
+
+
+def _in_scopes(given: Mapping[str, Any], scope: str | None) -> bool:
+    """Return whether a scope is among those that the fields of a filter name."""
+    prefix = given.get("scope_prefix")
+    if prefix is not None and not (
+        scope is not None and (scope == prefix or scope.startswith(f"{prefix}/"))
+    ):
+        return False
+    scopes = [*given.get("scope", ()), *([None] if given.get("unscoped") else [])]
+    return not scopes or scope in scopes
 
 
 def stated_by_no_other(

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from vestig.ids import id_bytes
+from vestig.ids import id_bytes, id_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import MEMORY_SELECT, memory_of, source_of
 from vestig.store.sqlite.connections import each, fetch, store_faults
@@ -35,6 +35,12 @@ _PRODUCTS: Final = (
     " AND e.expired_seq = 0) AND m.kind = 'MEMORY'"
 )
 
+_PRODUCT_COUNTS: Final = (
+    'SELECT s.id, COUNT(*) FROM sources s JOIN edges e ON e.from_row = s."row"'
+    f' AND e.edge_type = {_PRODUCED} AND e.expired_seq = 0 JOIN memories m ON m."row" = e.to_row'
+    " WHERE s.namespace = ? AND s.source_type = 'file' AND m.kind = 'MEMORY' GROUP BY s.id"
+)
+
 
 class DocumentName(NamedTuple):
     """A document is known by it; without a path by its passages alone."""
@@ -58,6 +64,12 @@ def versions(view: LedgerView, namespace: str) -> Iterator[Source]:
 def has_ended(version: Source) -> bool:
     """Return whether a version says that the file of its document is gone."""
     return version.metadata.get("ended") is True
+
+
+def memory_count(version: Source) -> int:
+    """How many passages a version produced, those that were forgotten since too."""
+    found = version.metadata.get("memories", version.metadata.get("passages"))
+    return found if isinstance(found, int) else 0
 
 
 def is_at(path: str | None, asked: str) -> bool:
@@ -110,6 +122,14 @@ def newest_version(view: LedgerView, namespace: str, name: DocumentName) -> Sour
 def products(view: LedgerView, source_id: str) -> list[Memory]:
     """The passages of a version, expired ones too; its summary is none of them."""
     return _memories(view, _PRODUCTS, (id_bytes(source_id),))
+
+
+def product_counts(view: LedgerView, namespace: str) -> dict[str, int]:
+    """How many passages of each version were not forgotten, expired ones too, by its id; nothing
+    where none is left."""
+    with store_faults(view.where):
+        rows = each(view.connection, _PRODUCT_COUNTS, (namespace,))
+        return {id_text("source", id): count for id, count in rows}
 
 
 def unfinished(view: LedgerView, namespace: str, name: DocumentName) -> list[Memory]:

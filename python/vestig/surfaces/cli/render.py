@@ -511,6 +511,7 @@ def forget_plan(report: ForgetReport, args: Args) -> str:
     lines = [
         *_planned(report.memory_ids, "forgotten for good", args),
         *_items_of(report, "go with their texts"),
+        *_documents_of(report, "go with their paths"),
     ]
     rows = ", ".join(f"{count} {name}" for name, count in report.rows_removed.items() if count)
     return "\n".join([*lines, f"Rows: {rows}", *_beside(report)])
@@ -518,7 +519,7 @@ def forget_plan(report: ForgetReport, args: Args) -> str:
 
 def forgotten(report: ForgetReport, args: Args) -> str:
     """Return what was forgotten, and how many residues the search of the files found."""
-    items = _items_of(report, "forgotten too")
+    items = [*_items_of(report, "forgotten too"), *_documents_of(report, "forgotten too")]
     if report.dry_run and (report.memory_ids or items):
         return forget_plan(report, args)
     if not report.memory_ids and not items:
@@ -535,6 +536,12 @@ def _items_of(report: ForgetReport, done: str) -> list[str]:
     """How many items go too."""
     count = report.rows_removed.get("items", 0)
     return [f"{count} item{'s'[: count != 1]} {done}"] if count else []
+
+
+def _documents_of(report: ForgetReport, done: str) -> list[str]:
+    """How many documents go too."""
+    count = len(report.documents_removed)
+    return [f"{count} document{'s'[: count != 1]} {done}"] if count else []
 
 
 def _listed(what: str, ids: Sequence[str]) -> list[str]:
@@ -649,6 +656,8 @@ def pruned(report: PruneReport, _: Args) -> str:
 def imported(value: ImportReport, _: Args) -> str:
     """Exact counts of an import: of what was read, and of the memories that it became where these
     are others."""
+    from vestig.results import FORGOTTEN_PASSAGE
+
     of_documents = str(value.format) == "document"
     read = ("imported", "skipped", "duplicates", "rejected", "failed")
     rows = [("format", str(value.format))]
@@ -665,7 +674,11 @@ def imported(value: ImportReport, _: Args) -> str:
     rows += [(f"left out: {kind}", str(count)) for kind, count in value.left_out.items()]
     if value.forgotten_elsewhere:
         rows.append(("forgotten elsewhere", " ".join(value.forgotten_elsewhere)))
-    return table(rows)
+    hint = (
+        "\nA forgotten passage stays out until its file changes; `vestig document forget ID` lets"
+        " the next import bring it."
+    )
+    return table(rows) + hint * (FORGOTTEN_PASSAGE in value.left_out)
 
 
 def _sum(report: ImportReport, total: str, parts: Sequence[str]) -> str:

@@ -42,7 +42,9 @@ def _forget(call: Call) -> Any:
         given,
         lambda plan: render.forget_plan(plan, call.args),
         done="forgotten",
-        selects=lambda plan: plan.memory_ids or plan.rows_removed.get("items"),
+        selects=lambda plan: (
+            plan.memory_ids or plan.rows_removed.get("items") or plan.documents_removed
+        ),
     )
 
 

@@ -1,0 +1,31 @@
+"""The report of `vestig import` on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_answers import Vestig
+
+
+def test_a_forgotten_document_is_listed_and_imported_truthfully(
+    vestig: Vestig, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "pond.md").write_text("# Pond\n\nThe pond is three meters deep.\n", "utf-8")
+    vestig("import", str(folder), "--scope", "garden")
+    gone = vestig("forget", "--scope", "garden", "--yes")
+    assert "1 document forgotten too" in gone.out
+    assert vestig("document", "list").out == "No documents found.\n"
+    assert "1 added" in vestig("import", str(folder), "--scope", "garden").out
+    id = vestig("list", "--json").document["memories"][0]["id"]
+    vestig("forget", id, "--yes")
+    listed = vestig("document", "list").out
+    assert listed.split(" | ")[1] == "0"
+    again = vestig("import", str(folder), "--scope", "garden").out
+    assert "left out: passage that was forgotten  1" in again
+    assert "`vestig document forget ID` lets the next import bring it" in again
+    assert "kept" not in again
+    source = listed.split(" | ")[0]
+    assert "Nothing to forget" not in vestig("document", "forget", source, "--yes").out
+    assert "1 added" in vestig("import", str(folder), "--scope", "garden").out
