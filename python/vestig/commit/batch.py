@@ -16,7 +16,7 @@ from vestig.changes import ChangeSet, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey, outcome_of
-from vestig.commit.keys import check_replaceable_by_key, neighbours, version_end
+from vestig.commit.keys import Neighbours, check_replaceable_by_key, neighbours, version_end
 from vestig.commit.names import NameResolution, NameVectors, stored_claim
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
@@ -156,7 +156,9 @@ class Batch:
         looked_up = zip(self.items, self._same_texts, self._first_texts, strict=True)
         for item, same, first in looked_up:
             key, position, slot = item.text_key, item.position, item.slot
-            if slot is not None:
+            if item.is_history:
+                known = False
+            elif slot is not None:
                 current = self._of_keys[slot]
                 known = current is not None and current.content_hash == item.identity
                 known = known and slot not in slots
@@ -212,7 +214,7 @@ class Batch:
 
     def _stand_beside(self, view: LedgerView, item: Item) -> None:
         """Finds the memory that keeps the key of a statement of a model, in the store."""
-        if item.is_of_model and item.asked_slot is not None:
+        if item.is_of_model and item.asked_slot is not None and not item.is_history:
             named = list[Memory]()
             with suppress(VestigError):
                 named.extend(self._named(view, item))
@@ -253,7 +255,7 @@ class Batch:
         decision = Decision(replaced=self._replaced(view, item))
         for old in decision.replaced:
             decision.warnings += states.rule_warnings(view, old)
-        if item.is_of_model and item.asked_slot is not None:
+        if item.is_of_model and item.asked_slot is not None and not item.is_history:
             keeps = keeps_key(item, self._current(item.asked_slot), decision.replaced)
             if keeps != item.beside and not self.dry:
                 # an earlier item gives or takes the key
@@ -261,7 +263,9 @@ class Batch:
             item.stand_beside(keeps)
         if item.claim is not None:
             item.claim = stored_claim(self.session, view, item.request.namespace, item.claim)
-        if item.slot is None:
+        if item.is_history:
+            self._insert(view, place, decision, similar)
+        elif item.slot is None:
             self._decide_text(view, place, decision, similar)
         else:
             self._decide_version(view, place, item.slot, decision, similar)
@@ -575,8 +579,20 @@ class Batch:
         stored = [one for one in mentions if one.new is None or not self.dry]
         decision.entities = tuple([one.entity_id for one in stored])
         self._supersede(item, decision, memory.id, item.begins_us)
-        if item.slot is not None:
+        if item.status not in (None, Status.ACTIVE):
+            self._put_aside(memory.id, item.status)
+        if item.slot is not None and item.is_history:
+            self._inserted_versions.setdefault(item.slot, []).append(memory.id)
+        elif item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)
+
+    def _put_aside(self, id: str, status: Status) -> None:
+        """Stores an inserted memory with the state that it had in another store."""
+        fields = states.put_aside_fields(status, self.now_us)
+        memory = msgspec.structs.replace(self._rows.memories[-1], **fields)
+        self._rows.memories[-1] = memory
+        self._rows.events.append(states.put_aside_event(memory, self.now_us))
+        self._known[id] = msgspec.structs.replace(self._known[id], **fields)
 
     def _confirm(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -748,6 +764,9 @@ class Batch:
                 replaced,
             )
             current = self._current(slot)
+            if current is None and item.status is not None:
+                # it ends, and so do its history's versions, when they ended in their store
+                beside = Neighbours(None, None)
             if beside.before is not None:
                 self._end_version(item, beside.before, item.begins_us)
             if current is None and beside.after is not None:

@@ -39,6 +39,7 @@ from vestig.types import (
     Role,
     SimilarMemory,
     Stability,
+    Status,
     TemporalWindow,
     is_undated,
 )
@@ -123,6 +124,8 @@ class Item(msgspec.Struct, kw_only=True):
     quoted: tuple[str, ...] = ()
     # the version of a document of which it is a passage
     document: str | None = None
+    # what it was in the store that it comes from; None: it comes from none
+    status: Status | None = None
     # extract: what rules find in the text; `questions` None = not tried
     extracted: bool = False
     windows: tuple[TemporalWindow, ...] = ()
@@ -192,6 +195,12 @@ class Item(msgspec.Struct, kw_only=True):
         elif id is None and self.beside is not None:
             self.key = self.asked_key
         self.beside = id
+
+    @property
+    def is_history(self) -> bool:
+        """Return whether it ended in the store that it comes from: it takes the place of nothing,
+        and is the duplicate of nothing."""
+        return self.status in (Status.SUPERSEDED, Status.DEPRECATED)
 
     @property
     def is_of_model(self) -> bool:

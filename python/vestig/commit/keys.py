@@ -151,5 +151,8 @@ def with_begin_moved(
 
 
 def _held(memory: Memory) -> bool:
-    """Return whether it held at some time: a withdrawn memory did not."""
-    return memory.status is not Status.DEPRECATED or memory.t_invalid is not None
+    """Return whether it held at some time: a withdrawn memory did not, nor one that ended when it
+    began."""
+    if memory.t_invalid is None:
+        return memory.status is not Status.DEPRECATED
+    return memory.t_invalid > memory.t_valid

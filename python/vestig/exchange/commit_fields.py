@@ -29,6 +29,7 @@ from vestig.types import (
     ItemError,
     MaskedSecret,
     Source,
+    Status,
 )
 
 KEYS_NAMED_MAX: Final = 20
@@ -59,7 +60,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
-    from 1.
+    from 1. `status`, `successor_ref`: as of `Draft`.
     """
 
     line: int
@@ -68,6 +69,8 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...]
     arguments: dict[str, Any]
     is_whole: bool
+    status: Status | None = None
+    successor_ref: str | None = None
 
     @property
     def memory_id(self) -> str | None:
@@ -181,6 +184,8 @@ class ImportFile:
             parts=self._split(content) if draft.is_cut else (content,),
             arguments=self._with_shared({**arguments, "artifact_ref": reference}),
             is_whole=draft.is_whole,
+            status=draft.status,
+            successor_ref=draft.successor_ref,
         )
 
     def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:

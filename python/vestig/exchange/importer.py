@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -37,12 +37,14 @@ from vestig.exchange.mirror import (
 from vestig.exchange.turn_anchors import TurnAnchors
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
+from vestig.memories.states import successor_changes
 from vestig.results import ImportReport
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
+from vestig.store.records.reads import LedgerView
 from vestig.telemetry import span
 from vestig.turns import give_way, shared_or
-from vestig.types import Degradation, EdgeType, ItemError
+from vestig.types import Degradation, EdgeType, ItemError, Memory, Status
 
 # Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
@@ -246,6 +248,13 @@ class _Files:
         self.run.warnings.update(dict.fromkeys(file.warnings()))
 
 
+class _Recorded(NamedTuple):
+    """Where a record stands in the store: its scope and its `artifact_ref`."""
+
+    scope: str | None
+    ref: str
+
+
 class _NextGroup(NamedTuple):
     """The records of a transaction that the store lacked when they were read, ready to be
     committed, and how far the files were read by then; `error`: why there is none."""
@@ -268,6 +277,8 @@ class _Reader:
         self._session = session
         self._files = files
         self._project = project
+        # references of what superseded records
+        self.successors: dict[_Recorded, str] = {}
         self._groups = self._grouped()
 
     def next(self) -> _NextGroup | None:
@@ -306,6 +317,9 @@ class _Reader:
                 links.append((tally, item))
             else:
                 group.append((tally, item))
+                if item.successor_ref is not None:
+                    place = _Recorded(item.scope, item.artifact_ref)
+                    self.successors[place] = item.successor_ref
             size += length
         if size:
             yield group, links
@@ -323,6 +337,9 @@ class _Reader:
         if self._project is not None:
             self._place(self._project, requests)
         part = prepare_part(self._session, requests, whole=whole)
+        status_of = [item.status for _, item in records for _ in item.parts]
+        for place, made in part.items:
+            made.status = status_of[place]
         return _NextGroup(records, links, part, self._files.bytes_done)
 
     def _place(self, project: str, requests: list[dict[str, Any]]) -> None:
@@ -390,6 +407,8 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
                 progress(group.bytes_done, files.bytes_total)
             give_way()
             group = following
+    if reader.successors and not asked.dry_run:
+        _name_successors(session, reader.successors)
     options = DocumentOptions(
         scope=asked.scope,
         shared={"source": asked.source, **_shared(asked)},
@@ -401,6 +420,51 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
     if progress is not None:
         progress(files.bytes_total, files.bytes_total)
     return files.run.report()
+
+
+def _name_successors(session: Session, successors: Mapping[_Recorded, str]) -> None:
+    """Names in superseded memories what superseded them in the store that they come from, which
+    may stand in a later file."""
+    space, now_us = session.namespace, session.now_us()
+    with session.ledger.write(now_us) as txn:
+        found = txn.recorded_places(space, [*(one.ref for one in successors), *successors.values()])
+        after: dict[str, str] = {}
+        for old, ref in successors.items():
+            new = found.get(ref, {})
+            # of the folder's own scope, where several have it
+            id = new.get(old.scope) or next(iter(new.values()), None)
+            if id is not None and old.scope in found.get(old.ref, {}):
+                after[found[old.ref][old.scope]] = id
+        rows = [
+            successor_changes(old, after[old.id], now_us)
+            for old in txn.memories(space, sorted(after))
+            if old.status is Status.SUPERSEDED
+            and old.superseded_by is None
+            and not _leads_to(txn, after, after[old.id], old)
+        ]
+        if rows:
+            txn.apply(
+                ChangeSet(
+                    namespace=space,
+                    patches=tuple(one.patch for one in rows),
+                    events=tuple(one.event for one in rows),
+                    supersessions=tuple(one.record for one in rows),
+                )
+            )
+    if rows:
+        catch_up(session, [])
+
+
+def _leads_to(view: LedgerView, after: Mapping[str, str], start: str, goal: Memory) -> bool:
+    """Return whether the successors of a memory, those in `after` too, lead to another."""
+    seen, id = set[str](), start
+    while id not in seen:
+        if id == goal.id:
+            return True
+        seen.add(id)
+        known = [one.superseded_by for one in view.memories(goal.namespace, [id])]
+        id = after.get(id) or next(iter(known), None) or id
+    return False
 
 
 def _import_documents(

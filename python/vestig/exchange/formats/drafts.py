@@ -19,6 +19,7 @@ from vestig.errors import ValidationError
 from vestig.exchange.file_records import TOO_DEEP, Line, RecordFile, Unreadable, is_too_deep
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us
+from vestig.types import Status
 
 # The first line of the front matter of a memory in Markdown.
 MEMORY_MARK: Final = "vestig: memory/1"
@@ -33,7 +34,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A text of a file with its arguments of `commit`. `line` counts from 1. `is_whole`: kept as it
     is, so near-duplicates are inserted and only an empty text is refused. `is_cut`: cut into parts
     where it is longer than a memory may be. Without an `artifact_ref` it gets one of line and
-    digest."""
+    digest. `status`: what the memory was in the store that it comes from; None: it comes from none.
+    `successor_ref`: the `artifact_ref` of what superseded it."""
 
     line: int
     content: str
@@ -41,6 +43,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     is_whole: bool = True
     is_cut: bool = True
+    status: Status | None = None
+    successor_ref: str | None = None
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):

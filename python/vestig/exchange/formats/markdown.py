@@ -22,7 +22,7 @@ from vestig.exchange.formats.drafts import (
 )
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import format_us, to_us
-from vestig.types import Memory, RetentionPolicy
+from vestig.types import Memory, RetentionPolicy, Status
 
 # Names that its records have: it has none.
 KEYS: Final = frozenset[str]()
@@ -36,6 +36,7 @@ _ESCAPED: Final = lazy_pattern(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _OTHER_ARGUMENTS: Final = ("source", "structured", "tags")
 # Fields that say what a memory was in its store; they are no arguments.
 _OF_ITS_STORE: Final = ("vestig", "t_created")
+_STATUSES: Final = {one.word.lower(): one for one in Status}
 
 
 def recognises(_record: dict[str, Any]) -> bool:
@@ -56,7 +57,13 @@ def file_name(number: int, memory: Memory) -> str:
 
 def text_of(memory: Memory) -> str:
     """The file of a memory."""
-    fields = {"id": memory.id, "t_created": _time(memory.t_created), **_arguments(memory)}
+    fields = {
+        "id": memory.id,
+        "t_created": _time(memory.t_created),
+        "status": None if memory.status is Status.ACTIVE else memory.status.word.lower(),
+        "superseded_by": memory.superseded_by,
+        **_arguments(memory),
+    }
     lines = [f"{name}: {_value(value)}" for name, value in present(fields).items()]
     return "\n".join(("---", MEMORY_MARK, *lines, "---", "", memory.content, ""))
 
@@ -66,8 +73,6 @@ def _arguments(memory: Memory) -> dict[str, Any]:
     metadata = {
         name: value for name, value in memory.metadata.items() if name not in _OTHER_ARGUMENTS
     }
-    # the memory that takes the place of a key's value ends it anew
-    is_ended_by_key = memory.key is not None and memory.superseded_by is not None
     is_standard = memory.retention_policy is RetentionPolicy.STANDARD
     return {
         "scope": memory.scope,
@@ -80,7 +85,7 @@ def _arguments(memory: Memory) -> dict[str, Any]:
         "session_id": memory.session_id,
         "sequence": memory.sequence,
         "t_valid": _time(memory.t_valid),
-        "t_invalid": None if is_ended_by_key else _time(memory.t_invalid),
+        "t_invalid": _time(memory.t_invalid),
         "origin_type": None if memory.origin_derived else memory.origin_type,
         "trigger": memory.trigger,
         "temporal_stability": memory.temporal_stability,
@@ -117,13 +122,24 @@ def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
         )
         return
     arguments = present({name: fields[name] for name in fields if name not in _OF_ITS_STORE})
-    id = arguments.pop("id", None)
+    id, status = arguments.pop("id", None), arguments.pop("status", "active")
+    successor = arguments.pop("superseded_by", None)
+    if status not in _STATUSES:
+        yield refused(1, ValidationError("status", status, ", ".join(_STATUSES)))
+        return
     if id is not None:
-        arguments["artifact_ref"] = f"{MEMORY_REFERENCE}{id}"
+        arguments["artifact_ref"] = _reference(id)
     yield Draft(
         line=1,
         content=text[block.end() :].strip(),
         arguments=arguments,
         digest=hashlib.sha256(data).hexdigest(),
         is_cut=False,
+        status=_STATUSES[status],
+        successor_ref=None if successor is None else _reference(successor),
     )
+
+
+def _reference(id: object) -> str:
+    """The `artifact_ref` of a memory that had this id in its store."""
+    return f"{MEMORY_REFERENCE}{id}"
