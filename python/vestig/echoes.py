@@ -29,6 +29,7 @@ from vestig.printed import (
     PREFACE,
     SEPARATOR,
     SOURCE,
+    STATE,
     ZONE_LEGEND,
     clean,
     content_lines,
@@ -109,8 +110,9 @@ _STATE: Final = (
     r"|other_language"
     rf"|(?:supersedes|newer_than|older_than): {_FULL_ID})"
 )
-_NOTE_LINE: Final = rf"Note: {SOURCE}(?:; {SOURCE})*\."
+_NOTE_LINE: Final = rf"Note: (?:{STATE}|{SOURCE})(?:; (?:{STATE}|{SOURCE}))*\."
 _NOTE: Final = lazy_pattern(_NOTE_LINE)
+_STATES: Final = lazy_pattern(rf"(?:, {STATE})*")
 # In the brackets of a line, behind what else stands there.
 _SOURCES: Final = lazy_pattern(rf"((?: \(|, )[^()]*?)(?:, )?{SOURCE}(?:, {SOURCE})*\)")
 _EXPLAINED: Final = lazy_pattern(
@@ -390,10 +392,11 @@ def _related(at: int, line: str, match: re.Match[str], memories: Memories) -> _F
     if stored is None:
         return None
     memory = stored.memory
-    text = f"{_key(memory)}) {one_line(memory.content, LIST_CHARS)}"
+    text, key = f") {one_line(memory.content, LIST_CHARS)}", _key(memory)
     behind = _without_sources(line[match.end() :])
-    same = _is_day(memory, match[2], memories.zone) and behind == text.rstrip()
-    return _Frame(at + 1, memory, same)
+    states = _STATES.match(behind, len(key)) if behind.startswith(key) else None
+    printed = states is not None and behind[states.end() :] == text.rstrip()
+    return _Frame(at + 1, memory, printed and _is_day(memory, match[2], memories.zone))
 
 
 def _indented(lines: Sequence[str], at: int, first: str, mark: str = "  ") -> tuple[str, int]:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
-from vestig.types import MODEL_ROLES, Anchor, AnchorState, Kind, Memory, Role
+from vestig.types import MODEL_ROLES, Anchor, AnchorState, Kind, Memory, Role, Status
 
 # Characters of a text that layouts of one line show.
 LIST_CHARS: Final = 100
@@ -31,6 +31,8 @@ SOURCE: Final = (
     r"its source (?:a forgotten memory|…?[\w./@+-]+) (?:changed since \d{4}-\d\d-\d\d|is gone"
     r"|moved to lines? \d+(?:-\d+)?(?: or \d+ others)?)"
 )
+# What `state_words` says of one.
+STATE: Final = r"(?:withdrawn|replaced|archived|(?:ended|from) \d{4}-\d\d-\d\d)"
 # Characters that readers do not see: controls, marks that turn the direction of writing, and tags.
 _HIDDEN: Final = lazy_pattern(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
@@ -129,18 +131,29 @@ def limits(
     notes = [said_by(memory)] if memory.role in MODEL_ROLES else []
     if memory.kind is Kind.SUMMARY:
         notes.append("summary")
-    if "expired" in flags:
-        notes.append("withdrawn" if memory.superseded_by is None else "replaced")
-    if "no_longer_valid" in flags and memory.t_invalid is not None:
-        notes.append(f"ended {day_of(memory.t_invalid, zone)}" if day else "ended")
-    if "not_yet_valid" in flags:
-        notes.append(f"from {day_of(memory.t_valid, zone)}" if day else "not yet")
-    if "archived" in flags:
-        notes.append("archived")
+    notes += state_words(memory, flags, zone, day=day)
     if older:
         notes.append("older")
     notes += sources
     return f"({', '.join(notes)})" if notes else ""
+
+
+def state_words(
+    memory: Memory, flags: Collection[str], zone: str, *, day: bool = True
+) -> list[str]:
+    """Return what a reader has to know of the state of a memory: that it was withdrawn or replaced,
+    ended, does not hold yet, or was put aside."""
+    words = []
+    if "expired" in flags:
+        replaced = memory.status is Status.SUPERSEDED
+        words.append("replaced" if replaced else "withdrawn")
+    if "no_longer_valid" in flags and memory.t_invalid is not None:
+        words.append(f"ended {day_of(memory.t_invalid, zone)}" if day else "ended")
+    if "not_yet_valid" in flags:
+        words.append(f"from {day_of(memory.t_valid, zone)}" if day else "not yet")
+    if "archived" in flags:
+        words.append("archived")
+    return words
 
 
 def how_many(count: int, *, exact: bool) -> str:
@@ -179,9 +192,8 @@ def anchor_words(anchors: Iterable[Anchor], zone: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def anchor_note(anchors: Iterable[Anchor], zone: str) -> str:
-    """A line that says what `anchor_words` does; "" where that is nothing."""
-    words = anchor_words(anchors, zone)
+def note_line(words: Sequence[str]) -> str:
+    """A line of what `state_words` and `anchor_words` say of a memory; "" where that is nothing."""
     return f"Note: {'; '.join(words)}." if words else ""
 
 

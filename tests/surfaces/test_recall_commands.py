@@ -80,3 +80,23 @@ def test_a_turn_that_repeats_a_text(vestig: Vestig) -> None:
     assert [hit["session_id"] for hit in one["results"]] == ["s2"]
     assert "repeats" not in one["results"][0]
     assert len(vestig("memory", "list", "--json").document["memories"]) == 2
+
+
+def test_what_ended_is_marked_wherever_results_are_shown(vestig: Vestig) -> None:
+    ended = ("The lab partner is Synlab Nord", "--t-valid", "2020-01-01", "--t-invalid")
+    vestig("add", *ended, "2021-06-01")
+    old = vestig("add", "The lab partner was Labor West", "--json").document["memory_id"]
+    vestig("add", "The lab partner is Labor Ost", "--supersedes", old)
+    asked = ("recall", "lab partner", "--all", "--include-expired")
+    for layout in ("text", "compact", "list", "explain"):
+        shown = vestig(*asked, "--format", layout).out
+        assert shown.count("Note: ") == 2
+        assert "Note: ended 2021-06-01." in shown
+        assert "Note: replaced." in shown
+    assert "No longer valid since 2021-06-01." in vestig(*asked, "--explain").out
+    assert "Note: ended 2021-06-01." in vestig("search", "lab partner", "--all").out
+    assert "| until=2021-06-01 |" in vestig("list").out
+    # what was printed is no new memory
+    printed = vestig(*asked, "--format", "text").out
+    assert vestig("add", printed, "--json").document["outcome"] == "EXACT_DUPE"
+    assert len(vestig("list", "--json").document["memories"]) == 2

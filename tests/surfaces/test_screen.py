@@ -338,3 +338,12 @@ def test_a_line_goes_on_below_its_column() -> None:
     ]
     path = "/srv/" + "notes" * 10
     assert folded(f"in {path}", screen).split("\n") == ["in", path]
+
+
+def test_what_ended_is_marked_on_a_terminal(vestig: Vestig, on_terminal: OnTerminal) -> None:
+    vestig("add", "The pump is red", "--t-valid", "2020-01-01", "--t-invalid", "2021-06-01")
+    vestig("add", "The pump is to be green", "--t-valid", "2090-01-01")
+    shown = "\n".join(on_terminal("recall", "pump", "--all")[1])
+    assert "2020-01-01  (ended 2021-06-01)" in shown
+    assert "2090-01-01  (from 2090-01-01)" in shown
+    assert "2020-01-01  until 2021-06-01  The pump is red" in "\n".join(on_terminal("list")[1])

@@ -21,13 +21,15 @@ from vestig.answers import (
 from vestig.errors import ValidationError
 from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import escaped_breaks, one_line
+from vestig.memories.read import flags_of
 from vestig.printed import (
     LIST_CHARS,
     SEPARATOR,
-    anchor_note,
     anchor_words,
     content_lines,
+    note_line,
     said_by,
+    state_words,
 )
 from vestig.times import age_words, to_us
 
@@ -173,8 +175,9 @@ def _reason(hit: RecallHit) -> list[str]:
 
 
 def _note(hit: RecallHit, style: Style) -> list[str]:
-    """Return what has become of its sources, as a line."""
-    note = anchor_note(hit.anchors, style.zone)
+    """Return what has become of it and of its sources, as a line."""
+    states = state_words(hit.memory, flags_of(hit.memory, style.query_time), style.zone)
+    note = note_line([*states, *anchor_words(hit.anchors, style.zone)])
     return [note] if note else []
 
 
@@ -275,7 +278,9 @@ def _related(hit: RecallHit, style: Style) -> str:
     reason, walk = hit.reason, ""
     if reason.signal_strength is not UNSET and reason.hops is not UNSET:
         walk = f"signal={reason.signal_strength:.4f}, hops={reason.hops}, "
-    sources = "".join(f", {words}" for words in anchor_words(hit.anchors, style.zone))
+    words = state_words(hit.memory, flags_of(hit.memory, style.query_time), style.zone)
+    words += anchor_words(hit.anchors, style.zone)
+    sources = "".join(f", {one}" for one in words)
     about = f"date={_day(hit, style)}{_role(hit)}{_key(hit)}{sources}"
     return f"Related: [{hit.id}] ({walk}{about}) {line}"
 

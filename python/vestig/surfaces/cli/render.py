@@ -313,8 +313,8 @@ def _event(event: Event) -> str:
 
 
 def page(value: MemoryPage, args: Args) -> str:
-    """id | created | source | status | key, where one has it | role, of a statement of a model |
-    snippet."""
+    """id | created | source | status | until when it holds, where that is known | key, where one
+    has it | role, of a statement of a model | snippet."""
     if not value.memories:
         return "No memories found."
     length = int(args.get("snippet_len", 80))
@@ -322,6 +322,8 @@ def page(value: MemoryPage, args: Args) -> str:
     for memory in value.memories:
         source = str(memory.metadata.get("source", "–"))
         cells = [memory.id, _time(memory.t_created), source, memory.status.word]
+        if memory.t_invalid is not None:
+            cells.append(f"until={_day(memory.t_invalid)}")
         cells += [] if memory.key is None else [f"key={memory.key}"]
         cells += [*_role(memory), one_line(memory.content, length)]
         lines.append(row(*cells))

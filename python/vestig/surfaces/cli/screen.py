@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.language.text_forms import escaped_breaks, single_spaced
 from vestig.lazy_pattern import lazy_pattern
-from vestig.printed import said_by
+from vestig.printed import said_by, state_words
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
@@ -172,8 +172,10 @@ def rows(text: str, screen: Screen) -> str:
 
 
 def memories(page: MemoryPage, _: Args, screen: Screen) -> str:
-    """Beginning of the id, day, status where it is none of an active one, key and text."""
-    return "\n".join(_memory(one, screen) for one in page) or "No memories found."
+    """Beginning of the id, day, status where it is none of an active one, until when it holds where
+    that is known, key and text."""
+    lines = [_memory(one, _listed_state(one), screen) for one in page]
+    return "\n".join(lines) or "No memories found."
 
 
 def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
@@ -234,15 +236,28 @@ def retrieved(result: RetrieveResult, _: Args, screen: Screen) -> str:
     return "\n".join([*lines, *below])
 
 
-def _memory(one: Memory, screen: Screen) -> str:
-    return cut("  ".join([*_head(one), single_spaced(one.content)]), screen.columns)
+def _memory(one: Memory, state: Sequence[str], screen: Screen) -> str:
+    return cut("  ".join([*_head(one, state), single_spaced(one.content)]), screen.columns)
 
 
-def _head(one: Memory) -> list[str]:
+def _listed_state(one: Memory) -> list[str]:
+    until = [] if one.t_invalid is None else [f"until {one.t_invalid:%Y-%m-%d}"]
+    return [*_status(one), *until]
+
+
+def _state_of(hit: RecallHit, result: RecallResult) -> list[str]:
+    from vestig.memories.read import flags_of
+
+    words = state_words(hit.memory, flags_of(hit.memory, result.query_time), "UTC")
+    return [f"({', '.join(words)})"] if words else []
+
+
+def _head(one: Memory, state: Sequence[str]) -> list[str]:
+    """Beginning of the id, day, state, role of a statement of a model, and key."""
     key = [] if one.key is None else [f"[{escaped_breaks(one.key)}]"]
     said = said_by(one)
     role = [f"({said})"] if said else []
-    return [short_id(one.id), f"{one.t_valid:%Y-%m-%d}", *_status(one), *role, *key]
+    return [short_id(one.id), f"{one.t_valid:%Y-%m-%d}", *state, *role, *key]
 
 
 def _status(one: Memory) -> list[str]:
@@ -285,27 +300,27 @@ def found(result: RecallResult, args: Args, screen: Screen) -> str:
     # the last line is the next prompt's
     room = screen.rows - 1 - len(lines)
     for at, hit in enumerate(hits):
-        whole, left = _whole(hit, result.query or "", screen), len(hits) - at - 1
+        whole, left = _whole(hit, result, screen), len(hits) - at - 1
         # each of the others needs a line, and one divides them from those that are whole
         if len(whole) + (1 if left else 0) + left > room:
-            return "\n".join([*lines, *_brief(hits[at:], screen, room)])
+            return "\n".join([*lines, *_brief(hits[at:], result, screen, room)])
         lines += [*whole, *([""] if left else [])]
         room -= len(whole) + 1
     return "\n".join(lines)
 
 
-def _whole(hit: RecallHit, query: str, screen: Screen) -> list[str]:
+def _whole(hit: RecallHit, result: RecallResult, screen: Screen) -> list[str]:
     from vestig.language.best_window import best_window
 
-    passage = best_window(hit.content, query, _PASSAGE_CHARS)
+    passage = best_window(hit.content, result.query or "", _PASSAGE_CHARS)
     text = wrapped(passage, screen.columns - len(_INDENT))
-    head = cut("  ".join(_head(hit.memory)), screen.columns)
+    head = cut("  ".join(_head(hit.memory, _state_of(hit, result))), screen.columns)
     return [head, *(f"{_INDENT}{line}" for line in text)]
 
 
-def _brief(hits: Sequence[RecallHit], screen: Screen, room: int) -> list[str]:
+def _brief(hits: Sequence[RecallHit], result: RecallResult, screen: Screen, room: int) -> list[str]:
     """A line for each that has room, and how many have none."""
     shown = hits if len(hits) <= room else hits[: max(1, room - 1)]
-    lines = [_memory(hit.memory, screen) for hit in shown]
+    lines = [_memory(hit.memory, _state_of(hit, result), screen) for hit in shown]
     more = len(hits) - len(shown)
     return [*lines, f"{_CUT} and {more} more: --format list prints all"] if more else lines
