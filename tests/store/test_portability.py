@@ -305,7 +305,8 @@ def test_vectors_of_another_model_are_refused(store: Ledger) -> None:
 
 def test_a_file_is_private_whole_and_replaced(store: Ledger, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
-    target.write_text("old")
+    target.touch()
+    export(store, target, namespace=None)
     counts = export(store, target, namespace=None)
     assert target.read_bytes() == exported(store)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -315,6 +316,15 @@ def test_a_file_is_private_whole_and_replaced(store: Ledger, tmp_path: Path) -> 
     text = io.StringIO()
     export(store, text, namespace=None)
     assert text.getvalue().encode() == exported(store)
+
+
+def test_a_file_that_is_no_export_stays(store: Ledger, tmp_path: Path) -> None:
+    target = tmp_path / "thesis.txt"
+    target.write_text("precious")
+    with pytest.raises(ConflictError, match="nothing was changed, choose another place"):
+        export(store, target, namespace=None)
+    assert target.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_a_place_that_cannot_be_written_is_an_error(store: Ledger, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from editor import SCOPE, Editor
 
 import vestig
 from tables import each
+from vestig.surfaces.hooks.events import answer_event
 
 PORT = "The staging database of the lighthouse listens on port 6543."
 ANSWER = "Noted: port 6543 is the one of staging."
@@ -301,11 +303,20 @@ def test_failures_are_told_once_and_by_the_doctor(editor: Editor) -> None:
     assert "no answer within" in told
 
 
-def test_a_hook_that_no_editor_started_says_so_and_is_no_failure(editor: Editor) -> None:
-    ended = editor.run("", "hook")
+@pytest.mark.parametrize("words", [("hook",), ("hook", "UserPromptSubmit"), ("hook", "Bogus")])
+def test_a_call_that_sends_nothing_says_what_it_is_and_is_no_failure(
+    editor: Editor, words: tuple[str, ...]
+) -> None:
+    ended = editor.run("", *words)
     assert (ended.returncode, ended.stdout) == (0, "")
-    assert "expected one JSON object on standard input" in ended.stderr
-    assert not list(editor.folder.rglob("hooks.log"))
-    # the command of an editor names its event
-    assert editor.run("", "hook", "SessionStart").stderr == ""
-    assert list(editor.folder.rglob("hooks.log"))
+    assert "An editor calls it at an event" in ended.stderr
+    assert not (editor.state / "vestig" / "hooks.log").exists()
+    assert editor.log() == []
+
+
+def test_a_hook_on_a_terminal_waits_for_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert answer_event(None, {}) is None
+    assert "`vestig install EDITOR` sets that up" in capsys.readouterr().err

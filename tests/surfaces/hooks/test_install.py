@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import forked
+from vestig.surfaces.hooks import install
 
 FOREIGN = {
     "codex": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify vestig"}]}],\n'
@@ -319,3 +320,42 @@ def test_a_check_says_what_fails(home: Path) -> None:
     assert "failed: store: ConflictError" in checked.stdout
     removed = call(home, "codex", "--remove", "--store", str(folder))
     assert "The memories stay" in removed.stdout
+
+
+def test_one_unreadable_file_hides_no_other_editor(home: Path) -> None:
+    assert call(home, "cursor").returncode == 0
+    hooks = home / ".codex" / "hooks.json"
+    hooks.parent.mkdir(parents=True, exist_ok=True)
+    hooks.write_text("// mine\n{}")
+    listed = call(home)
+    assert listed.returncode == 1
+    stands = {line.split()[0]: line.split()[1] for line in listed.stdout.splitlines()
+              if line and not line.startswith((" ", "vestig"))}  # fmt: skip
+    assert stands == {"claude": "absent", "codex": "unreadable", "cursor": "current"}
+    assert "failed: " in listed.stdout
+    assert hooks.read_text() == "// mine\n{}"
+
+
+def test_what_was_done_and_what_would_be_read_differently(home: Path) -> None:
+    assert "  would add hooks to " in call(home, "cursor", "--dry-run").stdout
+    assert "  added hooks to " in call(home, "cursor").stdout
+    assert "  would take hooks out of " in call(home, "cursor", "--remove", "--dry-run").stdout
+    assert "  took hooks out of " in call(home, "cursor", "--remove").stdout
+
+
+def test_a_plugin_that_claude_does_not_know_is_only_written(home: Path) -> None:
+    made = call(home, "claude").stdout
+    assert made.split()[:2] == ["claude", "written"]
+    assert "  wrote " in made
+    listed = call(home).stdout
+    assert listed.split()[:2] == ["claude", "written"]
+    assert "claude is not in PATH, so it does not know the plugin" in listed
+    again = call(home, "claude").stdout
+    assert "  wrote " not in again
+
+
+def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(install, "find_spec", lambda _: None)
+    (note,) = install._without_tools()
+    assert "the extra mcp is not installed" in note
+    assert "[mcp]" in note

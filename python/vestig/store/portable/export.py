@@ -14,7 +14,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 import apsw
 
 from vestig.calls.items import key_of_part
-from vestig.errors import StoreDamagedError, ValidationError, VestigError
+from vestig.errors import ConflictError, StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity.verify import verify
@@ -46,6 +46,7 @@ from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import EdgeType
 
 _ROWS_AT_ONCE: Final = 256
+_HEADER_START: Final = f'{{"record":"header","schema":"{EXPORT_SCHEMA}"'.encode()
 _Fields = dict[str, Any]
 # namespace, scope, key
 _Slot = tuple[str, str | None, str]
@@ -68,6 +69,24 @@ class ExportCounts(NamedTuple):
     cut_references: int
 
 
+def _check_own(path: Path) -> None:
+    """An export takes the place of an export, or of an empty file.
+
+    Raises:
+        ConflictError: the file holds something else.
+    """
+    try:
+        with path.open("rb") as file:
+            first = file.read(len(_HEADER_START))
+    except OSError:
+        first = b"?"
+    if first and not first.startswith(_HEADER_START):
+        raise ConflictError(
+            f"{path}: expected no file, or an earlier export of Vestig, to write to, it holds"
+            " something else; nothing was changed, choose another place"
+        )
+
+
 def export(
     ledger: Ledger,
     target: Path | str | IO[str] | IO[bytes],
@@ -85,11 +104,13 @@ def export(
             counts that. Tombstones stay behind: a filter says nothing of what was forgotten.
         where: the filter that chose the memories, for the header.
 
-    A path gets a file for the owner alone, which appears whole or not at all; a stream is
-    written as it comes. The header names the store the records first came from.
+    A path gets a file for the owner alone, which appears whole or not at all, in the place of
+    nothing else than an earlier export; a stream is written as it comes. The header names the store
+    the records first came from.
 
     Raises:
         StoreDamagedError: the ledger is not what was written; altered rows must not travel.
+        ConflictError: the target is a file that is no export.
         VestigError: the target cannot be written.
 
     Example:
@@ -109,6 +130,8 @@ def export(
         raise ValidationError("target", str(path), "the path of a file", "add a file name")
     if path.exists() and not path.is_file():
         return _write_into(ledger, path, chosen)
+    if path.exists():
+        _check_own(path)
     try:
         with files.replacing(path, prefix=".") as fresh, fresh.open("wb") as out:
             counts = _write_lines(ledger, out.write, chosen)

@@ -201,7 +201,8 @@ class _Tour:
 
     def doctor(self) -> None:
         self.title("The doctor looks at everything and changes nothing")
-        findings = self.store.admin.doctor().findings
+        # what an editor's hooks did is of other stores
+        findings = [one for one in self.store.admin.doctor().findings if one.check != "hooks"]
         fine = [one for one in findings if one.level == "ok"]
         self.tell(f"{len(fine)} of {len(findings)} checks are ok, among them", "green")
         for one in findings:

@@ -129,26 +129,34 @@ _NAMES: Final = {
 }
 
 
+_TYPED: Final = (
+    "vestig hook: nothing was done. An editor calls it at an event, which it sends as JSON on"
+    " standard input; `vestig install EDITOR` sets that up.\n"
+)
+
+
 def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any] | None:
     """The answer to an event that stands as JSON on standard input; None for none.
 
-    Whatever fails is written to the log; that neither the command nor the input names an event is
-    said on standard error, for no editor asked. After the time limit the process ends with exit 0.
+    Whatever fails is written to the log, but for a call that sends nothing, which is no editor's:
+    standard error says what the command is for. After the time limit the process ends with exit 0.
 
     Args:
         name: of the event; None: as the input names it.
         options: of the command line: store, config, namespace, profile.
     """
     hook = Hook(options, name=name, limit_s=time_limit_s(name))
+    if sys.stdin.isatty():
+        sys.stderr.write(_TYPED)
+        return hook.without_answer()
     watch = threading.Timer(max(0.0, hook.limit_s - process_age_s()), hook.end_late)
     watch.daemon = True
     watch.start()
     try:
         data = sys.stdin.buffer.read(INPUT_BYTES_MAX)
-        if name is None and not data.strip():
-            with suppress(OSError):
-                sys.stderr.write(f"vestig hook: {no_event(data)}\n")
-            return None
+        if not data:
+            sys.stderr.write(_TYPED)
+            return hook.without_answer()
         return hook.answer(hook.know(name, read_input(data)))
     except Exception as error:  # an editor must not be held up
         hook.fail(fault(error), without_store=isinstance(error, NotFoundError))

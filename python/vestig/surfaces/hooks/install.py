@@ -17,6 +17,7 @@ import msgspec
 
 from vestig.config.environment import editor_folder, project_folder, user_folder
 from vestig.errors import ConflictError, ValidationError, VestigError
+from vestig.hints import install_line
 from vestig.repository.project import project_scope
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import STRICT
@@ -66,6 +67,18 @@ _ICON: Final = (
 )
 
 
+_STANDING: Final = ("current", "written")
+_DONE: Final = {
+    "add": "added",
+    "copy": "copied",
+    "read": "read",
+    "remove": "removed",
+    "run": "ran",
+    "take": "took",
+    "write": "wrote",
+}
+
+
 class Plugin:
     """The plugin in its folder.
 
@@ -105,7 +118,7 @@ class Plugin:
         ]
 
     def state(self) -> str:
-        """`current`, `outdated` or `absent`."""
+        """`current`, `outdated`, `absent`, or `written` where no Claude Code knows it."""
         written = [self.folder / name for name in self._files()]
         if not any(path.exists() for path in written) and not self._is_installed():
             return "absent"
@@ -113,7 +126,9 @@ class Plugin:
             path.is_file() and path.read_text(encoding="utf-8") == text
             for path, text in zip(written, self._files().values(), strict=True)
         )
-        return "current" if same and (self.missing or self._is_installed()) else "outdated"
+        if same and self.missing:
+            return "written"
+        return "current" if same and self._is_installed() else "outdated"
 
     def install(self) -> None:
         """Writes the folder, and brings the plugin into Claude Code where there is one; one that is
@@ -249,7 +264,8 @@ _HEAD_LINES: Final = 50
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
     """How an editor stands to Vestig.
 
-    `state`: current, outdated or absent, after what was done; `place`: what holds the hooks;
+    `state`: current, outdated, absent, unreadable, or written where Claude Code is not there to
+    know it, after what was done; `place`: what holds the hooks;
     `done`: what was done, or with `dry_run` what would be; `notes`: what is left to do by hand.
     `checked`: it was asked whether it is current; `faults`: what failed in trying it.
     """
@@ -264,8 +280,17 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def installations(options: Mapping[str, Any]) -> list[Installation]:
-    """Every editor, and how it stands; nothing is changed."""
-    return [_stands(editor, options) for editor in EDITORS]
+    """Every editor, and how it stands; nothing is changed. What cannot be read is in `faults`."""
+    found = []
+    for editor in EDITORS:
+        try:
+            found.append(_stands(editor, options))
+        except VestigError as error:
+            place = str(_place(editor, options))
+            found.append(
+                Installation(editor=editor, state="unreadable", place=place, faults=(str(error),))
+            )
+    return found
 
 
 def check(editor: str, options: Mapping[str, Any]) -> Installation:
@@ -273,11 +298,14 @@ def check(editor: str, options: Mapping[str, Any]) -> Installation:
     recalled through them and forgotten; what fails is in `faults`."""
     found = _stands(editor, options)
     faults: tuple[str, ...] = ()
-    if found.state == "current":
+    if found.state in _STANDING:
         events = _EVENTS if editor == "claude" else _hooks_file(editor).events
         faults = faults_of_installation(options, events, with_server=editor == "claude")
     return msgspec.structs.replace(
-        found, checked=True, faults=faults, notes=failures_of_hooks(options)
+        found,
+        checked=True,
+        faults=faults,
+        notes=(*found.notes, *failures_of_hooks(options)),
     )
 
 
@@ -300,24 +328,26 @@ def install(
     if editor == "claude":
         plugin = _plugin(options, strict=strict)
         commands = [shlex.join(one) for one in plugin.commands]
-        if plugin.missing:
-            notes = ["claude is not in PATH. Where it is, run:", *commands]
-        if state != "current":
-            done = [f"write {place}", *(() if plugin.missing else commands)]
+        notes = [*(_unregistered(plugin) or notes), *_without_tools()]
+        if state not in _STANDING:
+            done = [_step("write", place, dry_run=dry_run)]
+            if not plugin.missing:
+                done += [_step("run", one, dry_run=dry_run) for one in commands]
             if not dry_run:
                 plugin.install()
     elif state != "current":
         file = _hooks_file(editor)
         is_first = file.path.exists() and not file.backup.exists()
-        kept = f", copy it to {file.backup.name}" if is_first else ""
-        done = [f"add hooks to {place}{kept}"]
+        done = [_step("add", f"hooks to {place}", dry_run=dry_run)]
+        if is_first:
+            done.append(_step("copy", f"what was there to {file.backup}", dry_run=dry_run))
         if not dry_run:
             file.install(options)
     if editor != "claude":
         notes.append(_NO_RULES)
     if not done:
         notes = [one for one in notes if one != _TRUST[editor] or editor == "codex"]
-    after = state if dry_run else "current"
+    after = state if dry_run else _state(editor, options, strict=strict)[0]
     return Installation(
         editor=editor, state=after, place=str(place), done=tuple(done), notes=tuple(notes)
     )
@@ -329,11 +359,13 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
     done: list[str] = []
     notes: list[str] = []
     if state != "absent":
-        done = [f"take hooks out of {place}"]
+        done = [_step("take", f"hooks out of {place}", dry_run=dry_run)]
         if editor == "claude":
             plugin = _plugin(options)
             commands = [shlex.join(one) for one in plugin.removals]
-            done = [*(() if plugin.missing else commands), f"remove {place}"]
+            ran = () if plugin.missing else commands
+            done = [_step("run", one, dry_run=dry_run) for one in ran]
+            done.append(_step("remove", place, dry_run=dry_run))
             if plugin.missing:
                 notes = ["claude is not in PATH. Where it is, run:", *commands]
             if not dry_run:
@@ -369,7 +401,7 @@ def read_history(
     paths = sorted(path for path in editor_folder(editor).glob(_LOGS[editor]) if path.is_file())
     total = sum(path.stat().st_size for path in paths)
     if dry_run:
-        return (f"read {len(paths)} transcripts, {total} bytes",)
+        return (_step("read", f"{len(paths)} transcripts, {total} bytes", dry_run=True),)
     config = configuration(options)
     turns = done = 0
     failed = []
@@ -392,9 +424,36 @@ def read_history(
     return (f"read {read} transcripts: {turns} turns are new", *failed)
 
 
+def _step(verb: str, what: object, *, dry_run: bool) -> str:
+    """A step that was done, or would be."""
+    return f"would {verb} {what}" if dry_run else f"{_DONE[verb]} {what}"
+
+
+def _unregistered(plugin: Plugin) -> list[str]:
+    """The commands that are left to run, where Claude Code is not there; none where it is."""
+    if not plugin.missing:
+        return []
+    commands = [shlex.join(one) for one in plugin.commands]
+    return ["claude is not in PATH, so it does not know the plugin. Where it is, run:", *commands]
+
+
+def _without_tools() -> list[str]:
+    """That an agent gets no tools, where the extra that serves them is not installed."""
+    if find_spec("mcp") is not None:
+        return []
+    return [f"The tools are left out: the extra mcp is not installed ({install_line('mcp')})."]
+
+
 def _stands(editor: str, options: Mapping[str, Any]) -> Installation:
     state, place = _state(editor, options)
-    return Installation(editor=editor, state=state, place=str(place))
+    notes: list[str] = []
+    if editor == "claude" and state != "absent":
+        notes = [*_unregistered(_plugin(options)), *_without_tools()]
+    return Installation(editor=editor, state=state, place=str(place), notes=tuple(notes))
+
+
+def _place(editor: str, options: Mapping[str, Any]) -> Path:
+    return _plugin(options).folder if editor == "claude" else _hooks_file(editor).path
 
 
 def _state(

@@ -53,7 +53,7 @@ def _installed(found: Any, asked: Mapping[str, Any]) -> str:
     lines = []
     for one in found:
         lines.append(f"{one.editor:<8} {one.state:<9} {one.place}")
-        lines += [f"  {'would ' if asked.get('dry_run') else ''}{step}" for step in one.done]
+        lines += [f"  {step}" for step in one.done]
         lines += [f"  failed: {fault}" for fault in one.faults]
         lines += [f"  {note}" for note in one.notes]
     if not asked:
@@ -62,7 +62,10 @@ def _installed(found: Any, asked: Mapping[str, Any]) -> str:
 
 
 def _exit(found: Any) -> int:
-    return 1 if any(one.checked and (one.state != "current" or one.faults) for one in found) else 0
+    wrong = (
+        one.faults or (one.checked and one.state not in ("current", "written")) for one in found
+    )
+    return int(any(wrong))
 
 
 _INSTALL: Final = Operation(
