@@ -291,8 +291,10 @@ class ImportedFile(_Value, frozen=True, kw_only=True):
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-# Key of `left_out`: a passage of a file that has not changed since.
+# Keys of `left_out`: a passage of a file that has not changed since, and a file in a folder of one
+# that was named.
 FORGOTTEN_PASSAGE: Final = "passage that was forgotten"
+FILE_BELOW: Final = "file in a folder inside"
 
 
 class ImportReport(_Value, frozen=True, kw_only=True):

@@ -29,3 +29,23 @@ def test_a_forgotten_document_is_listed_and_imported_truthfully(
     source = listed.split(" | ")[0]
     assert "Nothing to forget" not in vestig("document", "forget", source, "--yes").out
     assert "1 added" in vestig("import", str(folder), "--scope", "garden").out
+
+
+def test_files_of_folders_inside_are_counted(vestig: Vestig, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    for name in ("a.md", "people/b.md", "people/far/c.md", ".hidden/d.md", "people/.e.md"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {path.stem}\n\nThe pond of {name} is deep.\n", "utf-8")
+    (folder / "people" / "link.md").symlink_to(folder / "a.md")
+    alone = vestig("import", str(folder)).out
+    assert "left out: file in a folder inside  2" in alone
+    assert "`-r` brings the files of the folders inside" in alone
+    whole = vestig("import", "-r", str(folder)).out
+    assert "2 imported" in whole
+    assert "left out" not in whole
+
+
+def test_hints_of_a_mirror_take_the_folders_inside(vestig: Vestig) -> None:
+    for word in ("sync", "watch", "mirror"):
+        assert "vestig import --mirror -r FOLDER" in vestig(word).err

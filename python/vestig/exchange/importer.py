@@ -26,7 +26,15 @@ from vestig.exchange.documents import DocumentFile, DocumentOptions, import_docu
 from vestig.exchange.file_records import RecordFile, unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.formats.table import is_document
-from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive, is_companion
+from vestig.exchange.inputs import (
+    Archive,
+    Input,
+    all_of,
+    files_below,
+    given_inputs,
+    is_archive,
+    is_companion,
+)
 from vestig.exchange.mail import mails_of
 from vestig.exchange.mirror import (
     check_mirror,
@@ -38,7 +46,7 @@ from vestig.exchange.turn_anchors import TurnAnchors
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
 from vestig.memories.states import successor_changes
-from vestig.results import ImportReport
+from vestig.results import FILE_BELOW, ImportReport
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
 from vestig.store.records.reads import LedgerView
@@ -84,6 +92,9 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
                 "partial", True, "an export", "of other files every readable record is taken"
             )
         with _Files(inputs, options, Converter(settings.documents), alone=alone) as files:
+            deeper = 0 if asked.recursive else files_below(asked.files)
+            if deeper:
+                files.run.left_out[FILE_BELOW] = deeper
             report = _commit(session, files, asked)
             return msgspec.structs.replace(report, dry_run=asked.dry_run)
 

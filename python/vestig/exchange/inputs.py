@@ -384,6 +384,24 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
     return [PathInput(path)], True
 
 
+def files_below(files: Any) -> int:
+    """How many files lie in folders of the folders among what was named; hidden entries and links
+    count as little as folders that the file system does not show."""
+    given = files if isinstance(files, (list, tuple)) else [files]
+    paths = [Path(one).expanduser() for one in given if isinstance(one, (str, os.PathLike))]
+    return sum(_count_below(path) for path in paths if path.is_dir())
+
+
+def _count_below(folder: Path) -> int:
+    count = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if place != str(folder):
+            shown = [os.path.join(place, name) for name in names if not name.startswith(".")]
+            count += sum(not os.path.islink(path) for path in shown)
+    return count
+
+
 def _path(given: str | os.PathLike[str]) -> Path:
     """The path, where a file system can hold it."""
     try:

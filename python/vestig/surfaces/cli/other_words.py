@@ -40,7 +40,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "edge list": "edges links relations",
     "edge link": "connect relate",
     "import": "ingest load upload insert-many",
-    "import --mirror FOLDER": "watch sync mirror",
+    "import --mirror -r FOLDER": "watch sync mirror",
     "export": "dump download",
     "backup": "snapshot copy clone",
     "rebuild": "reindex index embed",
@@ -66,7 +66,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 _NOTES: Final[Mapping[str, str]] = {
     'add "…"': "; the first memory makes the store",
     "--help": "; its last lines say how your shell completes commands",
-    "import --mirror FOLDER": ", run again whenever the folder has changed",
+    "import --mirror -r FOLDER": ", run again whenever the folder has changed",
     "undo": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
     " states, and a text that was replaced is added again, with its key where it has one",
     "destroy PATH": " for a whole store, and `vestig forget` for single memories",

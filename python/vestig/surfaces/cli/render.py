@@ -658,8 +658,6 @@ def pruned(report: PruneReport, _: Args) -> str:
 def imported(value: ImportReport, _: Args) -> str:
     """Exact counts of an import: of what was read, and of the memories that it became where these
     are others."""
-    from vestig.results import FORGOTTEN_PASSAGE
-
     of_documents = str(value.format) == "document"
     read = ("imported", "skipped", "duplicates", "rejected", "failed")
     rows = [("format", str(value.format))]
@@ -676,11 +674,21 @@ def imported(value: ImportReport, _: Args) -> str:
     rows += [(f"left out: {kind}", str(count)) for kind, count in value.left_out.items()]
     if value.forgotten_elsewhere:
         rows.append(("forgotten elsewhere", " ".join(value.forgotten_elsewhere)))
-    hint = (
-        "\nA forgotten passage stays out until its file changes; `vestig document forget ID` lets"
-        " the next import bring it."
-    )
-    return table(rows) + hint * (FORGOTTEN_PASSAGE in value.left_out)
+    return "\n".join([table(rows), *_brings(value.left_out)])
+
+
+def _brings(left_out: Mapping[str, int]) -> list[str]:
+    """What brings what an import left out."""
+    from vestig.results import FILE_BELOW, FORGOTTEN_PASSAGE
+
+    lines = {
+        FORGOTTEN_PASSAGE: (
+            "A forgotten passage stays out until its file changes; `vestig document forget ID` lets"
+            " the next import bring it."
+        ),
+        FILE_BELOW: "`-r` brings the files of the folders inside.",
+    }
+    return [line for kind, line in lines.items() if kind in left_out]
 
 
 def _sum(report: ImportReport, total: str, parts: Sequence[str]) -> str:
