@@ -687,13 +687,19 @@ class DoctorReport(_Value, frozen=True, kw_only=True):
 
 
 class StoreStats(_Value, frozen=True, kw_only=True):
-    """Holds what a namespace holds (`admin.stats`). `bytes` is the size of the whole ledger, `seq`
+    """Holds what a namespace holds (`admin.stats`). `scopes` counts the memories of the hundred
+    largest of `scopes_total` scopes, `unscoped` those of none, `namespaces` those of every
+    namespace of the store. `bytes` is the size of the whole ledger, `seq`
     the number of the store's last write, `requests` the number of entries in the log of requests;
     `projection` has rows, segments and bytes of the arrays."""
 
     memories: int
     kinds: dict[str, int]
     statuses: dict[str, int]
+    unscoped: int
+    scopes_total: int
+    scopes: dict[str, int]
+    namespaces: dict[str, int]
     embedded: int
     token_codes: int
     entities: int

@@ -100,3 +100,18 @@ def test_what_ended_is_marked_wherever_results_are_shown(vestig: Vestig) -> None
     printed = vestig(*asked, "--format", "text").out
     assert vestig("add", printed, "--json").document["outcome"] == "EXACT_DUPE"
     assert len(vestig("list", "--json").document["memories"]) == 2
+
+
+def test_a_scope_that_nothing_has_is_named(vestig: Vestig) -> None:
+    vestig("add", "The berth is number nine", "--scope", "harbour")
+    vestig("add", "The shed is painted red", "--scope", "garden")
+    said = "no memory has the scope Harbor; nearest: harbour"
+    for words in (("list",), ("recall", "berth"), ("count",), ("forget", "--yes")):
+        asked = vestig(*words, "--scope", "Harbor")
+        assert (asked.code, said in asked.err) == (0, True), words
+    assert "no memory" not in vestig("recall", "zzz", "--scope", "harbour").err
+    assert "no memory" not in vestig("list", "--scope", "harbour", "--tags", "none").err
+    shown = vestig("stats").out
+    assert "harbour 1" in shown
+    assert "default 2" in shown
+    assert vestig("stats", "--json").document["scopes"] == {"garden": 1, "harbour": 1}

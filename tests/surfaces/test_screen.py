@@ -347,3 +347,11 @@ def test_what_ended_is_marked_on_a_terminal(vestig: Vestig, on_terminal: OnTermi
     assert "2020-01-01  (ended 2021-06-01)" in shown
     assert "2090-01-01  (from 2090-01-01)" in shown
     assert "2020-01-01  until 2021-06-01  The pump is red" in "\n".join(on_terminal("list")[1])
+
+
+def test_a_list_of_several_scopes_names_them(vestig: Vestig, on_terminal: OnTerminal) -> None:
+    vestig("add", "The berth is number nine", "--scope", "harbour")
+    assert "harbour" not in "\n".join(on_terminal("list")[1])
+    vestig("add", "The shed is painted red")
+    shown = "\n".join(on_terminal("list")[1])
+    assert "  harbour:  The berth is number nine" in shown

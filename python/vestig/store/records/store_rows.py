@@ -214,6 +214,9 @@ def same_history(conn: apsw.Connection) -> bool:
     return fetch(conn, sql) == [(1,)]
 
 
+_SCOPES_SHOWN: Final = 100
+
+
 def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
     """Counts by name; `bytes` is the size of the whole ledger, `seq` that of the store."""
     kinds = _counts(conn, "SELECT kind, COUNT(*) FROM memories WHERE namespace = ?", namespace)
@@ -235,6 +238,10 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
         "memories": sum(kinds.values()),
         "kinds": kinds,
         "statuses": statuses,
+        **_scopes(conn, namespace),
+        "namespaces": dict(
+            each(conn, "SELECT namespace, COUNT(*) FROM memories GROUP BY 1 ORDER BY 1", ())
+        ),
         "embedded": fetch(
             conn,
             'SELECT COUNT(*) FROM vectors v JOIN memories m ON m."row" = v.memory'
@@ -263,6 +270,19 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
         "seq": seq,
         "last_commit_at": None if last is None else from_us(last),
         "bytes": _bytes(conn),
+    }
+
+
+def _scopes(conn: apsw.Connection, namespace: str) -> dict[str, Any]:
+    """Memories without a scope, how many scopes there are, and the memories of the largest."""
+    sql = "SELECT scope, COUNT(*) FROM memories WHERE namespace = ? GROUP BY 1"
+    found = dict(each(conn, sql, (namespace,)))
+    unscoped = found.pop(None, 0)
+    largest = sorted(found, key=lambda scope: (-found[scope], scope))[:_SCOPES_SHOWN]
+    return {
+        "unscoped": unscoped,
+        "scopes_total": len(found),
+        "scopes": {scope: found[scope] for scope in sorted(largest)},
     }
 
 

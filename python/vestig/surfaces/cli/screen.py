@@ -173,8 +173,12 @@ def rows(text: str, screen: Screen) -> str:
 
 def memories(page: MemoryPage, _: Args, screen: Screen) -> str:
     """Beginning of the id, day, status where it is none of an active one, until when it holds where
-    that is known, key and text."""
-    lines = [_memory(one, _listed_state(one), screen) for one in page]
+    that is known, scope where they are of several, key and text."""
+    scopes = {one.scope for one in page}
+    lines = [
+        _memory(one, [*_listed_state(one), *(_scope(one) if len(scopes) > 1 else ())], screen)
+        for one in page
+    ]
     return "\n".join(lines) or "No memories found."
 
 
@@ -243,6 +247,10 @@ def _memory(one: Memory, state: Sequence[str], screen: Screen) -> str:
 def _listed_state(one: Memory) -> list[str]:
     until = [] if one.t_invalid is None else [f"until {one.t_invalid:%Y-%m-%d}"]
     return [*_status(one), *until]
+
+
+def _scope(one: Memory) -> list[str]:
+    return [] if one.scope is None else [f"{escaped_breaks(one.scope)}:"]
 
 
 def _state_of(hit: RecallHit, result: RecallResult) -> list[str]:
