@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
+import anyio
 import mcp_types as types
 import msgspec
 from anyio import CapacityLimiter, to_thread
@@ -159,18 +161,30 @@ class _Handlers:
         self._at = at
         self._tools = offered_tools(names)
         self._calls = calls
+        # session → the end of the last call in it that changes something
+        self._changes = WeakKeyDictionary[Any, anyio.Event]()
 
     async def list_tools(self, _: _Context, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
 
     async def call_tool(
-        self, _: _Context, params: types.CallToolRequestParams
+        self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        """The result of a tool. It sees what the calls before it in its session changed, also where
+        the client waited for no answer; calls that only read run beside each other."""
         tool = self._tools.get(params.name)
         if tool is None:
             raise _invalid("tool", params.name, self._tools)
         given = params.arguments or {}
-        return await self._calls.run(lambda: _called(tool, self._at, given))
+        before, ended = self._changes.get(context.session), anyio.Event()
+        if not tool.reads:
+            self._changes[context.session] = ended
+        try:
+            if before is not None:
+                await before.wait()
+            return await self._calls.run(lambda: _called(tool, self._at, given))
+        finally:
+            ended.set()
 
     async def list_resources(self, _: _Context, __: object) -> types.ListResourcesResult:
         listed = await self._calls.run(lambda: _or_error(lambda: listed_memories(self._at)))
