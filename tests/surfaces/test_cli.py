@@ -245,7 +245,7 @@ def test_what_add_says(vestig: Vestig) -> None:
     memory_id = first.out.removeprefix("Memory stored: ").strip()
     assert memory_id.startswith("mem_")
     again = vestig("memory", "add", FACTS[0])
-    assert again.out == f"Memory stored: {memory_id} (exact duplicate detected)\n"
+    assert again.out == f"Memory known already: {memory_id} (exact duplicate detected)\n"
     near = vestig("memory", "add", f"Note that {FACTS[0].lower()}.")
     assert near.code == 0
     listed = vestig("memory", "list", "--json").document

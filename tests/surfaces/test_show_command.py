@@ -64,3 +64,10 @@ def test_a_claim_is_given_as_json_and_shown(vestig: Vestig) -> None:
     assert "did you mean fact_type" in (
         vestig("memory", "add", "x is y", "--claim", '{"fact_typ": "x"}').err
     )
+
+
+def test_what_cannot_be_changed_names_its_successor(vestig: Vestig) -> None:
+    old = vestig("add", "The shed is painted red", "--json").document["memory_id"]
+    new = vestig("add", "The shed is green now", "--supersedes", old, "--json").document
+    refused = vestig("update", old, "--content", "The shed is painted blue")
+    assert f"it is SUPERSEDED by {new['memory_id']} since " in refused.err

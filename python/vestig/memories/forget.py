@@ -331,7 +331,7 @@ def _check_pins(memories: Sequence[Memory], *, force: bool) -> None:
             )
             raise ConflictError(
                 f"cannot forget {memory.id}: it is pinned{since}; nothing was forgotten, unpin it"
-                " or use force"
+                " or use force (--force)"
             )
 
 

@@ -101,12 +101,16 @@ def _since(memory: Memory) -> str:
     return "unknown" if memory.t_expired is None else format_us(to_us(memory.t_expired))
 
 
+def _by(memory: Memory) -> str:
+    return "" if memory.superseded_by is None else f" by {memory.superseded_by}"
+
+
 def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in _FINAL:
         raise ConflictError(
-            f"cannot {action} {memory.id}: it is {memory.status.word} since {_since(memory)}, for"
-            " good; its text, committed again, becomes a new memory that names it in `revives`"
+            f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
+            f" {_since(memory)}, for good; its text, committed again, becomes a new memory that names it in `revives`"
         )
 
 

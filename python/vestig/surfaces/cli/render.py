@@ -147,12 +147,15 @@ def outcome(value: CommitOutcome, args: Args) -> str:
     kind = value.outcome
     if value.echoes and value.seq is None and not dry:
         return f"Echo of {value.echoes[0]}: nothing stored"
+    is_known = kind is CommitOutcomeKind.EXACT_DUPE
     line = "Memory would be stored" if dry else "Memory stored"
+    if is_known:
+        line = "Memory known already"
     if not (dry and kind is CommitOutcomeKind.INSERTED_NEW):
         line += f": {value.memory_id}"
     if args.get("scope") == AUTO:
         line += f" (in {escaped_breaks(str(value.scope))})"
-    if kind is CommitOutcomeKind.EXACT_DUPE:
+    if is_known:
         line += " (exact duplicate detected)"
     if kind is CommitOutcomeKind.NEAR_DUPE:
         line += f" (near-duplicate of {value.matched_memory_id}, score={value.query_score:.4f})"

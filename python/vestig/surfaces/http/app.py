@@ -145,7 +145,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     allowed: dict[str, str] = dict(getattr(error, "headers", None) or {})
     if allowed.get("Allow") == "GET":
         allowed["Allow"] = "GET, HEAD"
-    missing = "no such route; /openapi.json has those there are"
+    missing = f"no such route; those there are lie below {PREFIX}, /openapi.json has them"
     detail = missing if status == 404 else "expected another method; see Allow"
     refusal = Refusal(_CODES[status], detail, status=status, headers=allowed)
     return problem_response(refusal, request.scope["state"]["request_id"])
