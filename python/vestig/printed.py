@@ -6,6 +6,7 @@ What is printed here is recognised again when it comes back (`vestig.echoes`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Final, Protocol
 
 from vestig.language.time.printed_dates import day_of
@@ -136,6 +137,33 @@ def limits(
         notes.append("older")
     notes += sources
     return f"({', '.join(notes)})" if notes else ""
+
+
+def flags_of(memory: Memory, query_time: datetime) -> list[str]:
+    """Return what a reader should know of the state of a memory as it was known: withdrawn, not
+    valid at the query's time, pinned; of a statement of a model, whether it is confirmed."""
+    flags = []
+    expired = memory.t_expired is not None and not _holds_until_successor(memory, query_time)
+    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
+        flags.append("no_longer_valid")
+    if memory.t_valid > query_time:
+        flags.append("not_yet_valid")
+    if expired:
+        flags.append("expired")
+    if memory.status is Status.ARCHIVED:
+        flags.append("archived")
+    if memory.pinned:
+        flags.append("pinned")
+    if memory.role in MODEL_ROLES:
+        flags.append("confirmed" if memory.confirmed else "unconfirmed")
+    return flags
+
+
+def _holds_until_successor(memory: Memory, at: datetime) -> bool:
+    """Return whether a memory is superseded by one that begins later than this: it holds until
+    then."""
+    end = memory.t_invalid
+    return memory.status is Status.SUPERSEDED and end is not None and end > max(memory.t_valid, at)
 
 
 def state_words(

@@ -16,7 +16,7 @@ from vestig.changes import ChangeSet, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey, outcome_of
-from vestig.commit.keys import Neighbours, check_replaceable_by_key, neighbours, version_end
+from vestig.commit.keys import check_replaceable_by_key, is_placed, neighbours, version_end
 from vestig.commit.names import NameResolution, NameVectors, stored_claim
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
@@ -38,6 +38,7 @@ from vestig.commit.rows import (
     add_nearest,
     add_reinforcement,
     add_repetition,
+    add_state,
     reinforced,
     repeat_wishes,
 )
@@ -156,9 +157,7 @@ class Batch:
         looked_up = zip(self.items, self._same_texts, self._first_texts, strict=True)
         for item, same, first in looked_up:
             key, position, slot = item.text_key, item.position, item.slot
-            if item.is_history:
-                known = False
-            elif slot is not None:
+            if slot is not None:
                 current = self._of_keys[slot]
                 known = current is not None and current.content_hash == item.identity
                 known = known and slot not in slots
@@ -553,6 +552,7 @@ class Batch:
             claim=item.claim,
         )
         decision.memory_id, decision.event_id = memory.id, self._rows.events[-1].id
+        add_state(self._rows, item, memory)
         if repeated is not None:
             add_repetition(self._rows, item, repeated, memory.id, near=near)
             self._known[repeated.id] = reinforced(repeated, {}, item)
@@ -568,8 +568,7 @@ class Batch:
         if item.key is None:
             self._inserted_texts.setdefault(item.text_key, []).append(memory.id)
             self._inserted_turns[item.text_key, item.position] = memory.id
-        self._inserted[place] = memory.id
-        self._inserted_items[memory.id] = item
+        self._inserted[place], self._inserted_items[memory.id] = memory.id, item
         if item.is_of_model:
             self._inserted_of_models.setdefault(item.identity, []).append(memory.id)
         decision.kind = CommitOutcomeKind.INSERTED_NEW
@@ -579,20 +578,8 @@ class Batch:
         stored = [one for one in mentions if one.new is None or not self.dry]
         decision.entities = tuple([one.entity_id for one in stored])
         self._supersede(item, decision, memory.id, item.begins_us)
-        if item.status not in (None, Status.ACTIVE):
-            self._put_aside(memory.id, item.status)
-        if item.slot is not None and item.is_history:
-            self._inserted_versions.setdefault(item.slot, []).append(memory.id)
-        elif item.slot is not None:
+        if item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)
-
-    def _put_aside(self, id: str, status: Status) -> None:
-        """Stores an inserted memory with the state that it had in another store."""
-        fields = states.put_aside_fields(status, self.now_us)
-        memory = msgspec.structs.replace(self._rows.memories[-1], **fields)
-        self._rows.memories[-1] = memory
-        self._rows.events.append(states.put_aside_event(memory, self.now_us))
-        self._known[id] = msgspec.structs.replace(self._known[id], **fields)
 
     def _confirm(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -751,9 +738,7 @@ class Batch:
         """Places an inserted memory among the versions of its key: the one before it ends where it
         begins; older news is superseded at once by the one after it."""
         versions = self._inserted_versions.setdefault(slot, [])
-        # an open end of what had the key says that no later version is known
-        by_key = decision.by_key
-        if by_key is None or by_key.t_invalid is not None:
+        if is_placed(item, decision.by_key, self._current(slot)):
             replaced = set(decision.superseded)
             beside = neighbours(
                 view,
@@ -764,9 +749,6 @@ class Batch:
                 replaced,
             )
             current = self._current(slot)
-            if current is None and item.status is not None:
-                # it ends, and so do its history's versions, when they ended in their store
-                beside = Neighbours(None, None)
             if beside.before is not None:
                 self._end_version(item, beside.before, item.begins_us)
             if current is None and beside.after is not None:

@@ -13,7 +13,7 @@ import msgspec
 
 from vestig.calls.argument import key_name
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent
-from vestig.commit.item import Slot
+from vestig.commit.item import Item, Slot
 from vestig.errors import ConflictError
 from vestig.memories.states import ended, event
 from vestig.store.records import keyed_memories
@@ -104,6 +104,19 @@ def neighbours(
         if after is None or one.t_valid <= after.t_valid:
             after = one
     return Neighbours(before, after)
+
+
+def is_placed(item: Item, replaced: Memory | None, current: Memory | None) -> bool:
+    """Return whether an inserted version gets its place among the others of its key: one that comes
+    from another store ended, and so did what it followed, as it did there.
+
+    Args:
+        replaced: what had the key; an open end says that no later version is known.
+        current: what has the key beside it.
+    """
+    if item.status is not None and (item.is_history or current is None):
+        return False
+    return replaced is None or replaced.t_invalid is not None
 
 
 def version_end(version: Memory, end_us: int, now_us: int) -> tuple[MemoryPatch, NewEvent]:

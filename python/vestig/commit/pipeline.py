@@ -49,8 +49,8 @@ from vestig.errors import ConflictError, HygieneError, ProviderError, Validation
 from vestig.firewall import Secret, holds_marker
 from vestig.ids import id_text, is_full_id, new_id
 from vestig.language.text_forms import CONTROL_CHARACTERS, unusable_reason
-from vestig.memories.read import flags_of
 from vestig.ports import CommitHook
+from vestig.printed import flags_of
 from vestig.session.embedding import (
     check_identity,
     embed_memories,

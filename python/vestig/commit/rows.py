@@ -225,6 +225,28 @@ def add_memory(
     return memory
 
 
+_PUT_ASIDE: Final = {
+    Status.SUPERSEDED: EventType.SUPERSEDE,
+    Status.DEPRECATED: EventType.DEPRECATE,
+    Status.ARCHIVED: EventType.ARCHIVE,
+}
+
+
+def add_state(rows: Rows, item: Item, memory: Memory) -> None:
+    """The event of a memory that is stored with the state which it had in another store; what
+    superseded it may not be known here."""
+    if memory.status is Status.ACTIVE:
+        return
+    payload: dict[str, Any] = {"reason": "import"}
+    if item.is_history:
+        end = None if memory.t_invalid is None else format_us(to_us(memory.t_invalid))
+        payload |= {"t_invalid": end, "previous_t_invalid": end}
+    if memory.status is Status.SUPERSEDED:
+        payload["superseded_by"] = None
+    made = _event(rows, item, memory.id, _PUT_ASIDE[memory.status], payload)
+    rows.events.append(msgspec.structs.replace(made, occurred_us=rows.now_us))
+
+
 def _add_anchors(rows: Rows, item: Item, memory_id: str) -> None:
     rows.anchors += [msgspec.structs.replace(one, memory_id=memory_id) for one in item.anchors]
 
@@ -256,11 +278,11 @@ def _memory(rows: Rows, item: Item, revives: str | None, *, has_jobs: bool) -> M
         t_valid=from_us(item.begins_us),
         t_invalid=_moment(request.t_invalid),
         t_created=from_us(rows.now_us),
-        t_expired=None,
+        t_expired=from_us(rows.now_us) if item.is_history else None,
         temporal_stability=item.stability,
         last_seen_at=None,
         reinforce_count=0,
-        status=Status.ACTIVE,
+        status=Status.ACTIVE if item.status is None else item.status,
         processing="pending" if has_jobs else "ready",
         pinned=request.pinned,
         pinned_at=from_us(rows.now_us) if request.pinned else None,

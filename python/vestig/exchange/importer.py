@@ -49,6 +49,7 @@ from vestig.memories.states import successor_changes
 from vestig.results import FILE_BELOW, ImportReport
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
+from vestig.store.records.memory_queries import recorded_places
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import span
 from vestig.turns import give_way, shared_or
@@ -351,6 +352,7 @@ class _Reader:
         status_of = [item.status for _, item in records for _ in item.parts]
         for place, made in part.items:
             made.status = status_of[place]
+            made.needs_vector = made.is_history
         return _NextGroup(records, links, part, self._files.bytes_done)
 
     def _place(self, project: str, requests: list[dict[str, Any]]) -> None:
@@ -438,7 +440,8 @@ def _name_successors(session: Session, successors: Mapping[_Recorded, str]) -> N
     may stand in a later file."""
     space, now_us = session.namespace, session.now_us()
     with session.ledger.write(now_us) as txn:
-        found = txn.recorded_places(space, [*(one.ref for one in successors), *successors.values()])
+        refs = [*(one.ref for one in successors), *successors.values()]
+        found = recorded_places(txn, space, refs)
         after: dict[str, str] = {}
         for old, ref in successors.items():
             new = found.get(ref, {})

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -24,6 +23,7 @@ from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
 from vestig.memories.versions import versions_of
+from vestig.printed import flags_of
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.references import (
     paths_as_sources,
@@ -40,7 +40,6 @@ from vestig.store.records.rows import Listing, RecalledMemory
 from vestig.store.sqlite.connections import damaged
 from vestig.times import DAY_US, format_us, from_us, to_us
 from vestig.types import (
-    MODEL_ROLES,
     Anchor,
     Edge,
     EdgeType,
@@ -291,33 +290,6 @@ def access_velocity(memory: Memory, now_us: int) -> float:
     """Accesses per day since creation, the first day counted whole."""
     days = (now_us - to_us(memory.t_created)) / DAY_US
     return memory.access_count / max(1.0, days)
-
-
-def flags_of(memory: Memory, query_time: datetime) -> list[str]:
-    """Return what a reader should know of the state of a memory as it was known: withdrawn, not
-    valid at the query's time, pinned; of a statement of a model, whether it is confirmed."""
-    flags = []
-    expired = memory.t_expired is not None and not holds_until_successor(memory, query_time)
-    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
-        flags.append("no_longer_valid")
-    if memory.t_valid > query_time:
-        flags.append("not_yet_valid")
-    if expired:
-        flags.append("expired")
-    if memory.status is Status.ARCHIVED:
-        flags.append("archived")
-    if memory.pinned:
-        flags.append("pinned")
-    if memory.role in MODEL_ROLES:
-        flags.append("confirmed" if memory.confirmed else "unconfirmed")
-    return flags
-
-
-def holds_until_successor(memory: Memory, at: datetime) -> bool:
-    """Return whether a memory is superseded by one that begins later than this: it holds until
-    then."""
-    end = memory.t_invalid
-    return memory.status is Status.SUPERSEDED and end is not None and end > max(memory.t_valid, at)
 
 
 def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Source]:

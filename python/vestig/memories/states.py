@@ -45,11 +45,6 @@ from vestig.types import (
 )
 
 _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
-_EVENT_OF: Final = {
-    Status.SUPERSEDED: EventType.SUPERSEDE,
-    Status.DEPRECATED: EventType.DEPRECATE,
-    Status.ARCHIVED: EventType.ARCHIVE,
-}
 
 
 class StateChange(_Value, frozen=True, kw_only=True):
@@ -110,7 +105,8 @@ def check_unexpired(memory: Memory, action: str) -> None:
     if memory.status in _FINAL:
         raise ConflictError(
             f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
-            f" {_since(memory)}, for good; its text, committed again, becomes a new memory that names it in `revives`"
+            f" {_since(memory)}, for good; its text, committed again, becomes a new memory that"
+            " names it in `revives`"
         )
 
 
@@ -315,22 +311,6 @@ def replace(
         event=msgspec.structs.replace(happened, source=successor.source, actor=successor.actor),
         record=NewSupersession(superseding_id=successor.id, superseded_id=old.id, reason=reason),
     )
-
-
-def put_aside_fields(status: Status, now_us: int) -> dict[str, Any]:
-    """The fields of a memory that is stored with the state that it had in another store."""
-    return {"status": status, "t_expired": from_us(now_us) if status in _FINAL else None}
-
-
-def put_aside_event(memory: Memory, now_us: int) -> NewEvent:
-    """The event of a memory that is stored with the state that it had in another store; what
-    superseded it may not be known here."""
-    payload: dict[str, Any] = {"reason": "import"}
-    if memory.status in _FINAL:
-        payload |= ended(memory, None if memory.t_invalid is None else to_us(memory.t_invalid))
-    if memory.status is Status.SUPERSEDED:
-        payload["superseded_by"] = None
-    return event(memory, _EVENT_OF[memory.status], now_us, payload)
 
 
 def successor_changes(old: Memory, new_id: str, now_us: int) -> Replacement:

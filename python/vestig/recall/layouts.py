@@ -21,12 +21,12 @@ from vestig.answers import (
 from vestig.errors import ValidationError
 from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import escaped_breaks, one_line
-from vestig.memories.read import flags_of
 from vestig.printed import (
     LIST_CHARS,
     SEPARATOR,
     anchor_words,
     content_lines,
+    flags_of,
     note_line,
     said_by,
     state_words,

@@ -24,8 +24,8 @@ from vestig.ids import id_text
 from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
-from vestig.memories.read import flags_of
 from vestig.ports import ScanRow
+from vestig.printed import flags_of
 from vestig.types import Memory, Stability, TemporalWindow, is_undated
 
 START: Final = "START"

@@ -15,9 +15,9 @@ import msgspec
 from vestig.answers import ContextBlock
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.words import asks
-from vestig.memories.read import anchors_of, as_known, flags_of
+from vestig.memories.read import anchors_of, as_known
 from vestig.ports import ScanRow
-from vestig.printed import anchor_words
+from vestig.printed import anchor_words, flags_of
 from vestig.recall.context.block import Entry, block
 from vestig.recall.context.budget import measure, short_ids
 from vestig.recall.query import BoundQuery

@@ -384,3 +384,20 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
 
 def _placeholders(count: int) -> str:
     return ",".join("?" * count)
+
+
+def recorded_places(
+    view: LedgerView, namespace: str, refs: Sequence[str]
+) -> dict[str, dict[str | None, str]]:
+    """artifact_ref → scope → id of the oldest memory that recorded it there."""
+    sql = (
+        'SELECT e."row", e.artifact_ref, m.scope, m.id FROM events e'
+        ' JOIN memories m ON m."row" = e.memory'
+        " WHERE +m.namespace = ? AND e.artifact_ref IN (?*)"
+    )
+    with store_faults(view.where):
+        rows = list(select_in(view.connection, sql, tuple(dict.fromkeys(refs)), (namespace,)))
+    found: dict[str, dict[str | None, str]] = {}
+    for _event, ref, scope, id in sorted(rows, key=lambda row: row[0]):
+        found.setdefault(ref, {}).setdefault(scope, id_text("mem", id))
+    return found

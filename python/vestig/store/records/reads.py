@@ -421,22 +421,6 @@ class LedgerView:
             found.setdefault(ref, id_text("mem", id))
         return found
 
-    def recorded_places(
-        self, namespace: str, refs: Sequence[str]
-    ) -> dict[str, dict[str | None, str]]:
-        """artifact_ref → scope → id of the oldest memory that recorded it there."""
-        sql = (
-            'SELECT e."row", e.artifact_ref, m.scope, m.id FROM events e'
-            ' JOIN memories m ON m."row" = e.memory'
-            " WHERE +m.namespace = ? AND e.artifact_ref IN (?*)"
-        )
-        found: dict[str, dict[str | None, str]] = {}
-        for _event, ref, scope, id in sorted(
-            self._rows_in(sql, dict.fromkeys(refs), namespace), key=lambda row: row[0]
-        ):
-            found.setdefault(ref, {}).setdefault(scope, id_text("mem", id))
-        return found
-
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
         """(id, seq that removed it) of memories and entities of all namespaces that were removed
         after `after_seq`."""

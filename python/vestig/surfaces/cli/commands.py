@@ -472,8 +472,7 @@ def _put_project(operation: Operation, call: Call) -> None:
 
 
 def _unknown_scopes(operation: Operation, call: Call, value: Any) -> list[str]:
-    """What is said of scopes that a filter names, that no memory has, and by which nothing was
-    found."""
+    """Lines about scopes that a filter names and no memory has, where nothing was found."""
     rows = {} if operation.arguments is None else operation.arguments.rows
     named = call.args.get("scope")
     found = getattr(value, "memory_ids", value)

@@ -681,7 +681,7 @@ def imported(value: ImportReport, _: Args) -> str:
 
 
 def _brings(left_out: Mapping[str, int]) -> list[str]:
-    """What brings what an import left out."""
+    """Lines that say how what an import left out comes in."""
     from vestig.results import FILE_BELOW, FORGOTTEN_PASSAGE
 
     lines = {

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.language.text_forms import escaped_breaks, single_spaced
 from vestig.lazy_pattern import lazy_pattern
-from vestig.printed import said_by, state_words
+from vestig.printed import flags_of, said_by, state_words
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
@@ -254,8 +254,6 @@ def _scope(one: Memory) -> list[str]:
 
 
 def _state_of(hit: RecallHit, result: RecallResult) -> list[str]:
-    from vestig.memories.read import flags_of
-
     words = state_words(hit.memory, flags_of(hit.memory, result.query_time), "UTC")
     return [f"({', '.join(words)})"] if words else []
 

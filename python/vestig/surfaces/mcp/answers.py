@@ -32,8 +32,17 @@ from vestig.filters import moments
 from vestig.language.text_forms import one_line
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
-from vestig.memories.read import anchors_of, as_known, flags_of
-from vestig.printed import anchor_words, clean, how_many, limits, on_line, said_by, speaker_of
+from vestig.memories.read import anchors_of, as_known
+from vestig.printed import (
+    anchor_words,
+    clean,
+    flags_of,
+    how_many,
+    limits,
+    on_line,
+    said_by,
+    speaker_of,
+)
 from vestig.recall.context.block import ESTIMATE, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
