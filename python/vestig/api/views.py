@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from vestig.calls.argument import AUTO, check_scope
 from vestig.calls.filter import Filter
-from vestig.config.environment import project_folder
 from vestig.errors import ConflictError, NotFoundError, ValidationError
-from vestig.repository.branches import read_scopes
-from vestig.repository.project import project_scope
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
@@ -64,6 +61,10 @@ class Binding(NamedTuple):
     @property
     def scopes(self) -> tuple[str, ...]:
         """The scopes that its reads see."""
+        if self.folder is None:
+            return (self.scope,)
+        from vestig.repository.branches import read_scopes
+
         return read_scopes(self.scope, self.folder)
 
 
@@ -76,6 +77,9 @@ def binding_of(session: Session, scope: str, author: str | None) -> Binding:
     if scope != AUTO:
         check_scope("scope", scope)
         return Binding(scope, author)
+    from vestig.config.environment import project_folder
+    from vestig.repository.project import project_scope
+
     working = session.working_folder()
     if working is None:
         raise ValidationError("scope", scope, "the name of a scope", "there is no working folder")
