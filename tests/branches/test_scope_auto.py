@@ -96,6 +96,20 @@ def test_the_branchs_value_of_a_key_stands_for_the_projects(work: Work) -> None:
         work.view.get("depth")
 
 
+def test_what_is_stale_and_the_keys_are_of_both(work: Work) -> None:
+    work.view.commit("The pool is deep", key="pool.depth", anchor=f"{FILE}:9")
+    branch(work.folder)
+    work.view.commit(FACT, key="pool.size", anchor=f"{FILE}:1")
+    work.store.commit("The pool of others is small", key="other", scope="p", anchor=f"{FILE}:1")
+    assert work.view.keys() == ["pool.depth", "pool.size"]
+    assert work.view.keys("pool.s") == ["pool.size"]
+    (work.folder / FILE).write_text("nothing is as it was\n")
+    assert {one.text for one in work.view.anchors.stale()} == {FACT, "The pool is deep"}
+    assert len(work.store.anchors.stale(scope=work.project)) == 1
+    assert len(work.store.anchors.stale(scope=[work.project, "p"])) == 2
+    assert len(work.store.anchors.stale()) == 3
+
+
 READS: dict[str, Callable[[vestig.Vestig], set[str]]] = {
     "recall": lambda s: {one.content for one in s.recall("the pool", all=True)},
     "search": lambda s: {one.content for one in s.search("the pool", all=True)},

@@ -78,6 +78,7 @@ READS: dict[str, Callable[[vestig.Vestig, Path], Any]] = {
     "list by a Filter": lambda s, _: [one.content for one in s.list(vestig.Filter(keys="boat"))],
     "get": lambda s, _: [s.get("boat").content],
     "history": lambda s, _: [one.content for one in s.history("boat")],
+    "keys that begin so": lambda s, _: [s.get(key).content for key in s.keys("bo")],
     "diff": lambda s, _: [one.content for one in s.diff("2020-01-01").learnt],
     "iteration": lambda s, _: [one.content for one in s],
     "export": lambda s, folder: [

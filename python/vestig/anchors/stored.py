@@ -131,7 +131,7 @@ def _stale(
     memories = [
         one
         for one in view.memories(namespace, ids)
-        if asked.scope is None or one.scope == asked.scope
+        if asked.scope is None or one.scope in asked.scope
     ]
     rows = anchor_rows.of_memories(view, namespace, [one.id for one in memories], derived=False)
     found, unknown = list[StaleMemory](), 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vestig.api.guards import NamesUnknown, names_faults_of_methods
@@ -59,7 +60,7 @@ class Anchors(NamesUnknown):
     def stale(
         self,
         *,
-        scope: str | None = None,
+        scope: str | Sequence[str] | None = None,
         deprecate: bool = False,
         limit: int = 100,
         namespace: str | None = None,
@@ -67,7 +68,7 @@ class Anchors(NamesUnknown):
         """Active memories of which an anchor of their own changed or is gone.
 
         Args:
-            scope: Of this scope alone.
+            scope: Only of these scopes; of all when absent.
             deprecate: End them, each by an event that says why.
             limit: Most memories, at most 1000.
             namespace: The namespace to act in instead of the store's own.

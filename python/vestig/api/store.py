@@ -1173,14 +1173,14 @@ class Vestig(NamesUnknown):
         self,
         prefix: str | None = None,
         *,
-        scope: str | None = None,
+        scope: str | Sequence[str] | None = None,
         namespace: str | None = None,
     ) -> builtins.list[str]:
         """The keys that have an active memory, each once, ascending.
 
         Args:
             prefix: Only keys that begin so; absent: all.
-            scope: Only keys of this scope; of all scopes when absent.
+            scope: Only keys of these scopes; of all when absent.
             namespace: The namespace to act in instead of the store's own.
 
         Example:

@@ -45,6 +45,8 @@ _SELECTION: Final[Mapping[str, tuple[str, ...]]] = {
 _ITEMS: Final[Mapping[str, str]] = {"commit_many": "content", "put_many": ""}
 # Calls that find the current memory of a key.
 _OF_A_KEY: Final = frozenset(("get", "history"))
+# Calls whose `scope` may be several.
+_OF_SCOPES: Final = frozenset(("keys", "stale"))
 # Names of a scope beside `scope`; `prefix` is one where a call has no scope.
 _OTHER_NAMES: Final = ("channel_id", "scope_prefix", "prefix")
 
@@ -174,7 +176,8 @@ def _bind(binding: Binding, session: Session, path: str, given: BoundArguments) 
             f"{named} acts on all scopes, and this view is bound to the scope {binding.scope!r}:"
             " the store that it is a view of has the call"
         )
-    _check(binding, found, ("scope", *_OTHER_NAMES) if "scope" in names else _OTHER_NAMES)
+    others = [one for one in _OTHER_NAMES if one != "prefix" or "scope" not in names]
+    _check(binding, found, ("scope", *others))
     _check(binding, _fields(found.get("where")), ("scope", "scope_prefix", "unscoped"), "where.")
     if "author" in names and found.get("author") is None:
         found["author"] = binding.author
@@ -195,7 +198,7 @@ def _bind(binding: Binding, session: Session, path: str, given: BoundArguments) 
     elif "anchor" in names:
         found.update(_placed(binding, session, [found])[0])
     elif "scope" in names:
-        found["scope"] = binding.scope
+        found["scope"] = binding.scopes if call in _OF_SCOPES else binding.scope
     else:
         place = next((name for name in _OTHER_NAMES if name in names), None)
         if place is not None and found.get(place) is None:

@@ -3,17 +3,17 @@
 import re
 from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
-from vestig.arguments import SCOPE_CHARS_MAX, label, listed
+from vestig.arguments import label, listed
 from vestig.calls.argument import (
     NO_FACTS,
     Facts,
     Flag,
     Integer,
-    ScopeName,
     Texts,
     one_or_more,
 )
 from vestig.calls.declaration import InNamespace, MemoryId, Request
+from vestig.calls.filter import ScopeNames
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import AnchorKind
@@ -139,8 +139,7 @@ class StaleRequest(Request, frozen=True, kw_only=True):
     call: ClassVar = "stale"
 
     scope: Annotated[
-        str | None,
-        ScopeName("Of this scope alone.", "--scope", chars_max=SCOPE_CHARS_MAX, blank=False),
+        tuple[str, ...] | None, ScopeNames("Only of these scopes; of all when absent.", "--scope")
     ] = None
     deprecate: Annotated[bool, Flag("End them, each by an event that says why.", "--deprecate")] = (
         False

@@ -113,7 +113,7 @@ class Names(a.Texts, frozen=True):
         return _texts(field, value)
 
 
-class _ScopeNames(Names, frozen=True):
+class ScopeNames(Names, frozen=True):
     """Names of scopes."""
 
     takes_auto = True
@@ -330,7 +330,7 @@ class Filter(
 
     scope: Annotated[
         Words | UnsetType,
-        _ScopeNames("Only these scopes; all when absent.", "--scope"),
+        ScopeNames("Only these scopes; all when absent.", "--scope"),
         _selects(beside=True),
     ] = UNSET
     scope_prefix: Annotated[

@@ -31,7 +31,15 @@ from vestig.calls.declaration import (
     given_all,
     not_both,
 )
-from vestig.calls.filter import NARROWING, NO_FILTER, SELECTORS, Filter, KeyPrefix, Where
+from vestig.calls.filter import (
+    NARROWING,
+    NO_FILTER,
+    SELECTORS,
+    Filter,
+    KeyPrefix,
+    ScopeNames,
+    Where,
+)
 from vestig.errors import ValidationError
 
 
@@ -348,7 +356,8 @@ class KeysRequest(Request, frozen=True, kw_only=True):
         ),
     ] = None
     scope: Annotated[
-        str | None, ScopeName("Only keys of this scope; of all scopes when absent.", "--scope")
+        tuple[str, ...] | None,
+        ScopeNames("Only keys of these scopes; of all when absent.", "--scope"),
     ] = None
     namespace: InNamespace = None
 

@@ -215,11 +215,12 @@ def keys(session: Session, asked: KeysRequest) -> list[str]:
         hidden = {
             (item.key, item.scope) for item in item_rows.expired(view, space, session.now_us())
         }
-        found = (
+        found = {
             (calls.items.key_of_part(key), scope)
-            for key, scope in keyed_memories.current_keys(view, space, asked.prefix, asked.scope)
-        )
-        return list(dict.fromkeys(key for key, scope in found if (key, scope) not in hidden))
+            for one in ((None,) if asked.scope is None else asked.scope)
+            for key, scope in keyed_memories.current_keys(view, space, asked.prefix, one)
+        }
+        return sorted({key for key, _ in found - hidden})
 
 
 def history(session: Session, asked: HistoryRequest) -> list[Memory]:
