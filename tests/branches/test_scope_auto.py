@@ -216,14 +216,14 @@ def test_commands_write_and_read_where_hooks_do(work: Work, command: Any) -> Non
     assert {one["content"] for one in recalled} == everything
     both = contents(command("list", "--scope", "project:other", *AUTO, "--json"))
     assert both == everything | {"The pool of others is small"}
-    assert command("get", "pool", *AUTO).out.rstrip().endswith(FACT)
+    assert FACT in command("get", "pool", *AUTO).out
     assert FACT in command("history", "pool", *AUTO).out
     git(work.folder, "checkout", "-q", "main")
     assert contents(command("list", *AUTO, "--json")) == everything - {FACT}
-    assert command("get", "pool", *AUTO).out.rstrip().endswith("ten connections")
+    assert "ten connections" in command("get", "pool", *AUTO).out
     git(work.folder, "merge", "-q", "pool")
     command("branch", "merge")
-    assert command("get", "pool", *AUTO).out.rstrip().endswith(FACT)
+    assert FACT in command("get", "pool", *AUTO).out
 
 
 def test_commands_that_take_one_scope_take_the_projects(
