@@ -544,9 +544,9 @@ s.commit(None) ; s.commit({'role': 'user', 'content': 'The lift is old'})
 
 # A command → the one that does it.
 COMMANDS: Final = {
-    "add": "remember save put insert commit upsert store note create learn memorize",
-    "add TEXT --key K": "set",
-    "forget": "delete rm remove erase drop",
+    "add": "remember save insert commit upsert store note create learn memorize",
+    "add TEXT --key K": "set put",
+    "forget": "delete rm remove erase drop purge trash",
     "recall": "ask query find lookup",
     "search": "grep similar",
     "recall --explain": "why explain reason",
@@ -556,10 +556,10 @@ COMMANDS: Final = {
     "show": "cat view read open display",
     "history": "history versions revisions",
     "keys": "keys",
-    "events": "log audit",
-    "diff": "timeline changes",
+    "events": "audit",
+    "diff --from": "log timeline changes",
     "update": "edit modify change tag",
-    "deprecate": "retract invalidate expire withdraw undo",
+    "deprecate": "retract invalidate expire withdraw undo rollback revert",
     "stats": "status info summary",
     "doctor": "check fsck ping health verify diagnose",
     "add TEXT|add": "init new-store setup",
@@ -578,9 +578,8 @@ COMMANDS: Final = {
     "destroy": "clear delete-all wipe reset",
     "graph neighbourhood": "related neighbors",
     "mcp": "mcp-server",
-    "install": "claude cursor",
-    "hook": "hooks",
-    "install --remove": "uninstall",
+    "install": "claude cursor hooks",
+    "install EDITOR --remove": "uninstall",
     "branch": "branch branches",
     "housekeeping compact": "vacuum optimize",
     "rebuild": "reindex",
@@ -593,7 +592,7 @@ COMMANDS: Final = {
     "list|": "lst",
     "eval": "benchmark evaluate",
     "": "users sessions upgrade login sql shell tables session self-update schema banana weather"
-    " rollback destory metrics",
+    " destory metrics",
 }  # fmt: skip
 # An option that a command does not have → the one that is meant.
 OPTIONS: Final = {
@@ -671,7 +670,7 @@ LINES: Final = {
     "vestig forget": "purge;trash X;delete X",
     "vestig recall --explain": "explain x;explain ID;why x",
     "--as-of": "time-travel;as-of",
-    "history|diff": "log;history",
+    "history|diff": "log",
     "deprecate": "rollback;revert ID;undo;undo ID",
     "vestig list --tags": "tag list;tag ls;list tags;tags",
     "vestig update": "tag ID infra;tag add ID infra;edit ID",
@@ -687,7 +686,7 @@ LINES: Final = {
     "--remove": "install claude --uninstall;install claude --delete",
     "recall.min_score": "recall x --threshold 0.5;recall x --min-score 0.9"
     ";search x --min-score 0.5;recall x --score-threshold 0.5;search x --cutoff 0.3",
-    "--json": "list --format json;list -o json;stats --format json;recall x --format json"
+    "--json": "list --format json;list -o json;stats --format json"
     ";search x -o json;count --output json;list --output=json;show ID --format json"
     ";doctor --format json;list -ojson;recall x --output json",
     "export FILE": "export --output f;export --out f;export -o f;export --file f;export --path f"

@@ -28,7 +28,7 @@ from vestig.config.schema import default_values
 from vestig.other_words import GROUPS, nearest
 from vestig.results import ForgetReport, MemoryPage
 from vestig.surfaces.cli.commands import cli
-from vestig.surfaces.cli.other_words import instead_of, options_instead_of
+from vestig.surfaces.cli.other_words import instead_of, instead_of_option
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome, Memory
 
@@ -36,7 +36,8 @@ RIGHT_LEAST = 0.95
 # How a message gives a hint, in Python and at the command line.
 HINT = re.compile(
     r"(?:; use |; write |did you mean |the nearest valid key is "
-    r"|In Vestig it is `vestig |It is `vestig |Did you mean `vestig )([^?;`]+)"
+    r"|In Vestig it is `vestig |It is `vestig |Did you mean `vestig "
+    r"|In Vestig it is (?=-)|Did you mean (?=-))([^?;`]+)"
 )
 
 
@@ -119,7 +120,7 @@ def told_of_commands(_: object = None) -> Iterator[tuple[str, str, str]]:
     known = cli.list_commands(group)
     for word, meant in each(guesses.COMMANDS):
         there = word in known and word in meant.split("|")
-        said = WORKS if there else instead_of(word, "", known)
+        said = WORKS if there else instead_of([word], "", known)
         yield f"vestig {word}", WORKS if there else meant, said
 
 
@@ -130,9 +131,9 @@ def told_of_options(_: object = None) -> Iterator[tuple[str, str, str]]:
         command = cli.get_command(group, name)
         assert command is not None
         known = [name for row in command.get_params(group) for name in row.opts]
-        found = " or ".join(options_instead_of(option, known)) or nearest(option, known)
         there = option in known
-        yield f"vestig {line}", WORKS if there else meant, WORKS if there else f"; use {found}"
+        said = WORKS if there else instead_of_option(option, "", name, known, {})
+        yield f"vestig {line}", WORKS if there else meant, said
 
 
 @pytest.mark.parametrize(

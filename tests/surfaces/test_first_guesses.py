@@ -12,11 +12,14 @@ from pathlib import Path
 import click
 import pytest
 from command_answers import FACTS, Vestig
+from command_lines import Answer
 
+import guesses
 from tables import each
 from vestig.surfaces.cli import cli, run
 from vestig.surfaces.cli.other_words import COMMANDS
 from vestig.surfaces.operation import operations
+from vestig.surfaces.outlines import GROUPS
 
 _ID = re.compile(r"(?:mem|evt|source|ent)_[0-9a-f-]{36}|\d{4}-\d\d-\d\d[T ][\d:.]+(?: UTC|Z)")
 
@@ -242,6 +245,54 @@ def test_help_names_the_folder_where_the_store_is(
     assert "The configuration cannot be read: " in capfd.readouterr().out
 
 
+# What an error says before its hint, and the hint that is none.
+_REFUSAL = re.compile(
+    r"(?:No such (?:command|option) '[^']*'\.|Unexpected '[^']*': it takes [^.]*\.) ?"
+    r"(?:`vestig[^`]* --help` lists the commands\.)?"
+)
+LEFT_SILENT_MOST = 0.03
+
+
+def verdict(answer: Answer, meant: str) -> str:
+    """`right`, `wrong` or `silent`, of a hint."""
+    said = answer.err.partition("Error: ")[2].strip()
+    hint = _REFUSAL.sub("", said, count=1).strip()
+    if answer.code == 0:
+        return "right" if meant == guesses.WORKS else "wrong"
+    if not hint:
+        return "right" if meant == "" else "silent"
+    return "right" if any(one and one in hint for one in meant.split("|")) else "wrong"
+
+
+def test_nearly_all_first_lines_are_led_right_and_none_wrong(
+    vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = vestig("list", "--json").out
+    found = []
+    for line, meant in guesses.each(guesses.LINES, ";"):
+        answer = vestig(*(ids[0] if word == "ID" else word for word in shlex.split(line)))
+        found.append((verdict(answer, meant), line, meant, answer.err[-300:] or answer.out[:99]))
+    assert [one for one in found if one[0] == "wrong"] == []
+    silent = [one for one in found if one[0] == "silent"]
+    assert len(silent) <= LEFT_SILENT_MOST * len(found), silent
+    assert vestig("list", "--json").out == before
+
+
+def test_a_word_of_nobody_gets_no_hint(vestig: Vestig) -> None:
+    found = []
+    for word in guesses.NO_COMMANDS.split():
+        for group in ("", *GROUPS):
+            answer = vestig(*group.split(), word)
+            found.append((verdict(answer, ""), group, word, answer.err[-200:]))
+        for line in ("add x", "recall x", "list", "export f", "import f", "install claude"):
+            answer = vestig(*line.split(), f"--{word}")
+            found.append((verdict(answer, ""), line, word, answer.err[-200:]))
+        answer = vestig("list", word)
+        found.append((verdict(answer, ""), "list", word, answer.err[-200:]))
+    assert [one for one in found if one[0] != "right"] == []
+
+
 # What is typed → what the answer names.
 WORDS = {
     "delete": "forget", "remove": "forget", "rm": "forget", "erase": "forget",
@@ -250,7 +301,7 @@ WORDS = {
     "watch": "import --mirror",
     "sync": "import --mirror", "context": "recall --context",
     "remember": "add", "store": "add", "save": "add", "note": "add", "commit": "add",
-    "create": "add", "new": "add", "log": "events", "timeline": "diff",
+    "create": "add", "new": "add", "log": "diff --from", "timeline": "diff",
     "ls": "list", "all": "list", "tags": "list --tags", "edit": "update", "modify": "update",
     "tag": "update", "replace": "supersede", "retract": "deprecate", "undo": "deprecate",
     "status": "stats", "info": "stats", "check": "doctor", "health": "doctor", "verify": "doctor",

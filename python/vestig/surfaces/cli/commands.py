@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
@@ -11,10 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
-from vestig.other_words import AT_COMMAND_LINE, nearest
+from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
-from vestig.surfaces.cli.other_words import instead_of, options_instead_of
+from vestig.surfaces.cli.other_words import (
+    instead_of,
+    instead_of_option,
+    instead_of_place,
+    instead_of_words,
+)
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
@@ -177,7 +183,7 @@ class _Group(click.Group):
             if not args or args[0].startswith("-"):
                 raise
             group = "" if self.name == _NAME else str(self.name)
-            hint = instead_of(args[0], group, self.list_commands(context))
+            hint = instead_of(args, group, self.list_commands(context))
             typed = repr(args[0][:_TYPED_CHARS])
             raise click.UsageError(f"No such command {typed}. {hint}", context) from error
 
@@ -505,6 +511,16 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
     shown["zone"] = config.settings.time.zone
 
 
+# Operations that write to a path that they are given.
+_MAKES_PLACES: Final = ("backup", "export")
+
+
+def _formats(command: click.Command, context: click.Context) -> Sequence[str]:
+    """What the --format of a command takes."""
+    rows = [row for row in command.get_params(context) if row.name == "format"]
+    return [word for row in rows if isinstance(row.type, click.Choice) for word in row.type.choices]
+
+
 class _Command(click.Command):
     """The command of an operation, which is loaded when it is run, explained or completed: a list
     of commands needs none.
@@ -523,6 +539,11 @@ class _Command(click.Command):
         super().parse_args(ctx, args)
         if ctx.args and not ctx.resilient_parsing:
             raise click.UsageError(self._too_many(ctx), ctx)
+        if self._operation in _MAKES_PLACES and not ctx.resilient_parsing:
+            for name, word in ctx.params.items():
+                hint = instead_of_place(word, name.upper()) if isinstance(word, str) else ""
+                if hint and not os.path.lexists(word):
+                    raise click.UsageError(f"Unexpected {word!r}: {hint}", ctx)
         return ctx.args
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -539,7 +560,9 @@ class _Command(click.Command):
         takes = [row for row in operation(self._operation).params if not row.flag]
         if not takes or not takes[-1].stdin:
             names = ", ".join(row.name.upper() for row in takes) or "options alone"
-            return f"Unexpected {extra!r}: it takes {names}."
+            given = [str(ctx.params[row.name]) for row in takes]
+            hint = instead_of_words(self._operation, [*given, *ctx.args], _formats(self, ctx))
+            return f"Unexpected {extra!r}: it takes {names}. {hint}".rstrip()
         whole = " ".join([str(ctx.params[takes[-1].name]), *ctx.args])
         words = len(whole.split())
         path = ctx.command_path
@@ -660,18 +683,18 @@ def _run_line(words: list[str]) -> int:
     except Exception as error:  # every kind has an answer of its own
         from vestig.telemetry import caused_by_interrupt
 
-        return _interrupted() if caused_by_interrupt(error) else _failed(error, terminal)
+        return _interrupted() if caused_by_interrupt(error) else _failed(error, terminal, words)
     finally:
         AT_COMMAND_LINE.reset(spoken)
 
 
-def _failed(error: Exception, terminal: Terminal) -> int:
+def _failed(error: Exception, terminal: Terminal, words: Sequence[str]) -> int:
     """Says what went wrong, and gives the exit code; a defect becomes a problem object, not a
     traceback."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return _no_command(error.format_message(), terminal)
     if isinstance(error, click.UsageError):
-        return _usage(error, terminal)
+        return _usage(error, terminal, words)
     if isinstance(error, OutputError):
         return terminal.give_up(error)
     if isinstance(error, VestigError):
@@ -702,29 +725,48 @@ def _no_command(help_text: str, terminal: Terminal) -> int:
     return 2
 
 
-def _usage(error: click.UsageError, terminal: Terminal) -> int:
+def _usage(error: click.UsageError, terminal: Terminal, words: Sequence[str]) -> int:
     if error.ctx is not None and error.message == "Missing command.":
         return _no_command(error.ctx.get_help(), terminal)
     from vestig.surfaces import wire
 
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        rows = error.ctx.command.get_params(error.ctx)
-        known = [name for row in rows for name in row.opts]
-        ours = " or ".join(options_instead_of(error.option_name, known))
-        if ours:
-            text = f"No such option {error.option_name!r}. In Vestig it is {ours}."
-            error = click.UsageError(text, error.ctx)
-        else:
-            # a name that is merely a little alike misleads
-            near = nearest(error.option_name, known)
-            error = click.NoSuchOption(
-                error.option_name, possibilities=[near] if near else None, ctx=error.ctx
-            )
+        hint = _instead_of_option(error.option_name, error.ctx, words)
+        text = f"No such option {error.option_name!r}. {hint}".rstrip()
+        error = click.UsageError(text, error.ctx)
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
     problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))
     terminal.complain(f"{where}Error: {error.format_message()}", problem)
     return 2
+
+
+def _instead_of_option(typed: str, context: click.Context, words: Sequence[str]) -> str:
+    rows = context.command.get_params(context)
+    places = [row for row in rows if isinstance(row, click.Argument)]
+    return instead_of_option(
+        typed,
+        _value_of(typed, words),
+        context.command_path.removeprefix(_NAME).removeprefix(" memory").strip(),
+        [name for row in rows if row not in places for name in row.opts],
+        {str(row.name).upper(): _shown(row) for row in places},
+        _formats(context.command, context),
+    )
+
+
+def _shown(place: click.Argument) -> str:
+    name = str(place.name).upper()
+    return '"…"' if name in ("CONTENT", "QUERY", "TEXT") else name
+
+
+def _value_of(option: str, words: Sequence[str]) -> str:
+    """What follows an option on a line, or is joined to it; "" = nothing."""
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if word == option:
+            return after
+        if word.startswith(option):
+            return word.removeprefix(option).removeprefix("=")
+    return ""
 
 
 def _bad_file(error: OSError, terminal: Terminal) -> int:

@@ -5,14 +5,14 @@ They are named in the error and never run: some of these commands change or eras
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from vestig.other_words import meaning_of_word, nearest
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 _NAMED: Final[Mapping[str, str]] = {
-    "forget": "delete remove rm erase del unremember drop purge",
+    "forget": "delete remove rm erase del unremember drop purge trash discard",
     "show": "cat view read fetch open display",
     "recall": "ask query find q lookup answer",
     "search": "grep similar",
@@ -20,17 +20,17 @@ _NAMED: Final[Mapping[str, str]] = {
     "count": "size len length",
     "recall --context": "context prompt",
     "recall --explain": "why reason explain",
-    "add TEXT --key K": "set",
-    "add": "remember store save note commit put insert create new write learn memorize memorise"
-    " upsert",
-    "events": "log audit",
+    "recall --as-of TIME": "time-travel timetravel as-of asof",
+    "add TEXT --key K": "set put",
+    "add": "remember store save note commit insert create new write learn memorize memorise upsert",
+    "events": "audit",
     "history": "versions revisions",
     "list": "ls all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
-    "diff": "timeline changes",
+    "diff --from TIME": "timeline changes log",
     "update": "edit modify change rename tag untag",
     "supersede": "replace",
-    "deprecate": "retract revoke withdraw invalidate undo expire",
+    "deprecate": "retract revoke withdraw invalidate undo expire rollback revert",
     "archive": "hide",
     "unarchive": "unhide",
     "stats": "status info summary",
@@ -47,13 +47,14 @@ _NAMED: Final[Mapping[str, str]] = {
     "housekeeping compact": "vacuum optimize optimise",
     "housekeeping": "maintenance clean cleanup",
     "mcp": "mcp-server",
-    "install": "claude codex cursor editor",
-    "install --remove": "uninstall",
+    "install": "editor editors hooks",
+    "install EDITOR": "claude codex cursor",
+    "install EDITOR --remove": "uninstall",
     "serve": "server start api http up run listen daemon",
     "inspect": "inspector ui gui web browser dashboard",
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",
-    "config show": "configure settings",
+    "config show": "configure settings cfg conf",
     "destroy PATH": "wipe nuke reset clear empty delete-all purge-all",
     'add "…"': "init setup new-store create-store",
     "--help": "completion completions man usage",
@@ -67,8 +68,10 @@ _NOTES: Final[Mapping[str, str]] = {
     'add "…"': "; the first memory makes the store",
     "--help": "; its last lines say how your shell completes commands",
     "import --mirror -r FOLDER": ", run again whenever the folder has changed",
-    "undo": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
+    "deprecate": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
     " states, and a text that was replaced is added again, with its key where it has one",
+    "log": ", and `vestig history KEY` for one key or memory",
+    "add TEXT --key K": ", and `vestig item put` for a value that is no text",
     "destroy PATH": " for a whole store, and `vestig forget` for single memories",
 }
 # A call in Python whose command has another name.
@@ -76,11 +79,39 @@ _OF_CALLS: Final[Mapping[str, str]] = {
     "commit": "add",
     "import_": "import",
 }
+_EDITORS: Final = ("claude", "codex", "cursor")
+# Commands of groups → words for what they do. The first that a group has is meant.
+_VERBS: Final[Mapping[str, str]] = {
+    "add put link create": "new insert save write store set connect relate",
+    "edit update refresh put": "change modify",
+    "remove delete drop forget purge unlink revoke": "rm del erase discard destroy",
+    "list": "ls all",
+    "show get": "cat view read open display fetch print",
+    "check doctor": "verify validate health",
+    "search": "query find",
+}
 # What means something else within a group.
 _IN_GROUP: Final[Mapping[str, Mapping[str, str]]] = {
-    "config": {"list": "show", "ls": "show", "get": "explain"},
-    "memory": {"restore": "unarchive"},
+    "config": {"config show": "list ls", "config explain": "get"},
+    "memory": {"memory unarchive": "restore"},
+    "anchor": {
+        "anchor stale": "list ls all check verify status",
+        'add "…" --anchor FILE:LINES': "add create set new",
+    },
+    "document": {"import": "import load ingest"},
+    "graph": {"entity list": "entities nodes", "edge list": "edges links relations"},
 }
+# Groups whose words stand for the whole store, and those whose last words say what they are about.
+_OF_THE_STORE: Final = ("", "memory", "housekeeping")
+_TOLD_BY_LAST_WORD: Final = (
+    "memory",
+    "housekeeping",
+    "graph",
+    "edge",
+    "entity",
+    "branch",
+    "anchor",
+)
 _CONFIG_SET: Final = (
     "a value is set in vestig.yaml or by a variable; `vestig config explain KEY` says what it takes"
 )
@@ -95,16 +126,17 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--authors": "--by --speaker --sender --author",
     "--session-id": "--session --conversation --thread --chat --session-ids",
     "--session-ids": "--session --conversation --thread --chat --session-id",
+    "--from": "--since --after --start",
     "--since": "--after --newer-than --from",
     "--as-of": "--at --asof",
     "--valid-at": "--at",
     "--order-by": "--sort --sort-by --order",
     "--mirror": "--watch --sync",
     "--until": "--before --older-than --to",
-    "--scope": "--user --user-id --channel --customer",
+    "--scope": "--user --user-id --channel --customer --owner",
     "--metadata": "--meta -m",
     "--yes": "-y --confirm -f --force",
-    "--dry-run": "-n --plan",
+    "--dry-run": "-n --plan --dry --simulate --preview",
     "--explain": "--why --reason --reasons -v --verbose",
     "--format": "--layout",
     "--version": "-V",
@@ -113,6 +145,74 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--help": "--install-completion --show-completion",
     "--config": "-c --config-file",
     "--json": "-j --as-json",
+    "--content": "--text --body --message --fact",
+    "--ids": "--id --memory-id",
+    "--include-expired": "--expired --include-superseded",
+    "--ascending": "--reverse --asc --oldest-first",
+    "--offset": "--skip --page --start",
+    "--recursive": "--recurse -R --subfolders",
+    "--remove": "--uninstall --delete",
+    "--port": "-p",
+    "--host": "--bind --address --listen",
+}
+_FILE: Final = (
+    "--file --path --input --output --out --dir --directory --folder --dest --destination -f -i -o"
+)
+# What stands without an option → options that others have for it.
+_PLACES: Final[Mapping[str, str]] = {
+    "CONTENT": "--content --text --body --message --fact",
+    "TEXT": "--text --content --body --message",
+    "QUERY": "--query --question --text -q",
+    "ID": "--id --memory-id",
+    "IDS": "--id --ids --memory-id",
+    "KEY": "--key --id --name",
+    "NAME": "--name --id",
+    "FILE": _FILE,
+    "DEST": f"{_FILE} --to --target",
+    "BACKUP": "--from --backup --input --file --path -i",
+}
+_RESTORE: Final = "restore into another place with `vestig --store DEST restore BACKUP`"
+_LISTINGS: Final = "list count"
+_READS: Final = f"{_LISTINGS} recall search"
+# Commands, options of others → what does it in another way.
+_OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
+    (
+        "add",
+        "--file --from-file --input -f -i",
+        "`vestig add - < FILE` reads one text, `vestig import FILE` many",
+    ),
+    (
+        "recall search",
+        "--threshold --min-score --score-threshold --cutoff --min-relevance",
+        "recall.min_score in the file of --config, or VESTIG_RECALL__MIN_SCORE, sets it",
+    ),
+    (_LISTINGS, "--grep --contains --query --search --match", '`vestig search "…"` finds words'),
+    (
+        _READS,
+        "--all-namespaces",
+        "--namespace NS reads one at a time; `vestig export FILE --all-namespaces` takes all",
+    ),
+    (_READS, "--all-scopes --all-users", "without --scope every scope is read"),
+    (
+        _LISTINGS,
+        "--all -a --everything",
+        "--include-expired and --include-archived bring what is hidden",
+    ),
+    ("list", "-v --verbose --long --full", "--json prints every field"),
+    ("list", "--markdown --md", "`vestig export FOLDER --format md` writes it"),
+    ("update", "--key", '`vestig add "…" --key K` gives a key to a text'),
+    ("restore", "--to --target --dest --destination --output --out -o --into --force", _RESTORE),
+    ("install", "--list --status --all", "`vestig install` says how each editor stands"),
+)
+# Commands whose words are too many → what takes the further ones.
+_FURTHER: Final[Mapping[str, str]] = {
+    "restore": _RESTORE,
+    "memory update": '`vestig update ID --content "…"` gives it a new text',
+    "rule check": 'the command is named by `vestig rule check --command "…"`',
+    "rule test": 'the command is named by `vestig rule test --command "…"`',
+    "diff": "the times are named by `vestig diff --from A --to B`",
+    "keys": "they are chosen by `vestig keys --prefix P`",
+    "mcp": "an editor is told of it by `vestig install EDITOR`",
 }
 # Of these no spelling is ever near: what was meant is asked for by its own name.
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
@@ -120,52 +220,165 @@ _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
 _ALSO_COMMANDS: Final = ("help", "version")
 
 
-def instead_of(word: str, group: str, names: Collection[str]) -> str:
+def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
     """Return what to type instead of a command that is unknown, as a sentence.
 
+    In a group it is a command of that group; another group's is never meant by the same last word.
+
     Args:
-        word: what was typed.
+        words: what was typed, from the unknown word on.
         group: the group of commands it was typed in; "" outside of all.
         names: the commands there.
 
     Example:
-        >>> instead_of("rm", "", ["forget", "list"])
+        >>> instead_of(["rm"], "", ["forget", "list"])
         'In Vestig it is `vestig forget`.'
-        >>> instead_of("forgett", "", ["forget", "list"])
+        >>> instead_of(["rm"], "rule", ["list", "remove"])
+        'In Vestig it is `vestig rule remove`.'
+        >>> instead_of(["forgett"], "", ["forget", "list"])
         '`vestig --help` lists the commands.'
     """
-    typed = word.lower().lstrip("-")
+    typed = words[0].lower().lstrip("-")
     where = f"vestig {group}".rstrip()
     if group == "config" and typed in ("set", "edit", "unset"):
         return f"There is none: {_CONFIG_SET}."
-    ours = _IN_GROUP.get(group, {}).get(typed, "") or COMMANDS.get(typed, "")
-    note = _NOTES.get(typed) or _NOTES.get(ours, "")
-    if ours in names:
-        return f"In Vestig it is `{where} {ours}`{note}."
-    if ours and group in ("", "memory"):
-        return f"In Vestig it is `vestig {ours}`{note}."
-    elsewhere = [name for name in OUTLINES if " " in name and name.split()[-1] == typed]
-    if elsewhere or typed in GROUPS or typed in OUTLINES:
-        known = elsewhere or [typed]
-        return f"It is {' or '.join(f'`vestig {name}`' for name in known)}."
-    call = meaning_of_word(typed).rpartition("store.")[2].partition("(")[0].rpartition(".")[2]
-    if (of_call := _OF_CALLS.get(call, call)) in names:
-        return f"In Vestig it is `{where} {of_call}`."
+    if not group and words[1:2] in (["list"], ["ls"]):
+        several = f"{typed}s"
+        typed = several if several in COMMANDS or several in names else typed
+    ours = _meant(typed, group, names)
+    if ours:
+        editor = next((word for word in words if word in _EDITORS), "EDITOR")
+        note = _NOTES.get(typed) or _NOTES.get(ours, "")
+        return f"In Vestig it is `vestig {ours.replace('EDITOR', editor)}`{note}."
+    if group in _OF_THE_STORE:
+        known = [name for name in OUTLINES if typed in (name, OUTLINES[name].short)]
+        known = known or [
+            name
+            for name in OUTLINES
+            if name.rpartition(" ")[::2] in [(one, typed) for one in _TOLD_BY_LAST_WORD]
+        ]
+        if known or typed in GROUPS:
+            return f"It is {' or '.join(f'`vestig {name}`' for name in known or [typed])}."
     near = nearest(typed, [*names, *_DESTRUCTIVE, *_ALSO_COMMANDS])
     if near and near not in _DESTRUCTIVE:
         return f"Did you mean `{where} {near}`?"
     return f"`{where} --help` lists the commands."
 
 
-def options_instead_of(typed: str, names: Collection[str]) -> list[str]:
-    """The options of a command that do what another tool's option does.
+def _meant(typed: str, group: str, names: Collection[str]) -> str:
+    """The command, with its group, that a word means in a group; "" where none is known."""
+
+    def within(name: str) -> str:
+        return f"{group} {name}".lstrip()
+
+    for ours, others in _IN_GROUP.get(group, {}).items():
+        if typed in others.split():
+            return ours
+    if typed in names:
+        return within(typed)
+    ours = COMMANDS.get(typed, "")
+    if ours in names:
+        return within(ours)
+    if ours and (group in _OF_THE_STORE or ours.startswith(f"{group} ")):
+        return ours
+    if group:
+        for own, others in _VERBS.items():
+            if typed in own.split() or typed in others.split():
+                return next((within(name) for name in own.split() if name in names), "")
+    if group in _OF_THE_STORE:
+        call = meaning_of_word(typed).rpartition("store.")[2].partition("(")[0].rpartition(".")[2]
+        if (of_call := _OF_CALLS.get(call, call)) in names:
+            return within(of_call)
+    return ""
+
+
+def instead_of_words(command: str, words: Sequence[str], formats: Collection[str]) -> str:
+    """Return what takes words that are more than a command takes, as a sentence; "" = nothing.
 
     Args:
-        typed: the option that is unknown.
-        names: the options that the command has.
+        command: the name of its operation.
+        words: all that stand without an option, the further ones last.
+        formats: what its --format takes.
 
     Example:
-        >>> options_instead_of("--date", ["--tags", "--t-valid"])
-        ['--t-valid']
+        >>> instead_of_words("memory list", ["rules"], [])
+        'In Vestig it is `vestig rule list`.'
     """
-    return [ours for ours, others in _OPTIONS.items() if ours in names and typed in others.split()]
+    named = [one for word in words if (one := _format_of(word, formats))]
+    if named:
+        return f"In Vestig it is --format {named[0]}."
+    if command == "memory list":
+        lists = {name.rpartition(" ")[0]: name for name in OUTLINES if name.endswith(" list")}
+        listing = lists.get(nearest(words[-1], lists)) or COMMANDS.get(words[-1], "")
+        listing = words[-1] if words[-1] == "keys" else listing
+        known = "list" in listing.split() or listing == "keys"
+        return f"In Vestig it is `vestig {listing}`." if known else ""
+    return _sentence(_FURTHER.get(command, ""))
+
+
+def _format_of(word: str, formats: Collection[str]) -> str:
+    """The format that a word names; a folder of ordinary Markdown is documents to an import."""
+    if word in ("markdown", "md"):
+        return next((one for one in ("document", "md") if one in formats), "")
+    return word if word in formats else ""
+
+
+def instead_of_place(word: str, place: str) -> str:
+    """Return what to type for a folder whose name reads as a command; "" = it does not.
+
+    Example:
+        >>> instead_of_place("list", "DEST"), instead_of_place("./list", "DEST")
+        ('DEST is a path; for one of that name type ./list.', '')
+    """
+    verbs = " ".join((*_VERBS, *_VERBS.values(), "restore"))
+    return (
+        f"{place} is a path; for one of that name type ./{word}." if word in verbs.split() else ""
+    )
+
+
+def instead_of_option(
+    typed: str,
+    value: str,
+    command: str,
+    options: Collection[str],
+    places: Mapping[str, str],
+    formats: Collection[str] = (),
+) -> str:
+    """Return what to type instead of an option that a command does not have, as a sentence; "" =
+    nothing is known.
+
+    Args:
+        value: what follows it.
+        command: what is typed for the command, without `vestig`.
+        options: those that it has.
+        places: the names of what it takes without an option → how they are typed.
+        formats: what its --format takes.
+
+    Example:
+        >>> instead_of_option("--date", "", "add", ["--tags", "--t-valid"], {})
+        'In Vestig it is --t-valid.'
+        >>> instead_of_option("--output", "f", "export", ["--format"], {"FILE": "FILE"})
+        'It is typed without an option: `vestig export FILE`.'
+    """
+    if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
+        return "In Vestig it is --json."
+    for commands, others, does in _OTHERWISE:
+        if command in commands.split() and typed in others.split():
+            return _sentence(does)
+    if named := _format_of(typed.lstrip("-"), formats):
+        return f"In Vestig it is --format {named}."
+    for place, shown in places.items():
+        if typed in _PLACES.get(place, "").split():
+            return f"It is typed without an option: `vestig {command} {shown}`."
+    ours = [
+        ours for ours, others in _OPTIONS.items() if ours in options and typed in others.split()
+    ]
+    if ours:
+        return f"In Vestig it is {' or '.join(ours)}."
+    # a name that is merely a little alike misleads
+    near = nearest(typed, options)
+    return f"Did you mean {near}?" if near else ""
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
