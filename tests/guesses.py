@@ -643,7 +643,8 @@ LINES: Final = {
     "edge unlink": "edge delete X;edge remove X;edge rm X",
     "edge show": "edge get X",
     "item get": "item show k;item read k;item fetch k",
-    "item put": "item set k 1;item add k 1;item save k 1;item update k 1;item store k 1;item edit k",
+    "item put": "item set k 1;item add k 1;item save k 1;item update k 1"
+    ";item store k 1;item edit k",
     "item delete": "item rm k;item remove k;item erase k;item drop k;item forget k",
     "item list": "item ls;item all",
     "anchor refresh": "anchor update X;anchor edit X",
@@ -717,15 +718,16 @@ LINES: Final = {
     "--scope": "list --owner ana;count --user ana;forget --user ana;export f --user ana",
     "--dry-run": "forget X --dry;forget X --simulate;forget X --preview",
     "--all-namespaces": "list --all-namespaces;recall x --all-namespaces;count --all-namespaces",
-    "without --scope": "recall x --all-scopes;list --all-scopes;list --all-users",
+    "ithout --scope": "recall x --all-scopes;list --all-scopes;list --all-users",
     "--include-expired": "list --all;list -a;list --include-superseded;list --expired",
+    "vestig config show": "recall x --model m;add x --embedder e",
     "--ascending": "list --reverse;list --asc;list --oldest-first",
     "--order-by": "list --sort-by date",
     "--offset": "list --page 2;list --skip 5",
     "": "branch create b;entity add Ada;document edit X;item rename k;rule run;branch checkout b"
     ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x;dedupe;duplicates"
     ";namespaces;namespace list;projects;whoami;login;repl;recall x --quiet;recall x --pretty"
-    ";list -q;list --oneline;add x --priority 3;add x --importance 5;recall x --model m"
+    ";list -q;list --oneline;add x --priority 3;add x --importance 5"
     ";stats --all;doctor --quick;export f --compress;backup d --incremental;list --color"
     ";serve --workers 4;serve --reload;import f --batch 3;recall x --rerank;checkout b;logs"
     ";debug;schema;stats now;item diff;rule export;branch history;item keys",

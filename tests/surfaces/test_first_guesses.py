@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 import pytest
 from command_answers import FACTS, Vestig
-from command_lines import Answer
 
 import guesses
+from command_lines import Answer
 from tables import each
 from vestig.surfaces.cli import cli, run
 from vestig.surfaces.cli.other_words import COMMANDS
@@ -247,7 +247,7 @@ def test_help_names_the_folder_where_the_store_is(
 
 # What an error says before its hint, and the hint that is none.
 _REFUSAL = re.compile(
-    r"(?:No such (?:command|option) '[^']*'\.|Unexpected '[^']*': it takes [^.]*\.) ?"
+    r"(?:\S+: No such file or directory|No such (?:command|option) '[^']*'\.|Unexpected '[^']*': it takes [^.]*\.) ?"
     r"(?:`vestig[^`]* --help` lists the commands\.)?"
 )
 LEFT_SILENT_MOST = 0.03

@@ -18,7 +18,7 @@ from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
     instead_of,
     instead_of_option,
-    instead_of_place,
+    instead_of_path,
     instead_of_words,
 )
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
@@ -511,8 +511,8 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
     shown["zone"] = config.settings.time.zone
 
 
-# Operations that write to a path that they are given.
-_MAKES_PLACES: Final = ("backup", "export")
+# Operations whose words are paths.
+_TAKE_PATHS: Final = ("backup", "export", "import")
 
 
 def _formats(command: click.Command, context: click.Context) -> Sequence[str]:
@@ -539,17 +539,24 @@ class _Command(click.Command):
         super().parse_args(ctx, args)
         if ctx.args and not ctx.resilient_parsing:
             raise click.UsageError(self._too_many(ctx), ctx)
-        if self._operation in _MAKES_PLACES and not ctx.resilient_parsing:
-            for name, word in ctx.params.items():
-                hint = instead_of_place(word, name.upper()) if isinstance(word, str) else ""
-                if hint and not os.path.lexists(word):
-                    raise click.UsageError(f"Unexpected {word!r}: {hint}", ctx)
+        if self._operation in _TAKE_PATHS and not ctx.resilient_parsing:
+            self._check_paths(ctx)
         return ctx.args
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         if self._help_option is None:
             self._help_option = _help_option(ctx)
         return self._help_option
+
+    def _check_paths(self, ctx: click.Context) -> None:
+        """A path that is not there, and reads as a command or a format, was meant as one."""
+        for row in self.get_params(ctx):
+            if isinstance(row, click.Argument):
+                value = ctx.params[str(row.name)]
+                word = value[0] if row.nargs == -1 else value
+                hint = instead_of_path(word, _formats(self, ctx))
+                if hint and not os.path.lexists(word):
+                    raise click.UsageError(f"Unexpected {word!r}: {hint}", ctx)
 
     def _too_many(self, ctx: click.Context) -> str:
         """Return what to do about words that no argument takes: those of a text belong in

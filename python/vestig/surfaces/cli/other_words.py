@@ -184,7 +184,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "recall search",
         "--threshold --min-score --score-threshold --cutoff --min-relevance",
-        "recall.min_score in the file of --config, or VESTIG_RECALL__MIN_SCORE, sets it",
+        "set recall.min_score in the file of --config, or VESTIG_RECALL__MIN_SCORE",
     ),
     (_LISTINGS, "--grep --contains --query --search --match", '`vestig search "…"` finds words'),
     (
@@ -202,6 +202,11 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ("list", "--markdown --md", "`vestig export FOLDER --format md` writes it"),
     ("update", "--key", '`vestig add "…" --key K` gives a key to a text'),
     ("restore", "--to --target --dest --destination --output --out -o --into --force", _RESTORE),
+    (
+        f"{_READS} add import",
+        "--model --llm --embedder --embedding-model",
+        "models are configured; `vestig config show` lists what is set",
+    ),
     ("install", "--list --status --all", "`vestig install` says how each editor stands"),
 )
 # Commands whose words are too many → what takes the further ones.
@@ -323,17 +328,21 @@ def _format_of(word: str, formats: Collection[str]) -> str:
     return word if word in formats else ""
 
 
-def instead_of_place(word: str, place: str) -> str:
-    """Return what to type for a folder whose name reads as a command; "" = it does not.
+def instead_of_path(word: str, formats: Collection[str]) -> str:
+    """Return what to type for a path that reads as a command or as a format, as a sentence; "" = it
+    does not.
+
+    Args:
+        formats: what the --format of its command takes.
 
     Example:
-        >>> instead_of_place("list", "DEST"), instead_of_place("./list", "DEST")
-        ('DEST is a path; for one of that name type ./list.', '')
+        >>> instead_of_path("list", []), instead_of_path("./list", [])
+        ('It is taken for a path; one of that name is typed ./list.', '')
     """
-    verbs = " ".join((*_VERBS, *_VERBS.values(), "restore"))
-    return (
-        f"{place} is a path; for one of that name type ./{word}." if word in verbs.split() else ""
-    )
+    if named := _format_of(word, formats):
+        return f"In Vestig it is --format {named}; a path of that name is typed ./{word}."
+    verbs = " ".join((*_VERBS, *_VERBS.values(), "restore")).split()
+    return f"It is taken for a path; one of that name is typed ./{word}." if word in verbs else ""
 
 
 def instead_of_option(
