@@ -247,7 +247,8 @@ def test_help_names_the_folder_where_the_store_is(
 
 # What an error says before its hint, and the hint that is none.
 _REFUSAL = re.compile(
-    r"(?:\S+: No such file or directory|No such (?:command|option) '[^']*'\.|Unexpected '[^']*': it takes [^.]*\.) ?"
+    r"(?:\S+: No such file or directory|No such (?:command|option) '[^']*'\."
+    r"|Unexpected '[^']*': it takes [^.]*\.) ?"
     r"(?:`vestig[^`]* --help` lists the commands\.)?"
 )
 LEFT_SILENT_MOST = 0.03

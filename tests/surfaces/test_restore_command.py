@@ -36,6 +36,7 @@ def test_a_store_in_the_way_stays(vestig: Vestig, ids: list[str], tmp_path: Path
     answer = vestig("restore", str(tmp_path / "copy"))
     assert answer.code == 1
     assert "it holds a store; nothing was changed" in answer.err
+    assert "`vestig --store DEST restore BACKUP`" in answer.err
     assert vestig("count").out == f"{len(ids) + 1}\n"
 
 

@@ -30,6 +30,7 @@ from vestig.memories.states import (
     stated_by_no_other,
     superseded_by_them,
 )
+from vestig.other_words import by_caller
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store import erasure
@@ -49,7 +50,8 @@ def forget(
 ) -> ForgetReport:
     """Removes memories for good, and proves it; with them the documents of scopes that are selected
     as a whole. `document`: the versions (ids of sources) of one that goes too, oldest first."""
-    check_selection(asked, "ids", asked.ids)
+    whole = by_caller("", "; `vestig destroy PATH` removes a whole store")
+    check_selection(asked, "ids", asked.ids, whole)
     by_id = asked.ids is not None
     space = session.in_namespace(asked.namespace)
     with session.operation("forget", without_store="make"), session.freeing_space():

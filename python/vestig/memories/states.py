@@ -555,12 +555,13 @@ class Selecting(Protocol):
     def only(self) -> bool: ...
 
 
-def check_selection(asked: Selecting, named: str, ids: object) -> None:
+def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = "") -> None:
     """Refuses a call that selects nothing, or in two ways.
 
     Args:
         named: the argument that names memories by id.
         ids: its value; None = it was not given.
+        otherwise: what the error says beside the filters that there are.
 
     Raises:
         ValidationError: says what would select.
@@ -589,7 +590,8 @@ def check_selection(asked: Selecting, named: str, ids: object) -> None:
             f"{named}, or a filter that says which memories",
             "name at least one of "
             + ", ".join(name for name in FIELDS if name in SELECTORS)
-            + more,
+            + more
+            + otherwise,
         )
 
 

@@ -21,6 +21,7 @@ from vestig.exchange.formats.drafts import (
     refused,
 )
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 from vestig.times import format_us, to_us
 from vestig.types import Memory, RetentionPolicy, Status
 
@@ -117,8 +118,15 @@ def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
         yield refused(1, ValidationError("front matter", str(error), "YAML in UTF-8"))
         return
     if block is None or not isinstance(fields, dict):
+        ordinary = by_caller('format="document"', "--format document")
         yield refused(
-            1, ValidationError("front matter", "none", f'"---", "{MEMORY_MARK}", fields and "---"')
+            1,
+            ValidationError(
+                "front matter",
+                "none",
+                f'"---", "{MEMORY_MARK}", fields and "---"',
+                f"ordinary Markdown is {ordinary}",
+            ),
         )
         return
     arguments = present({name: fields[name] for name in fields if name not in _OF_ITS_STORE})

@@ -13,6 +13,7 @@ import apsw
 import msgspec
 
 from vestig.errors import ConflictError, NotFoundError, StoreLockedError, VestigError
+from vestig.other_words import by_caller
 from vestig.private_folder import make_private_folder
 from vestig.store.integrity.chain import Witness, encode_witness, witness_files
 from vestig.store.integrity.verify import verify
@@ -30,13 +31,19 @@ _ATTEMPTS = 3
 
 
 def backup(
-    ledger: Ledger, projection_dir: Path | None, dest: Path, *, keeps_upstream: bool = False
+    ledger: Ledger,
+    projection_dir: Path | None,
+    dest: Path,
+    *,
+    keeps_upstream: bool = False,
+    otherwise: str = "choose another place",
 ) -> dict[str, int | str]:
     """Copies ledger and projection to `dest`, which appears whole or not at all.
 
     The copy is a store of its own: it can be opened, passes `doctor`, and writes to it do not
     concern the original. Files are synced and for the owner alone. `keeps_upstream`: that of a
-    tenant goes on to say whose copy it is, so that an ordinary open refuses it.
+    tenant goes on to say whose copy it is, so that an ordinary open refuses it. `otherwise`: what
+    to do where `dest` holds something.
 
     Returns:
         `path`, `memories` (of every namespace and status), `ledger_bytes`, `projection_bytes`,
@@ -53,7 +60,7 @@ def backup(
         held = "a store" if os.path.lexists(target / LEDGER_FILE) else "something"
         raise ConflictError(
             f"{dest}: expected no file, or an empty folder, to copy to, it holds {held};"
-            " nothing was changed, choose another place"
+            f" nothing was changed, {otherwise}"
         )
     fresh = target.with_name(f".{target.name[:80]}.new-{os.urandom(4).hex()}")
     try:
@@ -117,7 +124,9 @@ def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, int |
         found = ledger.verify_all()
         if found:
             raise damaged(ledger.where, f"{found[0].message}; nothing was restored")
-        report = backup(ledger, source / _PROJECTION, dest)
+        elsewhere = "`vestig --store DEST restore BACKUP` brings it to another place"
+        otherwise = by_caller("choose another place", elsewhere)
+        report = backup(ledger, source / _PROJECTION, dest, otherwise=otherwise)
         if state_dir is not None:
             folder = Path(str(report["path"]))
             witness_files(folder, ledger.store_uuid, state_dir)[-1].unlink(missing_ok=True)

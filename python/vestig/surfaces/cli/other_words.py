@@ -153,6 +153,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--recursive": "--recurse -R --subfolders",
     "--remove": "--uninstall --delete",
     "--port": "-p",
+    "--prefix": "--key-prefix",
     "--host": "--bind --address --listen",
 }
 _FILE: Final = (
@@ -199,7 +200,11 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--include-expired and --include-archived bring what is hidden",
     ),
     ("list", "-v --verbose --long --full", "--json prints every field"),
-    ("list", "--markdown --md", "`vestig export FOLDER --format md` writes it"),
+    (
+        "list",
+        "--format --markdown --md",
+        "--json prints another form, `vestig export FOLDER --format md` writes Markdown",
+    ),
     ("update", "--key", '`vestig add "…" --key K` gives a key to a text'),
     ("restore", "--to --target --dest --destination --output --out -o --into --force", _RESTORE),
     (
@@ -213,11 +218,11 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
 _FURTHER: Final[Mapping[str, str]] = {
     "restore": _RESTORE,
     "memory update": '`vestig update ID --content "…"` gives it a new text',
-    "rule check": 'the command is named by `vestig rule check --command "…"`',
-    "rule test": 'the command is named by `vestig rule test --command "…"`',
-    "diff": "the times are named by `vestig diff --from A --to B`",
-    "keys": "they are chosen by `vestig keys --prefix P`",
-    "mcp": "an editor is told of it by `vestig install EDITOR`",
+    "rule check": 'name the command: `vestig rule check --command "…"`',
+    "rule test": 'name the command: `vestig rule test --command "…"`',
+    "diff": "name the times: `vestig diff --from A --to B`",
+    "keys": "choose them: `vestig keys --prefix P`",
+    "mcp": "`vestig install EDITOR` has an editor start it",
 }
 # Of these no spelling is ever near: what was meant is asked for by its own name.
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
