@@ -13,13 +13,15 @@ import click
 import pytest
 from command_answers import FACTS, Vestig
 
+import guessed_lines
 import guesses
 from command_lines import Answer
 from tables import each
-from vestig.surfaces.cli import cli, run
+from vestig.calls.argument import Choice
+from vestig.surfaces.cli import cli, other_words, run
 from vestig.surfaces.cli.other_words import COMMANDS
 from vestig.surfaces.operation import operations
-from vestig.surfaces.outlines import GROUPS
+from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 _ID = re.compile(r"(?:mem|evt|source|ent)_[0-9a-f-]{36}|\d{4}-\d\d-\d\d[T ][\d:.]+(?: UTC|Z)")
 
@@ -271,7 +273,7 @@ def test_nearly_all_first_lines_are_led_right_and_none_wrong(
     monkeypatch.chdir(tmp_path)
     before = vestig("list", "--json").out
     found = []
-    for line, meant in guesses.each(guesses.LINES, ";"):
+    for line, meant in guesses.each(guessed_lines.LINES, ";"):
         answer = vestig(*(ids[0] if word == "ID" else word for word in shlex.split(line)))
         found.append((verdict(answer, meant), line, meant, answer.err[-300:] or answer.out[:99]))
     assert [one for one in found if one[0] == "wrong"] == []
@@ -282,7 +284,7 @@ def test_nearly_all_first_lines_are_led_right_and_none_wrong(
 
 def test_a_word_of_nobody_gets_no_hint(vestig: Vestig) -> None:
     found = []
-    for word in guesses.NO_COMMANDS.split():
+    for word in guessed_lines.NO_COMMANDS.split():
         for group in ("", *GROUPS):
             answer = vestig(*group.split(), word)
             found.append((verdict(answer, ""), group, word, answer.err[-200:]))
@@ -331,6 +333,35 @@ def test_every_word_names_a_command_that_exists() -> None:
         words = [word for word in ours.split() if word.islower() and not word.startswith("-")]
         assert not words or command_at(words), (typed, ours)
         assert command_at([typed]) is None, f"{typed} is a command itself"
+
+
+def test_every_command_that_a_hint_names_or_is_for_exists() -> None:
+    assert {*other_words._IN_GROUP} <= {*GROUPS}
+    own = {name for named in other_words._VERBS for name in named.split()}
+    assert own <= {name.split()[-1] for name in OUTLINES if " " in name}
+    for named in (one for rows in other_words._IN_GROUP.values() for one in rows):
+        assert command_at([word for word in named.split() if word.isalpha() and word.islower()])
+    for commands, _, _ in other_words._OTHERWISE:
+        for command in commands.split():
+            assert command_at([command])
+    assert {*other_words._FURTHER} <= {*OUTLINES}
+    install = next(one for one in operations() if one.name == "install")
+    editor = next(one for one in install.params if one.name == "editor")
+    assert isinstance(editor, Choice)
+    assert (*other_words._EDITORS,) == (*editor.choices,)
+
+
+def test_a_folder_that_is_named_as_a_command_is_used_where_it_is_there(
+    vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "./list" in vestig("backup", "list").err
+    assert not (tmp_path / "list").exists()
+    (tmp_path / "list").mkdir()
+    assert vestig("backup", "list").code == 0
+    assert vestig("export", "./new").code == 0
+    (tmp_path / "document").write_text("# Crane\n\nThe crane lifts nine tonnes.\n")
+    assert vestig("import", "document", "--format", "document").code == 0
 
 
 def command_at(words: list[str]) -> click.Command | None:

@@ -516,7 +516,7 @@ _TAKE_PATHS: Final = ("backup", "export", "import")
 
 
 def _formats(command: click.Command, context: click.Context) -> Sequence[str]:
-    """What the --format of a command takes."""
+    """The words that the --format of a command takes."""
     rows = [row for row in command.get_params(context) if row.name == "format"]
     return [word for row in rows if isinstance(row.type, click.Choice) for word in row.type.choices]
 
@@ -767,7 +767,7 @@ def _shown(place: click.Argument) -> str:
 
 
 def _value_of(option: str, words: Sequence[str]) -> str:
-    """What follows an option on a line, or is joined to it; "" = nothing."""
+    """The word that follows an option on a line, or is joined to it; "" = none."""
     for word, after in zip(words, [*words[1:], ""], strict=True):
         if word == option:
             return after

@@ -135,7 +135,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--until": "--before --older-than --to",
     "--scope": "--user --user-id --channel --customer --owner",
     "--metadata": "--meta -m",
-    "--yes": "-y --confirm -f --force",
+    "--yes": "-y --confirm --no-confirm --assume-yes -f --force",
     "--dry-run": "-n --plan --dry --simulate --preview",
     "--explain": "--why --reason --reasons -v --verbose",
     "--format": "--layout",
@@ -154,6 +154,11 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--remove": "--uninstall --delete",
     "--port": "-p",
     "--prefix": "--key-prefix",
+    "--include-archived": "--archived",
+    "--retention-until": "--ttl --expires --expires-at --keep-until",
+    "--when": "--condition --if",
+    "--do": "--action --effect --then",
+    "--command": "--cmd",
     "--host": "--bind --address --listen",
 }
 _FILE: Final = (
@@ -221,8 +226,8 @@ _FURTHER: Final[Mapping[str, str]] = {
     "rule check": 'name the command: `vestig rule check --command "…"`',
     "rule test": 'name the command: `vestig rule test --command "…"`',
     "diff": "name the times: `vestig diff --from A --to B`",
-    "keys": "choose them: `vestig keys --prefix P`",
-    "mcp": "`vestig install EDITOR` has an editor start it",
+    "keys": "all are listed, or those of `vestig keys --prefix P`",
+    "mcp": "it serves as it stands; `vestig install EDITOR` has an editor start it",
 }
 # Of these no spelling is ever near: what was meant is asked for by its own name.
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
