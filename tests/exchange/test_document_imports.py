@@ -283,7 +283,10 @@ def test_a_folder_takes_documents_beside_chats_and_leaves_out_the_rest(
     written(tmp_path / "hull.png", "no picture")
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
     flat = store.import_(tmp_path)
-    assert (flat.imported, flat.left_out) == (3, {"file of another kind": 1})
+    assert (flat.imported, flat.left_out) == (
+        3,
+        {"file of another kind": 1, "file in a folder inside": 1},
+    )
     deep = store.import_(tmp_path, recursive=True)
     assert (deep.imported, deep.skipped, deep.added) == (1, 3, 1)
     by_path = {Path(file.path).name: file.format for file in flat.files}

@@ -124,6 +124,11 @@ def test_what_brings_nothing_is_not_likely(store: vestig.Vestig) -> None:
     assert (sure.certainty, known.certainty) == ("likely", "doubtful")
 
 
+def test_where_no_memory_is_eligible_silence_holds_nothing_back(store: vestig.Vestig) -> None:
+    found = store.recall("thanks, bye", where={"tags": ["none"]})
+    assert (len(found), found.abstained, found.counts.eligible) == (0, False, 0)
+
+
 def test_a_vector_or_a_day_is_left_nothing_out(store: vestig.Vestig) -> None:
     vector = BuiltinEmbedder().embed(["thanks, bye"])[0]
     assert len(store.recall(query_vector=vector)) == 5

@@ -268,7 +268,7 @@ def test_a_value_of_several_words_is_told_to_be_quoted(store: vestig.Vestig) -> 
     with pytest.raises(vestig.ValidationError, match='in quotes: command = "'):
         store.rules.add(TEXT, "command = git push")
     with pytest.raises(vestig.ValidationError, match="tool is meant"):
-        store.rules.add(TEXT, "command = git tol = Bash")
+        store.rules.add(TEXT, "command = git toool = Bash")
 
 
 def test_an_edited_rule_names_its_successor(store: vestig.Vestig) -> None:

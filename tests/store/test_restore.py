@@ -125,7 +125,7 @@ def test_an_older_backup_takes_the_place_of_a_lost_store(tmp_path: Path) -> None
             txn.apply(made.added(made.memory("Only in the lost one")))
     shutil.rmtree(place)
     place.mkdir()
-    with pytest.raises(StoreDamagedError, match="`vestig restore`"):
+    with pytest.raises(StoreDamagedError, match=r"with vestig\.restore"):
         open_ledger(place, state_dir=state)
     restore(tmp_path / "copy", place, state)
     with open_ledger(place, state_dir=state) as again:

@@ -446,7 +446,7 @@ class BoundQuery:
             return least_confidence(silence, unanswered)
         known = self.query.judgements
         foreign = known is not None and known.meets_language
-        if foreign or scan.dates_met or not may_read(self, by):
+        if foreign or scan.dates_met or not (scan.rows and may_read(self, by)):
             return 0.0
         return 0.0 if holds_a_word(self.confidence_input(scan)) else CLOSE_MIN
 

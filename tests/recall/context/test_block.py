@@ -15,7 +15,7 @@ from scan_rows import NOW_US, memory
 from vestig.answers import ContextBlock
 from vestig.recall.context.block import Entry, Measure, block, estimate
 from vestig.times import DAY_US, from_us
-from vestig.types import Kind, TemporalWindow
+from vestig.types import Kind, Status, TemporalWindow
 
 WIDE = 100_000
 YESTERDAY = TemporalWindow(
@@ -98,7 +98,7 @@ def test_a_line_tells_what_a_reader_needs() -> None:
             2, title="Manual", content="Press the red button for five seconds", flags=("archived",)
         ),
         entry(3, t_invalid=from_us(NOW_US - DAY_US), flags=("no_longer_valid", "pinned")),
-        entry(4, flags=("expired",), superseded_by="mem_x"),
+        entry(4, flags=("expired",), status=Status.SUPERSEDED),
         entry(5, flags=("not_yet_valid",), neighbour=True),
         entry(6, title="Manual", content="Press the red button for five seconds or longer"),
     )

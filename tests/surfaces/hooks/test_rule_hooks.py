@@ -143,7 +143,7 @@ def test_the_plugin_asks_before_each_tool_and_strictly_where_that_was_said(
         path = place / "vestig" / "hooks" / "hooks.json"
         (entry,) = json.loads(path.read_text())["hooks"]["PreToolUse"]
         assert f"hook {command}" in entry["hooks"][0]["command"]
-        assert "current" in editor.run("", "install").stdout.splitlines()[0]
+        assert "written" in editor.run("", "install").stdout.splitlines()[0]
 
 
 def test_where_no_action_is_held_up_the_installation_says_so(editor: Editor) -> None:

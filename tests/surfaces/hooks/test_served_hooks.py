@@ -430,7 +430,7 @@ def test_a_starting_server_keeps_the_socket_of_one_that_listens(project: Project
             assert name in project.names()
 
 
-@pytest.mark.parametrize("told", ["", "{", "[]", "[1]", '{"prompt": 7}'])
+@pytest.mark.parametrize("told", ["{", "[]", "[1]", '{"prompt": 7}'])
 def test_wrong_input_is_no_fault_of_the_editor(project: Project, told: str) -> None:
     with project.server():
         ended = project.hook(text=told)

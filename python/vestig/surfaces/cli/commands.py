@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
-from vestig.other_words import AT_COMMAND_LINE
+from vestig.other_words import AT_COMMAND_LINE, nearest
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
