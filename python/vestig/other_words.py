@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
-from functools import cache
+from functools import lru_cache
 from typing import Final, NoReturn
 
 from vestig.lazy_pattern import lazy_pattern
@@ -28,6 +28,8 @@ _SLIP_CHARS_MIN: Final = 4
 _OTHER_LETTER_CHARS_MIN: Final = 6
 _TWO_SLIPS_CHARS_MIN: Final = 8
 _FAR: Final = 4
+# Names that are compared again and again are kept without their dividers.
+_WORDS_KEPT: Final = 4_096
 
 
 def by_caller(python: str, command: str) -> str:
@@ -66,7 +68,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return found.pop() if best < _FAR and len(found) == 1 else ""
 
 
-@cache
+@lru_cache(_WORDS_KEPT)
 def _letters(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from typing import Any, Final
 
 from world import Act, World
@@ -19,7 +22,8 @@ def shown_at_a_prompt(world: World) -> Any:
             store.commit(f"Plan {number} of the move to Oslo: " + "pack the boxes here. " * 80)
     told = {"prompt": "Which boxes do we pack for the move to Oslo?", "cwd": str(world.folder)}
     world.monkeypatch.setattr(events, "configuration", lambda *_: world.config)
-    world.monkeypatch.setattr(events, "_standard_input", lambda: told)
+    given = io.TextIOWrapper(io.BytesIO(json.dumps(told).encode()))
+    world.monkeypatch.setattr(sys, "stdin", given)
     world.monkeypatch.setattr(events, "process_age_s", lambda: 0.0)
     answer = events.answer_event("UserPromptSubmit", {})
     return None if answer is None else len(answer["hookSpecificOutput"]["additionalContext"])

@@ -154,8 +154,8 @@ def unknown_key_text(key: str) -> str:
 
 
 def _instead_of(key: str) -> str:
-    """The clause behind an unknown key: the one that is near, else those of its section, else the
-    sections."""
+    """The clause behind an unknown key: the one that is near, else those of its section, else where
+    all stand."""
     section = key.rpartition(".")[0]
     near = nearest_keys(key)
     if len(near) == 1:
@@ -164,8 +164,7 @@ def _instead_of(key: str) -> str:
         return f"; the keys of this name are {', '.join(near)}"
     if section in sections():
         return f"; {section} has {', '.join(_below(section, default_values()))}"
-    first = dict.fromkeys(name.partition(".")[0] for name in default_values())
-    return f"; the sections are {', '.join(first)}"
+    return "; `vestig config show` lists the keys"
 
 
 def nearest_keys(key: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
-from vestig.other_words import AT_COMMAND_LINE, nearest
+from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
@@ -20,13 +20,13 @@ from vestig.surfaces.cli.other_words import (
     instead_of_option,
     instead_of_path,
     instead_of_words,
+    unknown_scopes,
 )
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 if TYPE_CHECKING:
     from vestig.calls.argument import Argument, Words
-    from vestig.calls.filter import FilterFields
     from vestig.config import Config
     from vestig.surfaces.operation import Call, Operation
 
@@ -452,7 +452,7 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
         value = operation.answer(call)
         missing = session.ledger.missing
         if missing is None:
-            for line in _unknown_scopes(operation, call, value):
+            for line in unknown_scopes(operation, call, value):
                 terminal.note(line)
     if missing is not None and operation.without_store == "empty":
         terminal.note(missing.notice)
@@ -475,31 +475,6 @@ def _put_project(operation: Operation, call: Call) -> None:
     elif scope == AUTO:
         del call.args["scope"]
         call.store = call.store.scoped(AUTO)
-
-
-def _unknown_scopes(operation: Operation, call: Call, value: Any) -> list[str]:
-    """Lines about scopes that a filter names and no memory has, where nothing was found."""
-    rows = {} if operation.arguments is None else operation.arguments.rows
-    named = call.args.get("scope")
-    found = getattr(value, "memory_ids", value)
-    if "where" not in rows or not isinstance(named, (list, tuple)):
-        return []
-    if (len(found) if isinstance(found, Sized) else found) != 0:
-        return []
-    space = call.args.get("namespace")
-    known = call.store.admin.stats(namespace=space).scopes
-    by_word = {scope.casefold(): scope for scope in known}
-    lines = []
-    for scope in named:
-        where: FilterFields = {
-            "scope": [scope], "include_expired": True, "include_archived": True,
-        }  # fmt: skip
-        if call.store.count(where=where, namespace=space):
-            continue
-        near = nearest(scope.casefold(), by_word)
-        hint = f"; nearest: {by_word[near]}" if near else "; `vestig stats` lists them"
-        lines.append(f"no memory has the scope {scope}{hint}")
-    return lines
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) -> None:

@@ -5,11 +5,15 @@ They are named in the error and never run: some of these commands change or eras
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence, Sized
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.other_words import meaning_of_word, nearest
 from vestig.surfaces.outlines import GROUPS, OUTLINES
+
+if TYPE_CHECKING:
+    from vestig.calls.filter import FilterFields
+    from vestig.surfaces.operation import Call, Operation
 
 _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop purge trash discard",
@@ -401,3 +405,28 @@ def instead_of_option(
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def unknown_scopes(operation: Operation, call: Call, value: Any) -> list[str]:
+    """Lines about scopes that a filter names and no memory has, where nothing was found."""
+    rows = {} if operation.arguments is None else operation.arguments.rows
+    named = call.args.get("scope")
+    found = getattr(value, "memory_ids", value)
+    if "where" not in rows or not isinstance(named, (list, tuple)):
+        return []
+    if (len(found) if isinstance(found, Sized) else found) != 0:
+        return []
+    space = call.args.get("namespace")
+    known = call.store.admin.stats(namespace=space).scopes
+    by_word = {scope.casefold(): scope for scope in known}
+    lines = []
+    for scope in named:
+        where: FilterFields = {
+            "scope": [scope], "include_expired": True, "include_archived": True,
+        }  # fmt: skip
+        if call.store.count(where=where, namespace=space):
+            continue
+        near = nearest(scope.casefold(), by_word)
+        hint = f"; nearest: {by_word[near]}" if near else "; `vestig stats` lists them"
+        lines.append(f"no memory has the scope {scope}{hint}")
+    return lines
