@@ -49,7 +49,7 @@ LINES: Final = {
     "vestig list": "ls",
     "vestig show": "cat ID",
     "--json prints": "list --format csv;list -v",
-    "vestig stats": "status;info",
+    "vestig stats": "status;info;users;scopes;namespaces;projects;namespace list",
     "vestig cognify": "summarize",
     "vestig diff": "timeline",
     "vestig recall": "query;ask;find;lookup;context",
@@ -146,11 +146,11 @@ LINES: Final = {
     "--offset": "list --page 2;list --skip 5",
     "": "branch create b;entity add Ada;document edit X;item rename k;rule run;branch checkout b"
     ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x;dedupe;duplicates"
-    ";namespaces;namespace list;projects;whoami;login;repl;recall x --quiet;recall x --pretty"
+    ";whoami;login;repl;recall x --quiet;recall x --pretty"
     ";list -q;list --oneline;add x --priority 3;add x --importance 5"
     ";stats --all;doctor --quick;export f --compress;backup d --incremental;list --color"
     ";serve --workers 4;serve --reload;import f --batch 3;recall x --rerank;checkout b;logs"
-    ";users;mv;redo;blame;about;ps;stop;auth;upgrade;checkout;doctor --fix"
+    ";add -m x;mv;redo;blame;about;ps;stop;auth;upgrade;checkout;doctor --fix"
     ";-q;--verbose"
     ";debug;schema;stats now;item diff;rule export;branch history;item keys",
 }

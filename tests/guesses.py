@@ -591,7 +591,7 @@ COMMANDS: Final = {
     "show|": "shwo",
     "list|": "lst",
     "eval": "benchmark evaluate",
-    "": "users sessions upgrade login sql shell tables session self-update schema banana weather"
+    "": "sessions upgrade login sql shell tables session self-update schema banana weather"
     " destory metrics",
 }  # fmt: skip
 # An option that a command does not have → the one that is meant.

@@ -26,6 +26,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSup
 from vestig.errors import ConflictError, ValidationError
 from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
+from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
 from vestig.session.references import resolved
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
@@ -581,7 +582,11 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
         more = ""
         if asked.all:
             kinds = [kind.value for kind in Kind]
-            more = f"; with all=True, where={{'kinds': {kinds}}} selects every memory"
+            every = by_caller(
+                f"with all=True, where={{'kinds': {kinds}}}",
+                f"--all with --kinds {','.join(kinds)}",
+            )
+            more = f"; {every} selects every memory"
         elif effective & NARROWING:
             more = "; all=True takes what only narrows as the selection"
         raise ValidationError(
