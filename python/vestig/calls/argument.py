@@ -243,15 +243,20 @@ def check_scope(field: str, value: Any) -> None:
         )
 
 
-class ScopeName(Label, frozen=True, kw_only=True):
-    """The name of a scope."""
+class OfScopes(Argument, frozen=True, kw_only=True):
+    """Names a scope, or several; before the argument that says in which form."""
 
     takes_auto = True
 
     def check(self, field: str, value: Any) -> Any:
         found = super().check(field, value)
-        check_scope(field, found)
+        for name in found if isinstance(found, tuple) else (found,):
+            check_scope(field, name)
         return found
+
+
+class ScopeName(OfScopes, Label, frozen=True, kw_only=True):
+    """The name of a scope."""
 
 
 KEY_CHARS_MAX: Final = 200

@@ -113,16 +113,8 @@ class Names(a.Texts, frozen=True):
         return _texts(field, value)
 
 
-class ScopeNames(Names, frozen=True):
+class ScopeNames(a.OfScopes, Names, frozen=True):
     """Names of scopes."""
-
-    takes_auto = True
-
-    def check(self, field: str, value: Any) -> Any:
-        found = super().check(field, value)
-        for name in found:
-            a.check_scope(field, name)
-        return found
 
 
 class KeyNames(Names, frozen=True):

@@ -17,10 +17,10 @@ from vestig.calls.argument import (
     Integer,
     Label,
     Objects,
+    OfScopes,
     Text,
     Texts,
     Time,
-    check_scope,
     key_name,
 )
 from vestig.calls.declaration import InNamespace, Request, checked
@@ -183,15 +183,8 @@ class ItemLabel(Label, frozen=True, kw_only=True):
         return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
 
 
-class _ItemScope(ItemLabel, frozen=True, kw_only=True):
+class _ItemScope(OfScopes, ItemLabel, frozen=True, kw_only=True):
     """The scope of an item."""
-
-    takes_auto = True
-
-    def check(self, field: str, value: Any) -> Any:
-        found = super().check(field, value)
-        check_scope(field, found)
-        return found
 
 
 class ItemKeys(Texts, frozen=True, kw_only=True):
