@@ -354,9 +354,11 @@ class _Reader:
         """The documents whose files have changed."""
         with self._session.ledger.read() as view:
             newest = documents.newest_versions(view, self._session.namespace)
-            standing = documents.product_counts(view, self._session.namespace)
-        for file in self._files:
-            previous = newest.get(DocumentName(self._options.scope, file.path))
+            names = [DocumentName(self._options.scope, file.path) for file in self._files]
+            known = [newest[name] for name in names if name in newest]
+            standing = documents.product_counts(view, self._session.namespace, known)
+        for name, file in zip(names, self._files, strict=True):
+            previous = newest.get(name)
             if previous is not None and not self._options.force and _is_unchanged(previous, file):
                 forgotten = documents.memory_count(previous) - standing.get(previous.id, 0)
                 passages = _passages_of(previous)
@@ -672,8 +674,8 @@ def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
     """The newest version of each document, the newest first."""
     with session.operation("documents"), session.ledger.read() as view:
         histories = documents.histories(view, session.namespace)
-        standing = documents.product_counts(view, session.namespace)
         newest = [history[-1] for history in reversed(histories)]
+        standing = documents.product_counts(view, session.namespace, newest)
         found = [
             _document(source, standing.get(source.id, 0))
             for source in newest

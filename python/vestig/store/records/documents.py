@@ -6,13 +6,13 @@ A document is known by its scope and its path; one without a path by its passage
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from vestig.ids import id_bytes, id_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import MEMORY_SELECT, memory_of, source_of
-from vestig.store.sqlite.connections import each, fetch, store_faults
+from vestig.store.sqlite.connections import each, fetch, select_in, store_faults
 from vestig.store.tables.graph import EDGE_CODES
 from vestig.types import Memory, Source
 
@@ -38,7 +38,7 @@ _PRODUCTS: Final = (
 _PRODUCT_COUNTS: Final = (
     'SELECT s.id, COUNT(*) FROM sources s JOIN edges e ON e.from_row = s."row"'
     f' AND e.edge_type = {_PRODUCED} AND e.expired_seq = 0 JOIN memories m ON m."row" = e.to_row'
-    " WHERE s.namespace = ? AND s.source_type = 'file' AND m.kind = 'MEMORY' GROUP BY s.id"
+    " WHERE +s.namespace = ? AND m.kind = 'MEMORY' AND s.id IN (?*) GROUP BY s.id"
 )
 
 
@@ -124,11 +124,12 @@ def products(view: LedgerView, source_id: str) -> list[Memory]:
     return _memories(view, _PRODUCTS, (id_bytes(source_id),))
 
 
-def product_counts(view: LedgerView, namespace: str) -> dict[str, int]:
-    """How many passages of each version were not forgotten, expired ones too, by its id; nothing
-    where none is left."""
+def product_counts(view: LedgerView, namespace: str, versions: Iterable[Source]) -> dict[str, int]:
+    """How many passages of each of these versions were not forgotten, expired ones too, by its id;
+    nothing where none is left."""
+    keys = [id_bytes(one.id) for one in versions]
     with store_faults(view.where):
-        rows = each(view.connection, _PRODUCT_COUNTS, (namespace,))
+        rows = select_in(view.connection, _PRODUCT_COUNTS, keys, (namespace,))
         return {id_text("source", id): count for id, count in rows}
 
 
