@@ -112,7 +112,8 @@ class ViewSession(Session):
 
     def may_name(self, scope: str | None) -> bool:
         """Return whether the view reads this scope."""
-        return scope in self._bound.scopes
+        # which branch is checked out stands in a file
+        return scope == self._bound.scope or scope in self._bound.scopes
 
 
 def binds_methods(cls: type[_C]) -> type[_C]:

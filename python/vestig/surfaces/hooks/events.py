@@ -441,12 +441,7 @@ def read_input(data: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        raise no_event(data)
+        raise ValidationError(
+            "input", f"{len(data)} bytes", "one JSON object on standard input, as an editor sends"
+        )
     return told
-
-
-def no_event(data: bytes) -> ValidationError:
-    """Return the error of an input that is no event."""
-    return ValidationError(
-        "input", f"{len(data)} bytes", "one JSON object on standard input, as an editor sends"
-    )
