@@ -41,8 +41,12 @@ class Model:
         return next((one for one in self.versions if one.status == "ACTIVE"), None)
 
     def held(self) -> list[Version]:
-        """Without those that were withdrawn."""
-        return [one for one in self.versions if one.status != "DEPRECATED" or one.end is not None]
+        """Without those that were withdrawn, and those that ended when they began."""
+        return [
+            one
+            for one in self.versions
+            if (one.status != "DEPRECATED" if one.end is None else one.end > one.begin)
+        ]
 
     def commit(self, text: str, begin: int) -> Version:
         now = self.current()

@@ -177,7 +177,7 @@ def test_the_next_request_on_a_connection_has_to_come_in_time_too() -> None:
 def test_an_answer_that_nobody_reads_is_given_up() -> None:
     with serving(None, request_timeout_s=0.5) as site:
         for n in range(40):
-            site.commit(f"Note {n}: " + f"word{n} " * 400)
+            site.store.commit(f"Note {n}: " + f"word{n} " * 400)
         asked = b"GET /api/memory/list?limit=40 HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with socket.socket() as link:
             link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
