@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,20 +28,24 @@ import numpy as np
 from benchmark_store import BenchmarkStore
 from benchmarks.confidence import (
     ANSWERABLE,
+    FOREIGN,
     REMOVED,
     UNANSWERABLE,
     Case,
+    NearMemories,
     calibrations,
     cases,
 )
 from benchmarks.reader import Benchmark, read_benchmark
-from benchmarks.run import CachedEmbedder, cached_embedder
+from benchmarks.run import CachedEmbedder, StoredUnits, cached_embedder
 from candidate_lists import MOST, is_worlds
-from learn_confidence import cross_fitted, shares, unanswered
+from learn_confidence import DIGITS, cross_fitted, shares, unanswered
 from learning import FOLDS, Values
+from logistic import fit_beside
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.recall.judgement import FIT, log_odds
+from vestig.recall.judgement import FEW, FIT, few_memories, log_odds
 from vestig.recall.silence import SILENCE, least_confidence
+from vestig.session.session import Session
 
 # What the judge adds to L, tried.
 WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -54,6 +59,8 @@ QUESTIONS: Final = 200
 AT_ONCE: Final = 16
 # How often a question without an answer may bring something, as it is reported.
 SILENCES: Final = (0.05, 0.1, SILENCE, 0.5)
+# Memories of the small stores.
+SIZES: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, FEW)
 _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
 
 
@@ -62,6 +69,7 @@ class Example:
     """One question.
 
     Attributes:
+        eligible: how many memories may answer.
         confidence: without the judge.
         levels: L of the results, best first.
         judgements: both logits of those that the judge read.
@@ -72,6 +80,7 @@ class Example:
     set: str
     fold: int
     population: str
+    eligible: int
     confidence: float
     levels: Values
     judgements: Values
@@ -86,8 +95,10 @@ class Example:
         return [*np.argsort(-levels, kind="stable").tolist(), *range(read, len(self.levels))]
 
 
-def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]:
-    """Every question of a set in each population."""
+def examples(
+    benchmark: Benchmark, vectors: CachedEmbedder, *, small: bool = False
+) -> Iterator[Example]:
+    """Every question of a set in each population; `small`: of a few of its memories."""
     if not is_worlds(benchmark):
         every = -(-min(len(benchmark.queries), MOST) // QUESTIONS)
         every *= -(-len(benchmark.queries) // MOST)
@@ -95,9 +106,13 @@ def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]
     names = sorted({query.conversation or "" for query in benchmark.queries})
     with BenchmarkStore([benchmark], vectors, _SETTINGS) as store:
         stored = store.stored[benchmark.name]
-        asked = [
-            case for case in cases(store.session, benchmark, stored) if case.population != REMOVED
-        ]
+        asked = (
+            list(small_stores(store.session, benchmark, stored, vectors))
+            if small
+            else [
+                one for one in cases(store.session, benchmark, stored) if one.population != REMOVED
+            ]
+        )
         asked.sort(key=lambda case: case.population)
         for fields, alike in groupby(asked, lambda one: one.fields(stored)):
             group = list(alike)
@@ -121,6 +136,7 @@ def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]
                         set=benchmark.name,
                         fold=place % FOLDS,
                         population=case.population,
+                        eligible=ranked.scan.eligible,
                         confidence=confidence,
                         levels=np.array([row.start_score for row in rows]),
                         judgements=np.array(
@@ -130,6 +146,39 @@ def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]
                         units=units,
                         answering=_answering(case, units),
                     )
+
+
+def small_stores(
+    session: Session, benchmark: Benchmark, stored: StoredUnits, vectors: CachedEmbedder
+) -> Iterator[Case]:
+    """Every question that has an answer, of 1 to `FEW` memories of its conversation, as many as the
+    sizes have in turn: of one that answers it and others; of others alone, half of them the nearest
+    to the question; and of any that do not answer it."""
+    near: dict[str | None, NearMemories] = {}
+    for number, query in enumerate(benchmark.queries):
+        scope, size = query.conversation, SIZES[number % len(SIZES)]
+        if scope not in near:
+            near[scope] = NearMemories(session, stored, scope)
+        vector = np.frombuffer(vectors.embed([query.text])[0], "<f4").astype(float)
+        every = near[scope].nearest(vector)
+        evidence = {*near[scope].evidence(query)}
+        right = [id for id in every if not query.relevant.isdisjoint(stored.units_of[id])]
+        wrong = {*query.outdated, *query.relevant}
+        others = [
+            id
+            for id in every
+            if id not in evidence and wrong.isdisjoint(stored.units_of.get(id, ()))
+        ]
+        drawn = random.Random(query.text).sample(others, len(others))
+        for population, own, close in (
+            (ANSWERABLE, right[:1], (size - 1) // 2),
+            (REMOVED, [], (size + 1) // 2),
+            (FOREIGN, [], 0),
+        ):
+            kept = dict.fromkeys([*own, *others[:close], *drawn])
+            shown = {*list(kept)[:size]}
+            without = tuple(id for id in every if id not in shown)
+            yield Case(population=population, query=query, conversation=scope, without=without)
 
 
 def _answering(case: Case, units: Sequence[frozenset[str]]) -> Values:
@@ -179,9 +228,29 @@ def _columns(found: Sequence[Example]) -> Values:
     return np.array([[log_odds(one.confidence), one.judgements[:, 0].max()] for one in found])
 
 
-def fitted(found: Sequence[Example], worlds: frozenset[str]) -> tuple[dict[str, object], Values]:
+def fit_few(small: Sequence[Example], weights: Values) -> float:
+    """How much surer `few_memories` makes of an answer, at the same confidence."""
+    share = shares(small, dict.fromkeys({one.set for one in small}, 1.0))
+    return round(
+        fit_beside(
+            _columns(small) @ weights[:-1] + weights[-1],
+            np.array([few_memories(one.eligible) for one in small]),
+            np.array([float(one.population == ANSWERABLE) for one in small]),
+            share,
+        ),
+        DIGITS,
+    )
+
+
+def fitted(
+    found: Sequence[Example], small: Sequence[Example], worlds: frozenset[str]
+) -> tuple[dict[str, object], Values]:
     """The file's content, and the confidence of each question by a fit that has not seen its
-    fold."""
+    fold.
+
+    Args:
+        small: questions of a few memories of the sets of several worlds.
+    """
     by_set: dict[str, list[Example]] = {}
     for one in found:
         by_set.setdefault(one.set, []).append(one)
@@ -204,6 +273,7 @@ def fitted(found: Sequence[Example], worlds: frozenset[str]) -> tuple[dict[str, 
         ),
         "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
         "unanswered": unanswered(found, known, worlds),
+        "few": fit_few(small, confidence),
     }, known
 
 
@@ -273,7 +343,13 @@ def main() -> None:
     benchmarks = [read_benchmark(str(folder)) for folder in asked.folders]
     found = [one for each in benchmarks for one in examples(each, vectors)]
     worlds = frozenset(one.name for one in benchmarks if is_worlds(one))
-    fit, known = fitted(found, worlds)
+    small = [
+        one
+        for each in benchmarks
+        if each.name in worlds and len(each.units) > 1
+        for one in examples(each, vectors, small=True)
+    ]
+    fit, known = fitted(found, small, worlds)
     if asked.weight is not None:
         fit["weight"] = asked.weight
     shown = figures(found, known, float(str(fit["weight"])))

@@ -22,17 +22,18 @@ class _Logistic:
         x: examples × columns.
         y: 0 or 1.
         share: of each example; together 1.
+        start: of each example, what is added to its weighted sum.
     """
 
-    def __init__(self, x: Values, y: Values, share: Values) -> None:
-        self.x, self.y, self.share = x, y, share
+    def __init__(self, x: Values, y: Values, share: Values, start: Values | float = 0.0) -> None:
+        self.x, self.y, self.share, self.start = x, y, share, start
 
     def loss(self, w: Values) -> float:
-        score = self.x @ w
+        score = self.x @ w + self.start
         return float(self.share @ (np.logaddexp(0.0, score) - self.y * score))
 
     def derivatives(self, w: Values) -> tuple[Values, Values]:
-        p = logistic(self.x @ w)
+        p = logistic(self.x @ w + self.start)
         slope = self.x.T @ (self.share * (p - self.y))
         return slope, (self.x * (self.share * p * (1 - p))[:, None]).T @ self.x
 
@@ -57,3 +58,17 @@ def fit_logistic(x: Values, y: Values, weight: Values, ridge: float) -> tuple[Va
     w = newton(_Logistic(z, y, share), penalty)
     plain = w[:-1] / spread
     return plain, float(w[-1] - plain @ mean)
+
+
+def fit_beside(start: Values, x: Values, y: Values, weight: Values) -> float:
+    """The weight of one column beside a sum that stays as it is, with the least weighted mean of
+    −ln p(y).
+
+    Args:
+        start: of each example, the sum.
+        x: of each example, the column.
+        y: 0 or 1.
+        weight: what each example counts.
+    """
+    fit = _Logistic(x[:, None], y, weight / weight.sum(), start)
+    return float(newton(fit, np.array([LEAST_RIDGE]))[0])

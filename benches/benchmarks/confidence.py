@@ -139,6 +139,10 @@ class NearMemories:
         lengths = np.sqrt((rows * rows).sum(1, keepdims=True))
         return rows / np.where(lengths > 0, lengths, 1)
 
+    def nearest(self, vector: NDArray[np.float64]) -> list[str]:
+        """Ids of all memories, the nearest to a vector first."""
+        return [self._ids[place] for place in (-(self._unit @ vector)).argsort(kind="stable")]
+
     def evidence(self, query: Query) -> tuple[str, ...]:
         """Ids of the memories that contain a relevant unit, and of those near to them."""
         units_of = self._stored.units_of

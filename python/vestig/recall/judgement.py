@@ -8,11 +8,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from vestig.answers import Judged
+from vestig.answers import CLOSE_MIN, Judged
 from vestig.decoders import decoded
 from vestig.store.projection.scan_objects import ln, logistic
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "judge.json"
+# From so many memories on, a further one makes no closer best one that answers nothing.
+FEW: Final = 64
 # Nearer to 0 and 1 than this no confidence counts.
 _CERTAIN: Final = 1e-3
 
@@ -24,7 +26,8 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     confidence · log odds of the confidence without the judge + answers · the greatest *answers*.
     `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
     `unanswered`: confidences, with the judge, of questions that nothing stored answers, by fits
-    that have not seen them, in rising order.
+    that have not seen them, in rising order. `few`: how much lower the log odds of theirs are in a
+    small store, for each unit of `few_memories`.
     `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
     it; `silence`: by set and silence, the share of questions that bring something.
     """
@@ -33,6 +36,7 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     confidence: dict[str, float]
     answers: dict[str, float]
     unanswered: tuple[float, ...]
+    few: float
     data: dict[str, str] = {}
     figures: dict[str, Any] = {}
     silence: dict[str, Any] = {}
@@ -85,6 +89,35 @@ def confidence_with(confidence: float, answers: float) -> float:
     weights = fit().confidence
     odds = weights["confidence"] * log_odds(confidence)
     return logistic(weights["bias"] + odds + weights["answers"] * answers)
+
+
+def few_memories(eligible: int) -> float:
+    """How few memories may answer: ln of `FEW` over their number, 0 from `FEW` on. The best of many
+    reads as an answer by chance, that of a few seldom does.
+
+    Example:
+        >>> few_memories(FEW), round(few_memories(1), 3)
+        (0.0, 4.159)
+    """
+    return ln(FEW / min(max(eligible, 1), FEW))
+
+
+def least_of_few(least: float, eligible: int) -> float:
+    """The confidence that is as rare among questions without an answer as another one is in a large
+    store; never less than is close at all.
+
+    Args:
+        least: of a large store.
+        eligible: how many memories may answer.
+
+    Example:
+        >>> least_of_few(0.6, 1_000), 0.25 <= least_of_few(0.6, 8) < 0.5, least_of_few(0.6, 1)
+        (0.6, True, 0.25)
+    """
+    if not CLOSE_MIN < least < 1:
+        return least
+    lower = logistic(log_odds(least) - fit().few * few_memories(eligible))
+    return min(least, max(lower, CLOSE_MIN))
 
 
 def log_odds(confidence: float) -> float:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.answers import CLOSE_MIN, QueryEntity, QueryName, ScoreFormula
+from vestig.answers import QueryEntity, QueryName, ScoreFormula
 from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
@@ -44,7 +44,6 @@ from vestig.recall.confidence import (
     ConfidenceInput,
     confidence,
     fit,
-    holds_a_word,
     missing,
     score_formula,
     scored,
@@ -62,7 +61,7 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
-from vestig.recall.silence import SILENCE, least_confidence
+from vestig.recall.silence import least_of_call
 from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
@@ -377,7 +376,7 @@ class BoundQuery:
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
         judged = judged and not scan.dates_met  # what a day holds answers a question about it
-        needed = self._least_confidence(chosen, by, scan, unanswered, judged=judged)
+        needed = least_of_call(self, chosen, by, scan, unanswered, judged=judged)
         silent = confidence is not None and confidence < needed
         least, kept = None, results  # in silence, these are the nearest misses
         wanted = judged or chosen.budget is not None or chosen.silence is not None
@@ -422,33 +421,6 @@ class BoundQuery:
             least = self.query.least_score(by, _scores(rows[:limit], line))
         least = max(-math.inf if least is None else least, by.min_score or -math.inf)
         return [row for row, score in zip(behind, scores, strict=True) if score >= least]
-
-    def _least_confidence(
-        self,
-        request: Request,
-        by: Ranking,
-        scan: Scan,
-        unanswered: Sequence[float],
-        *,
-        judged: bool,
-    ) -> float:
-        """The confidence below which nothing is brought. Where the call says nothing of silence and
-        it is not judged, nothing is brought if nothing is close and none holds a word of the query.
-
-        Args:
-            unanswered: confidences of questions that nothing answers.
-            judged: a judge read the best, and it tells what answers the question.
-        """
-        silence = SILENCE if request.silence is None and judged else request.silence
-        if request.all:
-            return 0.0
-        if silence is not None:
-            return least_confidence(silence, unanswered)
-        known = self.query.judgements
-        foreign = known is not None and known.meets_language
-        if foreign or scan.dates_met or not (scan.rows and may_read(self, by)):
-            return 0.0
-        return 0.0 if holds_a_word(self.confidence_input(scan)) else CLOSE_MIN
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes

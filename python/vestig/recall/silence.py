@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from vestig.answers import CLOSE_MIN
+from vestig.ports import Scan
+from vestig.recall.confidence import holds_a_word
+from vestig.recall.judged import may_read
+from vestig.recall.judgement import least_of_few
+
+if TYPE_CHECKING:
+    from vestig.recall.query import BoundQuery
+    from vestig.recall.ranking import Ranking
+    from vestig.recall.request import Request
 
 # Without a word of the caller's, where a judge read the memories.
 SILENCE: Final = 0.25
@@ -35,3 +46,32 @@ def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
     if rank > len(unanswered):
         return math.inf
     return math.nextafter(unanswered[rank - 1], math.inf)
+
+
+def least_of_call(
+    bound: BoundQuery,
+    request: Request,
+    by: Ranking,
+    scan: Scan,
+    unanswered: Sequence[float],
+    *,
+    judged: bool,
+) -> float:
+    """The confidence below which a call brings nothing. Where it says nothing of silence and is not
+    judged, nothing is brought if nothing is close and none holds a word of the query.
+
+    Args:
+        unanswered: confidences of questions that nothing answers.
+        judged: a judge read the best, and it tells what answers the question.
+    """
+    if request.all:
+        return 0.0
+    silence = SILENCE if request.silence is None and judged else request.silence
+    if silence is not None:
+        least = least_confidence(silence, unanswered)
+        return least_of_few(least, scan.eligible) if judged else least
+    known = bound.query.judgements
+    foreign = known is not None and known.meets_language
+    if foreign or scan.dates_met or not (scan.rows and may_read(bound, by)):
+        return 0.0
+    return 0.0 if holds_a_word(bound.confidence_input(scan)) else CLOSE_MIN

@@ -1,0 +1,85 @@
+"""Stores of one to twelve facts, as people make them first: what they ask is found, and the rest
+brings little.
+
+`small_stores.jsonl` holds 80, written by hand by somebody who knew nothing of the ranking: facts,
+questions with the places of the facts that answer them, and questions that nothing answers, half of
+them about the same people and things.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.answers import CLOSE_MIN
+from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.recall.judgement import fit
+from vestig.recall.silence import least_confidence
+
+
+class Store(msgspec.Struct):
+    name: str
+    facts: list[str]
+    asked: list[tuple[str, list[int]]]
+    unanswered: list[str]
+
+
+def stores() -> list[Store]:
+    lines = Path(__file__).with_name("small_stores.jsonl").read_bytes().splitlines()
+    return [msgspec.json.decode(line, type=Store) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("Bob works at Esso.", "where does Bob work?"),
+        ("Bob works for Esso as a driver.", "where does Bob work?"),
+        ("Our bank is Haspa.", "which bank do we use?"),
+        ("Tom drives a Volvo.", "what car does Tom drive?"),
+    ],
+)
+def test_the_only_fact_answers(opener: Opener, fact: str, question: str) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit(fact)
+    found = store.recall(question)
+    assert ([hit.content for hit in found], found.abstained) == ([fact], False)
+    assert store.recall("who is Maria's dentist?").abstained
+
+
+def test_what_is_needed_grows_with_the_memories_that_may_answer(opener: Opener) -> None:
+    """The confidence itself is that of the memory, however many others there are."""
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit("Bob works at Esso.")
+    texts = [f"Pallet {n} of the depot went to Ghent" for n in range(100)]
+    needed, sure = [], []
+    for first, last in ((0, 0), (0, 8), (8, 40), (40, 100)):
+        store.commit_many(texts[first:last])
+        found = store.recall("where does Bob work?", silence=0.25)
+        needed.append(found.least_confidence or 0.0)
+        sure.append(found.confidence)
+    assert needed == sorted(needed)
+    assert needed[0] == CLOSE_MIN
+    assert needed[-1] == least_confidence(0.25, fit().unanswered)
+    assert sure == pytest.approx([sure[0]] * 4, abs=0.05)
+
+
+@pytest.mark.slow
+def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_something() -> None:
+    answered = asked = brought = others = 0
+    for one in stores():
+        with vestig.open(":memory:", config={"judge.budget_ms": 60_000}) as store:
+            ids = [store.commit(fact).memory_id for fact in one.facts]
+            for question, places in one.asked:
+                asked += 1
+                found = {hit.id for hit in store.recall(question)}
+                answered += not found.isdisjoint(ids[place] for place in places)
+            for question in one.unanswered:
+                others += 1
+                brought += bool(store.recall(question))
+    assert (asked, others) == (397, 313)
+    assert answered >= 0.77 * asked
+    assert brought <= 0.17 * others
