@@ -37,9 +37,9 @@ def test_absent_arguments_have_defaults() -> None:
 
 
 def test_empty_values_are_not_absent() -> None:
-    request = valid(tags=[], scope="", metadata={}, author="", sequence=0, enrich=False)
+    request = valid(tags=[], metadata={}, author="", sequence=0, enrich=False)
     assert (request.tags, request.metadata) == ((), {})
-    assert (request.scope, request.author, request.sequence) == ("", "", 0)
+    assert (request.author, request.sequence) == ("", 0)
     assert request.enrich is False
 
 

@@ -202,3 +202,18 @@ def test_payloads_name_both_ends(opener: Opener) -> None:
         assert payload["t_invalid"] is None
         assert payload["previous_t_invalid"] is None
         assert set(payload) >= {"content_hash", "tags", "artifact_ref", "reason"}
+
+
+def test_what_is_deprecated_with_a_later_end_is_left_out_at_once_and_says_so(
+    opener: Opener,
+) -> None:
+    clock = FrozenClock("2026-01-01")
+    store = opener(clock=clock)
+    first, other = (
+        str(store.commit(f"The parking contract is with Haus {n}").memory_id) for n in (7, 8)
+    )
+    [warning] = store.deprecate(first, t_invalid="2026-12-31").warnings
+    assert warning.startswith("it is left out from now on, and not from 2026-12-31")
+    assert "update(id, t_invalid=…)" in warning
+    assert store.deprecate(other, t_invalid="2026-01-01").warnings == ()
+    assert store.count() == 0

@@ -256,7 +256,9 @@ class OfScopes(Argument, frozen=True, kw_only=True):
 
 
 class ScopeName(OfScopes, Label, frozen=True, kw_only=True):
-    """The name of a scope."""
+    """The name of a scope, which is not blank: no filter names such a one."""
+
+    blank: bool = False
 
 
 KEY_CHARS_MAX: Final = 200

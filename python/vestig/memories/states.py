@@ -7,7 +7,7 @@ says which memories a call takes out: by ids, or by a filter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 from unicodedata import normalize
@@ -50,7 +50,7 @@ _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
 
 class StateChange(_Value, frozen=True, kw_only=True):
     """Holds what a lifecycle call did; `changed` is false where the state was already so.
-    `warnings`: what ended with it."""
+    `warnings`: what ended with it, or does not hold as long as was meant."""
 
     memory_id: str
     action: str
@@ -127,6 +127,17 @@ def check_end(memory: Memory, end_us: int | None) -> None:
         raise ValidationError(
             "t_invalid", format_us(end_us), f"a time from t_valid {begin} of {memory.id} on"
         )
+
+
+def _later_end(end_us: int | None, now_us: int) -> tuple[str, ...]:
+    """Return a warning where what is withdrawn has an end that has not come."""
+    if end_us is None or end_us <= now_us:
+        return ()
+    until = by_caller("update(id, t_invalid=…)", "vestig update ID --t-invalid T")
+    return (
+        f"it is left out from now on, and not from {format_us(end_us)}: {until} lets it hold until"
+        " then",
+    )
 
 
 def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) -> None:
@@ -363,8 +374,13 @@ def change_state(
     action: str,
     decide: Callable[[LedgerView, Memory, int], tuple[ChangeSet | None, tuple[str, ...]]],
     namespace: object = None,
+    warnings: tuple[str, ...] = (),
 ) -> StateChange:
-    """Reads the memory under the write lock, decides, writes; nothing changes on an error."""
+    """Reads the memory under the write lock, decides, writes; nothing changes on an error.
+
+    Args:
+        warnings: what the call itself has to say.
+    """
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
     with session.operation(action, without_store="make"):
@@ -385,9 +401,9 @@ def change_state(
                 version=after.version,
                 fields=fields,
                 seq=seq,
-                warnings=()
+                warnings=warnings
                 if changes is None or after.status is Status.ACTIVE
-                else tuple(rule_warnings(txn, memory)),
+                else (*warnings, *rule_warnings(txn, memory)),
                 degraded=tuple(degraded),
             )
             keep_answer(txn, lambda: done)
@@ -443,7 +459,8 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
         check_end(memory, end)
         return deprecate_changes(memory, asked.reason or "", end, now), ()
 
-    return change_state(session, asked.id, "deprecate", decision, asked.namespace)
+    warnings = _later_end(end, session.now_us())
+    return change_state(session, asked.id, "deprecate", decision, asked.namespace, warnings)
 
 
 def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
@@ -458,6 +475,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
             if asked.only:
                 found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
             memories = [one for one in txn.memories(space, found) if one.status not in _FINAL]
+            check_one_scope(asked.where, (memory.scope for memory in memories))
             for memory in memories:
                 check_end(memory, end)
             report = DeprecateReport(
@@ -621,7 +639,34 @@ def ids_of(session: Session, parts: FilterParts) -> list[str]:
 
 # Fields of a filter that select by what an item has too.
 _SCOPES: Final = frozenset(("scope", "scope_prefix", "unscoped"))
-_OF_ITEMS: Final = _SCOPES | {"keys", "key_prefix"}
+_KEYS: Final = frozenset(("keys", "key_prefix"))
+_OF_ITEMS: Final = _SCOPES | _KEYS
+# Scopes that a message names.
+_SHOWN_SCOPES: Final = 3
+
+
+def check_one_scope(where: Filter, scopes: Iterable[str | None]) -> None:
+    """Refuses a selection by keys that names no scope and reaches into several: a key is the name
+    of another thing in each.
+
+    Args:
+        scopes: of what is selected.
+
+    Raises:
+        ValidationError: says which scopes.
+    """
+    given = where.given()
+    found = sorted({"" if one is None else one for one in scopes})
+    if len(found) < 2 or given.keys() & _SCOPES or not given.keys() & _KEYS:
+        return
+    named = ["no scope" if one == "" else one for one in found[:_SHOWN_SCOPES]]
+    more = f" and {len(found) - _SHOWN_SCOPES} more" if len(found) > _SHOWN_SCOPES else ""
+    raise ValidationError(
+        "where",
+        f"a key that has values in {', '.join(named)}{more}",
+        "the scopes beside a key that has values in several",
+        "name the scope, or several, or unscoped for what has none",
+    )
 
 
 def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]:
