@@ -37,6 +37,7 @@ from vestig.calls.declaration import (
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.errors import ValidationError
 from vestig.messages import SPEAKERS, TEXT_PARTS
+from vestig.other_words import by_caller
 
 _TEXT_PART: Final = {
     "type": "object",
@@ -178,7 +179,11 @@ class RecallRequest(Request, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.budget is not None and not self.context:
-            raise ValidationError("budget", self.budget, "a budget beside context=True")
+            raise ValidationError(
+                "budget",
+                self.budget,
+                by_caller("a budget beside context=True", "--budget beside --context"),
+            )
         if self.all and self.silence is not None:
             raise ValidationError("silence", self.silence, "either silence or all, not both")
 

@@ -606,7 +606,8 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
             )
             more = f"; {every} selects every memory"
         elif effective & NARROWING:
-            more = "; all=True takes what only narrows as the selection"
+            every = by_caller("all=True", "--all")
+            more = f"; {every} takes what only narrows as the selection"
         raise ValidationError(
             "where",
             f"only {', '.join(given)}" if given else "no filter",

@@ -15,6 +15,7 @@ from vestig.errors import ValidationError
 from vestig.ids import id_bytes, is_full_id, split_ids
 from vestig.language.words import content_terms, placed_terms
 from vestig.memories.read import text_keys
+from vestig.other_words import by_caller
 from vestig.ports import ScanRow
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
@@ -51,7 +52,7 @@ def _without_change(entry: WhyNot) -> WhyNot:
         entry,
         last_returned=None,
         change=None,
-        no_change="the call abstains, and with all=True others come before it",
+        no_change=f"the call abstains, and with {by_caller('all=True', '--all')} others come first",
     )
 
 

@@ -175,8 +175,8 @@ def outcome(value: CommitOutcome, args: Args) -> str:
 
 
 def _similar(value: CommitOutcome) -> list[str]:
-    """Return what is known of the same, and how one of it is replaced."""
-    if not value.similar:
+    """Return what is known of the same, and how one of it is replaced, unless one is already."""
+    if not value.similar or value.superseded:
         return []
     lines = ["Similar memories:"]
     for one in value.similar:
