@@ -18,11 +18,14 @@ KEPT = [
     *("нет рыбы", "без соли", "لا ثوم", "בלי גבינה", "inte katter", "değil tuzlu", "δεν πίνω"),
     *("I'm bald", "We have twins", "I drink tea", "soy zurdo", "ich bin blind", "я ем рыбу"),
     *("我怕狗", "不吃鱼", "แพ้กุ้ง", "je suis noir"),
+    *("Bob is ill.", "Bo is deaf.", "Likes jazz", "likes tea.", "Mars is red", "Ana moved on"),
+    *("has a dog", "Ed eats eel", "He has gout"),
     *("저는 채식주의자예요", "I can’t swim", "don't call", 'say "hi"', "room B12", "eggs? never"),
 ]
 TOO_SHORT = [
     *("ok", "good point", "thanks!", "東京", "하하", "Good one.", "so true", "34", "nothing"),
     *("Well. Fine", "ok, k", "- -", "is it?", "I'm fine", "I see", "we are", "me too", "I do so"),
+    *("it is so", "that is odd", "it is fine", "life is ok", "was it?", "it has", "what is up"),
     *("tak skal du", "ja genau", "好的", "merci bien"),
 ]
 

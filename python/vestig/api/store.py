@@ -567,8 +567,8 @@ class Vestig(NamesUnknown):
             context: Of a structured memory: another context.
             decisions: Of a structured memory: other decisions, all of them.
             rationale: Of a structured memory: another rationale, all of it.
-            tags: Tags, by which reads select.
-            metadata: JSON values of the caller's own, by name.
+            tags: Other tags, all of them.
+            metadata: Other JSON values of the caller's own, all of them, by name.
             scope: A label inside the namespace, by which reads select.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
             retention_until: Keep it until then; the next prune after it removes it.

@@ -592,8 +592,11 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
         tuple[str, ...] | None,
         Sentences("Of a structured memory: another rationale, all of it.", "--rationale"),
     ] = None
-    tags: _Tags = None
-    metadata: _Metadata = None
+    tags: Annotated[tuple[str, ...] | None, Words("Other tags, all of them.", "--tags")] = None
+    metadata: Annotated[
+        dict[str, Any] | None,
+        Pairs("Other JSON values of the caller's own, all of them, by name.", "--metadata"),
+    ] = None
     scope: _Scope = None
     retention_policy: _RetentionPolicy = None
     retention_until: _RetentionUntil = None

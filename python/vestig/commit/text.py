@@ -282,6 +282,14 @@ _EMPTY: Final = frozenset(
         " too also yes see agree think guess know mean hope understand get got did do can will"
     )
 )
+# The third person of English verbs that facts are told with.
+_HE_IS: Final = frozenset(word_list("is are was were"))
+_HE_DOES: Final = frozenset(
+    word_list(
+        "has had owns wears drives uses runs plays reads speaks teaches studies works lives moved"
+        " likes loves hates prefers avoids wants needs drinks eats smokes sings collects"
+    )
+)
 # Characters that negate or say "I" in scripts without spaces.
 _DENSE_SIGNS: Final = frozenset("不没沒无無非別别勿我私僕俺")
 _DENSE_MIN: Final = 3
@@ -293,14 +301,15 @@ def is_too_short(text: str, chars_min: int) -> bool:
 
     A character of Han, Hiragana, Katakana, Hangul or Thai counts as three. A shorter text of at
     least two words passes when it holds a digit, a quotation, a capitalised word inside a sentence,
-    a negation, or the first person and two words of content, of which being and having count.
+    a negation, the first person and two words of content, of which being and having count, or
+    says in English what another is or does.
 
     Args:
         text: a normalised text.
         chars_min: the least number of code points (`hygiene.min_chars`).
 
     Example:
-        >>> [is_too_short(text, 12) for text in ("I'm 34.", "no nuts", "good point", "ok")]
+        >>> [is_too_short(text, 12) for text in ("I'm 34.", "Bob is ill", "good point", "ok")]
         [False, False, True, True]
     """
     if len(text) >= chars_min:
@@ -339,6 +348,7 @@ def _is_specific(text: str) -> bool:
             for match in _LETTERS.finditer(text)
         )
         or _says_it_of_somebody(text)
+        or _says_it_of_another(text)
     )
 
 
@@ -352,3 +362,16 @@ def _says_it_of_somebody(text: str) -> bool:
     says = [word for word in words if word not in _FIRST_PERSON and word not in _EMPTY]
     content = [word for word in says if word in _I_AM or word not in STOPWORDS]
     return len(content) >= _CONTENT_MIN and not _I_AM.issuperset(content)
+
+
+def _says_it_of_another(text: str) -> bool:
+    """Return whether it says in English what somebody or something is ("Bob is ill"), or what he
+    does ("likes jazz"): such a verb, content behind it, and before one of being a subject that is
+    content too."""
+    words = _words_of(text)
+    content = [word not in STOPWORDS and word not in _EMPTY for word in words]
+    return any(
+        any(content[place + 1 :]) and (word in _HE_DOES or any(content[:place]))
+        for place, word in enumerate(words)
+        if word in _HE_IS or word in _HE_DOES
+    )
