@@ -503,24 +503,6 @@ def test_a_store_is_iterated(opener: Opener, monkeypatch: pytest.MonkeyPatch) ->
     assert list(reading) == []
 
 
-def test_a_key_of_several_scopes_is_forgotten_and_withdrawn_of_those_that_are_named(
-    store: vestig.Vestig,
-) -> None:
-    for scope, city in (("ann", "Rome"), ("bob", "Bern"), (None, "Oslo")):
-        store.commit(f"The flat of this user is in {city}", key="city", scope=scope)
-    for call in (store.forget, store.deprecate):
-        for where in ({"keys": ["city"]}, {"key_prefix": "ci"}):
-            with pytest.raises(vestig.ValidationError, match=r"in no scope, ann, bob$|ann, bob"):
-                call(where=where)
-            with pytest.raises(vestig.ValidationError, match="the scopes beside a key"):
-                call(where=where, dry_run=True)
-    assert store.count() == 3
-    assert len(store.deprecate(where={"keys": ["city"], "scope": "ann"}).memory_ids) == 1
-    assert len(store.forget(where={"keys": ["city"], "scope": ["ann", "bob"]}).memory_ids) == 2
-    # one scope is left, and no doubt of it
-    assert len(store.forget(where={"keys": ["city"]}).memory_ids) == 1
-
-
 def test_no_value_stands_in_a_blank_scope(store: vestig.Vestig) -> None:
     for scope in ("", " ", "\t"):
         with pytest.raises(vestig.ValidationError, match="scope: expected text that is not blank"):

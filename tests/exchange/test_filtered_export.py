@@ -132,24 +132,3 @@ def test_the_header_names_the_filter_and_the_trailer_what_was_cut(
     store.export(path)
     with vestig.open(":memory:", embedder=HashingEmbedder(64)) as other:
         assert other.import_(path).memories == 1
-
-
-def test_what_was_superseded_ended_or_archived_comes_along(opener: Opener, tmp_path: Path) -> None:
-    """What is known of a user is all of it, in a selection as in an export without a filter."""
-    store = opener("histories")
-    for city in ("Rome", "Bern"):
-        store.commit(f"Maria lives in {city}", key="city", scope="maria")
-    kept = str(store.commit("Maria keeps bees on the roof", scope="maria").memory_id)
-    gone = str(store.commit("Maria sings in a choir", scope="maria").memory_id)
-    store.archive(kept)
-    store.deprecate(gone)
-    store.commit("Heron is written in Go", scope="heron")
-    path, part = tmp_path / "maria.jsonl", tmp_path / "active.jsonl"
-    assert store.export(path, where={"scope": "maria"}).records["memory"] == 4
-    other = opener("elsewhere")
-    other.import_(path)
-    every = other.list(where={"include_expired": True, "include_archived": True})
-    assert len({one.status.word for one in every}) == 4
-    assert store.export(part, where={"scope": "maria", "statuses": "ACTIVE"}).records["memory"] == 1
-    folder = tmp_path / "notes"
-    assert store.export(folder, format="md", where={"scope": "maria"}).records["memory"] == 2

@@ -12,8 +12,9 @@ from scripted import Opener
 from tables import each
 from vestig.config.signals import KINDS
 from vestig.config.weights import SIGNALS
+from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall.versions import ROWS_MOVED, asks_about_now
-from vestig.testing import vector_at
+from vestig.testing import FrozenClock, vector_at
 
 WHERE = "where does Tom live?"
 PLAIN = {
@@ -306,3 +307,19 @@ def test_what_is_called_by_another_number_is_no_version(opener: Opener) -> None:
     }
     store, (old, other, new) = store_of(opener, texts)
     assert ids(store, "in which row is crate number 5?") == [new, other, old]
+
+
+def test_the_value_that_holds_comes_before_one_that_is_announced(opener: Opener) -> None:
+    """Of one key; a question about what is to come, or a day, is answered as it ranks."""
+    store = opener(embedder=BuiltinEmbedder(), clock=FrozenClock("2026-03-01"))
+    for scope in (None, "other"):
+        store.commit("Ana lives in Porto.", key="ana.city", scope=scope)
+    store.commit("Ana lives in Oslo.", key="ana.city", t_valid="2030-01-01")
+    for question in ("where does Ana live?", "which city does Ana live in now?", "Ana lives where"):
+        texts = [hit.content for hit in store.recall(question, all=True, where={"unscoped": True})]
+        assert texts == ["Ana lives in Porto.", "Ana lives in Oslo."], question
+    for question in ("where will Ana live?", "where does Ana live in 2030?"):
+        first = store.recall(question, all=True, where={"unscoped": True})[0]
+        assert first.content == "Ana lives in Oslo.", question
+    found = store.recall("where does Ana live?", all=True, query_time="2031-01-01")
+    assert found[0].content == "Ana lives in Oslo."

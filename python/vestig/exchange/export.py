@@ -28,8 +28,6 @@ from vestig.times import format_us
 from vestig.types import Memory, Status
 
 _AT_ONCE: Final = 1_000
-# Fields of a filter that say which states of memories are meant.
-_STATES: Final = frozenset(("statuses", "include_expired", "include_archived"))
 
 
 def export(session: Session, asked: ExportRequest) -> ExportCounts:
@@ -68,13 +66,12 @@ def export(session: Session, asked: ExportRequest) -> ExportCounts:
 
 
 def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCounts:
-    """Writes a file for each memory, in a folder that appears whole or not at all; of those that
-    are active or superseded where the filter says nothing of it."""
+    """Writes a file for each memory, in a folder that appears whole or not at all. Without a
+    filter: those that are active or superseded."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValidationError("target", str(folder), "a folder that is missing or empty")
     words = (Status.ACTIVE.word, Status.SUPERSEDED.word)
-    states = where.given().keys() & _STATES
-    wanted = where if states else msgspec.structs.replace(where, statuses=words)
+    wanted = where if where.given() else Filter(statuses=words)
     with session.ledger.read() as view:
         ids = as_stored(view, session.namespace, _chosen(session, wanted))
         try:
@@ -110,10 +107,5 @@ def _plain(value: Any) -> Any:
 
 
 def _chosen(session: Session, where: Filter) -> list[str]:
-    """Ids of the memories that the filter lets through; what it superseded, ended or archived is
-    among them, as in an export without a filter, unless it says otherwise."""
-    at = moments(session.now_us())
-    return ids_of(
-        session,
-        filter_parts(where, session.namespace, at, include_expired=True, include_archived=True),
-    )
+    """Ids of the memories that the filter lets through."""
+    return ids_of(session, filter_parts(where, session.namespace, moments(session.now_us())))

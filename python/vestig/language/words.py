@@ -147,6 +147,7 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     past: list[str]
     present: list[str]
+    future: list[str]
 
 
 @cache
@@ -179,6 +180,16 @@ def speaks_of_present(query: str) -> bool:
         True
     """
     return _pattern("present").search(query.lower()) is not None
+
+
+def speaks_of_future(query: str) -> bool:
+    """Return whether a question has a word of what is to come.
+
+    Example:
+        >>> speaks_of_future("Where will Tom live?"), speaks_of_future("Where does Tom live?")
+        (True, False)
+    """
+    return _pattern("future").search(query.lower()) is not None
 
 
 _DATA: Final = Path(__file__).parents[1] / "data"

@@ -23,7 +23,6 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.memories.states import (
-    check_one_scope,
     check_selection,
     selected_documents,
     selected_ids,
@@ -68,8 +67,6 @@ def forget(
             items = item_rows.of_memories(view, memories)
             if not by_id:
                 items += selected_items(view, space, asked.where)
-                scopes = [one.scope for one in memories] + [one.scope for one in items]
-                check_one_scope(asked.where, scopes)
             selected = _with_items(view, space, memories, items)
             if document:
                 return selected._replace(documents=(document,))

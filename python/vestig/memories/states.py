@@ -7,7 +7,7 @@ says which memories a call takes out: by ids, or by a filter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 from unicodedata import normalize
@@ -475,7 +475,6 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
             if asked.only:
                 found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
             memories = [one for one in txn.memories(space, found) if one.status not in _FINAL]
-            check_one_scope(asked.where, (memory.scope for memory in memories))
             for memory in memories:
                 check_end(memory, end)
             report = DeprecateReport(
@@ -640,34 +639,7 @@ def ids_of(session: Session, parts: FilterParts) -> list[str]:
 
 # Fields of a filter that select by what an item has too.
 _SCOPES: Final = frozenset(("scope", "scope_prefix", "unscoped"))
-_KEYS: Final = frozenset(("keys", "key_prefix"))
-_OF_ITEMS: Final = _SCOPES | _KEYS
-# Scopes that a message names.
-_SHOWN_SCOPES: Final = 3
-
-
-def check_one_scope(where: Filter, scopes: Iterable[str | None]) -> None:
-    """Refuses a selection by keys that names no scope and reaches into several: a key is the name
-    of another thing in each.
-
-    Args:
-        scopes: of what is selected.
-
-    Raises:
-        ValidationError: says which scopes.
-    """
-    given = where.given()
-    found = sorted({"" if one is None else one for one in scopes})
-    if len(found) < 2 or given.keys() & _SCOPES or not given.keys() & _KEYS:
-        return
-    named = ["no scope" if one == "" else one for one in found[:_SHOWN_SCOPES]]
-    more = f" and {len(found) - _SHOWN_SCOPES} more" if len(found) > _SHOWN_SCOPES else ""
-    raise ValidationError(
-        "where",
-        f"a key that has values in {', '.join(named)}{more}",
-        "the scopes beside a key that has values in several",
-        "name the scope, or several, or unscoped for what has none",
-    )
+_OF_ITEMS: Final = _SCOPES | {"keys", "key_prefix"}
 
 
 def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]:

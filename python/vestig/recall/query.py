@@ -62,12 +62,12 @@ from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
 from vestig.recall.silence import least_of_call
-from vestig.recall.versions import asks_about_now, newest_first
+from vestig.recall.versions import announced_last, asks_about_now, newest_first
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
-from vestig.store.records.memory_queries import unconfirmed
+from vestig.store.records.memory_queries import begins_of_keys, unconfirmed
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import span
 from vestig.times import from_us, to_us
@@ -460,6 +460,8 @@ class BoundQuery:
         if read is not None:
             rows, levels, answering = read.rows, read.levels, read.answering
         if by.newer_first:
+            of_now = asks_about_now(chosen.query, bool(self.query.windows))
+            at_us = chosen.moments.query_time_us
             rows = newest_first(
                 self.session,
                 self.view.seq,
@@ -469,11 +471,14 @@ class BoundQuery:
                 answering,
                 query=chosen.query,
                 content=self.content_terms(scan),
-                of_now=asks_about_now(chosen.query, bool(self.query.windows)),
-                at_us=chosen.moments.query_time_us,
+                of_now=of_now,
+                at_us=at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
                 recalled=partial(self.view.recalled, chosen.namespace),
             )
+            if of_now and not words.speaks_of_future(chosen.query):
+                begins = partial(begins_of_keys, self.view, chosen.namespace)
+                rows = announced_last(rows, begins, at_us)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         return scan, rows, answered or evidence, None if read is None else read.best

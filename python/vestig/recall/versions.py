@@ -124,3 +124,34 @@ def newest_first(
                 older_than=None if first or at not in alike else newest,
             )
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def announced_last(
+    rows: Sequence[ScanRow],
+    begins: Callable[[Sequence[bytes]], Mapping[bytes, tuple[str | None, str, int]]],
+    at_us: int,
+) -> Sequence[ScanRow]:
+    """Return the rows with the values of a key that do not hold yet behind those of the same key
+    that do, among their places; each place keeps its final score.
+
+    Args:
+        rows: best first, each text once.
+        begins: reads scope, key and beginning of the ids that have a key.
+        at_us: when it is asked.
+    """
+    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    known = begins([row.id for row in best]) if len(best) > 1 else {}
+    if all(begin_us <= at_us for _, _, begin_us in known.values()):
+        return rows
+    slots: dict[tuple[str | None, str], list[int]] = {}
+    for place, row in enumerate(best):
+        if row.id in known:
+            scope, key, _ = known[row.id]
+            slots.setdefault((scope, key), []).append(place)
+    moved = list(best)
+    for places in slots.values():
+        order = sorted(places, key=lambda place: known[best[place].id][2] > at_us)
+        for place, at in zip(places, order, strict=True):
+            if place != at:
+                moved[place] = best[at].moved(best[place].final_score)
+    return [*moved, *rows[ROWS_MOVED:]]

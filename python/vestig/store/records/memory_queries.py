@@ -69,6 +69,19 @@ def unconfirmed(view: LedgerView, namespace: str, ids: Sequence[bytes]) -> set[b
         return {id for (id,) in select_in(view.connection, sql, tuple(ids), (namespace,))}
 
 
+def begins_of_keys(
+    view: LedgerView, namespace: str, ids: Sequence[bytes]
+) -> dict[bytes, tuple[str | None, str, int]]:
+    """Id of 16 bytes → scope and key, and since when it holds, of those that have a key."""
+    sql = (
+        "SELECT id, scope, key, t_valid_us FROM memories"
+        " WHERE +namespace = ? AND key IS NOT NULL AND id IN (?*)"
+    )
+    with store_faults(view.where):
+        rows = select_in(view.connection, sql, tuple(ids), (namespace,))
+        return {id: (scope, key, begins_us) for id, scope, key, begins_us in rows}
+
+
 _KINDS: Final = ", ".join(f"'{kind}'" for kind in sorted(STORING_EVENTS))
 _STATED: Final = (
     'SELECT DISTINCT m.id, e.source FROM memories m JOIN events e ON e.memory = m."row"'
