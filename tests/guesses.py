@@ -591,7 +591,7 @@ COMMANDS: Final = {
     "show|": "shwo",
     "list|": "lst",
     "eval": "benchmark evaluate",
-    "": "sessions upgrade login sql shell tables session self-update schema banana weather"
+    "": "upgrade login sql shell tables self-update schema banana weather"
     " destory metrics",
 }  # fmt: skip
 # An option that a command does not have → the one that is meant.

@@ -154,7 +154,8 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
         if prefix == "mem" and body == text:
             hint = by_caller(
                 "the memory of a key is named by its id; use store.get(key).id",
-                "the memory of a key is named by its id, which `vestig get KEY` shows",
+                "the memory of a key is named by its id, which `vestig get KEY` shows, and"
+                " `vestig search` finds ids by words",
             )
         raise ValidationError(
             field,

@@ -466,7 +466,7 @@ def test_a_slip_is_answered_with_the_command(vestig: Vestig, typed: str, meant: 
     assert f"Did you mean `vestig {meant}`?" in vestig(typed).err
 
 
-@pytest.mark.parametrize("typed", ["plot", "draw", "shell", "chat"])
+@pytest.mark.parametrize("typed", ["plot", "draw", "shell", "sql"])
 def test_a_word_that_is_near_nothing_names_no_command(vestig: Vestig, typed: str) -> None:
     assert "`vestig --help` lists the commands" in vestig(typed).err
 

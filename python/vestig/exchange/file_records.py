@@ -11,7 +11,6 @@ import codecs
 import gzip
 import hashlib
 import io
-import shlex
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -21,7 +20,7 @@ import msgspec
 
 from vestig.calls.files import FORMAT_SIGNS
 from vestig.errors import ValidationError
-from vestig.exchange.inputs import BYTES_MAX, Input
+from vestig.exchange.inputs import BYTES_MAX, Input, shell_word
 from vestig.json_text import RepeatedNameError, read_json
 from vestig.lazy_pattern import lazy_pattern
 
@@ -559,7 +558,7 @@ def unknown(name: str, seen: str, hint: str) -> ValidationError:
     accepted = "; ".join(f"{word} by {sign}" for word, sign in FORMAT_SIGNS.items())
     advice = hint or (
         "Text that is none of these is read as a document by"
-        f" `vestig import --format document {shlex.quote(name)}`; pictures, sound"
+        f" `vestig import --format document {shell_word(name)}`; pictures, sound"
         " and programs are not read."
     )
     return ValidationError(

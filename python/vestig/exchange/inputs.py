@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import shlex
 import stat
 import tempfile
 import zipfile
@@ -61,6 +62,16 @@ _IS_ENCRYPTED: Final = 0x1
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
 _ESCAPED: Final = lazy_pattern(r"\\(?:u)(dc[89a-f][0-9a-f])")
 _STANDARD_INPUT: Final = "standard input"
+
+
+def shell_word(name: str) -> str:
+    """The word of a command line for a file that messages call so; of standard input, "-".
+
+    Example:
+        >>> shell_word("my notes.txt"), shell_word("standard input")
+        ("'my notes.txt'", '-')
+    """
+    return "-" if name == _STANDARD_INPUT else shlex.quote(name)
 
 
 class Input:

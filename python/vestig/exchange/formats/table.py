@@ -18,7 +18,7 @@ from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, MAIL_ENDINGS
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable, unknown
 from vestig.exchange.formats.drafts import Found, Reading, is_memory
-from vestig.exchange.inputs import Input
+from vestig.exchange.inputs import Input, shell_word
 from vestig.other_words import by_caller
 
 # So many records are looked at for a sign.
@@ -185,7 +185,7 @@ def unknown_text(name: str, header: str, unreadable: Unreadable | None) -> Valid
         named = [one.strip() for one in columns]
         if len(named) > 1 and all(_is_plain(one) for one in named):
             shown = ", ".join(named[:_KEYS_SHOWN])
-            way = by_caller('format="csv"', f"`vestig import --format csv {shlex.quote(name)}`")
+            way = by_caller('format="csv"', f"`vestig import --format csv {shell_word(name)}`")
             return unknown(
                 name,
                 f"its header has the columns {shown}",
@@ -221,7 +221,7 @@ def _command(name: str, value: dict[str, Any], way: str) -> str:
     form = "memories" if time is None else "messages"
     program = f"{way} | {{{made}}}" if way != "." else f"{{{made}}}"
     return (
-        f'If "{said}" holds the text, `jq -c {shlex.quote(program)} {shlex.quote(name)} |'
+        f'If "{said}" holds the text, `jq -c {shlex.quote(program)} {shell_word(name)} |'
         f" vestig import --format {form} -` takes it in."
     )
 

@@ -545,9 +545,17 @@ class _Command(click.Command):
             given = [str(ctx.params[row.name]) for row in takes]
             hint = instead_of_words(self._operation, [*given, *ctx.args], _formats(self, ctx))
             return f"Unexpected {extra!r}: it takes {names}. {hint}".rstrip()
+        if any(len(word.split()) > 1 for word in ctx.args):
+            many = (
+                "; `vestig import FILE` reads many, each a line of JSON with its text under"
+                ' "content"'
+                if self._operation == "memory add"
+                else ""
+            )
+            return f"Expected one text, got {len(ctx.args) + 1}: it takes one a call{many}."
         whole = " ".join([str(ctx.params[takes[-1].name]), *ctx.args])
         words = len(whole.split())
-        path = ctx.command_path
+        path = " ".join([ctx.command_path, *(str(ctx.params[row.name]) for row in takes[:-1])])
         if len(whole) > _TYPED_CHARS or not set(whole).isdisjoint(_QUOTED_OTHERWISE):
             return f"Expected one text, got {words} words: put them in quotes."
         return f'Expected one text, got {words} words; in quotes: {path} "{whole}"'
@@ -733,6 +741,7 @@ def _instead_of_option(typed: str, context: click.Context, words: Sequence[str])
         [name for row in rows if row not in places for name in row.opts],
         {str(row.name).upper(): _shown(row) for row in places},
         _formats(context.command, context),
+        {name for row in rows if row not in places and row.metavar == "TIME" for name in row.opts},
     )
 
 

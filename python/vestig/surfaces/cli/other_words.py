@@ -5,7 +5,7 @@ They are named in the error and never run: some of these commands change or eras
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence, Set, Sized
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.other_words import meaning_of_word, nearest
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop purge trash discard",
-    "show": "cat view read fetch open display",
+    "show": "cat view read fetch open display describe",
     "recall": "ask query find q lookup answer",
     "search": "grep similar",
     "graph neighbourhood": "related neighbors neighbours",
     "count": "size len length",
     "recall --context": "context prompt",
     "recall --explain": "why reason explain",
+    "recall --expect ID": "why-not whynot",
     "recall --as-of TIME": "time-travel timetravel as-of asof",
     "add TEXT --key K": "set put",
     "add": "remember store save note commit insert create new write learn memorize memorise upsert",
@@ -31,13 +32,15 @@ _NAMED: Final[Mapping[str, str]] = {
     "history": "versions revisions",
     "list": "ls all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
-    "diff --from TIME": "timeline changes log",
-    "update": "edit modify change rename tag untag",
+    "diff --from TIME": "timeline changes log tail",
+    "update": "edit modify change rename tag untag correct amend",
+    "update ID --t-invalid TIME": "end expire",
+    "events ID": "blame",
     "supersede": "replace",
-    "deprecate": "retract revoke withdraw invalidate undo expire rollback revert",
+    "deprecate": "retract revoke withdraw invalidate undo rollback revert undelete undeprecate",
     "archive": "hide",
     "unarchive": "unhide",
-    "stats": "status info summary scopes users projects namespaces",
+    "stats": "status info summary scopes users projects namespaces namespace du",
     "doctor": "health ping check verify fsck diagnose repair validate test selftest",
     "document list": "docs files sources",
     "entity list": "entities people names",
@@ -59,7 +62,8 @@ _NAMED: Final[Mapping[str, str]] = {
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",
     "config show": "configure settings cfg conf",
-    "destroy PATH": "wipe nuke reset clear empty delete-all purge-all",
+    "forget --scope S": "wipe nuke reset clear empty delete-all purge-all flushall flushdb"
+    " delete-user forget-user",
     'add "…"': "init setup new-store create-store",
     "--help": "completion completions man usage",
 }
@@ -75,8 +79,20 @@ _NOTES: Final[Mapping[str, str]] = {
     "deprecate": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
     " states, and a text that was replaced is added again, with its key where it has one",
     "log": ", and `vestig history KEY` for one key or memory",
-    "add TEXT --key K": ", and `vestig item put` for a value that is no text",
-    "destroy PATH": " for a whole store, and `vestig forget` for single memories",
+    "add TEXT --key K": ", and `vestig item put K VALUE --scope S` for a value that is no text",
+    "forget --scope S": " for the memories of one scope, and `vestig destroy PATH` for a whole"
+    " store",
+    "describe": ", and `vestig stats` for the whole store",
+    "recall --explain": " beside a question, and `--expect ID` for why a memory is missing",
+    "recall --expect ID": " beside the question",
+    "list --tags A,B": " for the memories that have some; `vestig list --json` shows the tags of"
+    " each",
+    "watch": ", run again whenever the folder has changed; `vestig diff --from TIME` shows what was"
+    " recorded",
+    "update ID --t-invalid TIME": ", and `vestig deprecate ID` where it is wrong",
+    "namespace": ", which lists them; `--namespace NS` names one for any command",
+    'add "…" --anchor FILE:LINES': ", as it is stored; one that is stored gets no further anchor",
+    "anchor stale": " for sources that changed, and `vestig anchor show ID` for those of a memory",
 }
 # A call in Python whose command has another name.
 _OF_CALLS: Final[Mapping[str, str]] = {
@@ -94,9 +110,10 @@ _VERBS: Final[Mapping[str, str]] = {
     "check doctor": "verify validate health",
     "search": "query find",
 }
+_MAKES: Final = ("create", "make", "new", "add", "save")
 # What means something else within a group.
 _IN_GROUP: Final[Mapping[str, Mapping[str, str]]] = {
-    "config": {"config show": "list ls", "config explain": "get"},
+    "config": {"config show": "list ls path", "config explain": "get"},
     "memory": {"memory unarchive": "restore"},
     "anchor": {
         "anchor stale": "list ls all check verify status",
@@ -119,17 +136,28 @@ _TOLD_BY_LAST_WORD: Final = (
 _CONFIG_SET: Final = (
     "a value is set in vestig.yaml or by a variable; `vestig config explain KEY` says what it takes"
 )
+_OF_GIT: Final[Mapping[str, Sequence[str]]] = {
+    "": ("checkout", "switch"),
+    "branch": ("create", "new", "checkout", "switch"),
+}
+_BRANCHES: Final = "branches are those of git, and `vestig branch list` lists those with memories"
+_OF_CONVERSATIONS: Final = ("session", "sessions", "chat", "turn")
+_CONVERSATION: Final = (
+    '`vestig add "…" --session-id S --role user` stores a turn, and `vestig list --session S` lists'
+    " those of a conversation"
+)
 # An option → what others call it. Which of several a command has decides.
 _OPTIONS: Final[Mapping[str, str]] = {
+    "--agent": "--agent-id",
     "--key": "--id --name",
-    "--limit": "-k -l --top --top-k --count --max --max-results --num --size --first",
+    "--limit": "-k -l --top --top-k --count --max --max-results --num --size --first --n-results",
     "--max-facts": "-k -n --limit --top-k",
     "--tags": "--label --labels --category --categories",
-    "--t-valid": "--date --when --timestamp --created-at --time --valid-from --on",
+    "--t-valid": "--date --when --timestamp --created-at --time --valid-from --on --at",
     "--author": "--by --speaker --sender --authors",
     "--authors": "--by --speaker --sender --author",
-    "--session-id": "--session --conversation --thread --chat --session-ids",
-    "--session-ids": "--session --conversation --thread --chat --session-id",
+    "--session-id": "--session --conversation --thread --chat --session-ids --run-id --thread-id",
+    "--session-ids": "--session --conversation --thread --chat --session-id --run-id --thread-id",
     "--from": "--since --after --start",
     "--since": "--after --newer-than --from",
     "--as-of": "--at --asof",
@@ -137,21 +165,21 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--order-by": "--sort --sort-by --order",
     "--mirror": "--watch --sync",
     "--until": "--before --older-than --to",
-    "--scope": "--user --user-id --channel --customer --owner",
+    "--scope": "-u --user --user-id --channel --customer --owner --collection",
     "--metadata": "--meta",
     "--yes": "-y --confirm --no-confirm --assume-yes -f --force",
     "--dry-run": "-n --plan --dry --simulate --preview",
-    "--explain": "--why --reason --reasons -v --verbose",
+    "--explain": "--why --reason --reasons -v --verbose --debug",
     "--format": "--layout",
     "--version": "-V",
-    "--namespace": "--tenant --project",
+    "--namespace": "--tenant --project --collection",
     "--store": "-s --db --path --dir --directory --data-dir",
     "--help": "--install-completion --show-completion",
     "--config": "-c --config-file",
     "--json": "-j --as-json",
     "--content": "--text --body --message --fact",
     "--ids": "--id --memory-id",
-    "--include-expired": "--expired --include-superseded",
+    "--include-expired": "--expired --include-superseded --include-deprecated",
     "--ascending": "--reverse --asc --oldest-first",
     "--offset": "--skip --page --start",
     "--recursive": "--recurse -R --subfolders",
@@ -159,12 +187,13 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--port": "-p",
     "--prefix": "--key-prefix",
     "--include-archived": "--archived",
-    "--retention-until": "--ttl --expires --expires-at --keep-until",
+    "--retention-until": "--keep-until",
     "--when": "--condition --if",
-    "--do": "--action --effect --then",
+    "--do": "--action --effect --then --deny --ask",
     "--command": "--cmd",
     "--host": "--bind --address --listen",
 }
+_DATE: Final = "2026-03-18"
 _FILE: Final = (
     "--file --path --input --output --out --dir --directory --folder --dest --destination -f -i -o"
 )
@@ -189,8 +218,35 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "add",
         "--file --from-file --input -f -i",
-        "`vestig add - < FILE` reads one text, `vestig import FILE` many",
+        "`vestig add - < FILE` reads one text, `vestig import FILE` documents and JSON lines; --anchor"
+        " FILE names what a text speaks of",
     ),
+    (
+        "add update",
+        "--ttl --expires --expires-at --expires-in --expiry",
+        "--t-invalid TIME marks it as ended from then on, and --retention-until TIME has the next"
+        " `vestig prune` after it delete it; TIME is a date such as 2027-01-31",
+    ),
+    ("add", "--stdin", "`vestig add -` reads standard input"),
+    (
+        "add",
+        "--jsonl --batch --messages",
+        "`vestig import FILE` reads chats, and memories as JSON lines",
+    ),
+    ("add update", "-l", "--tags A,B or --metadata NAME=VALUE"),
+    ("update", "--add-tag --add-tags", "--tags A,B sets all of its tags"),
+    (
+        "add",
+        "--branch",
+        "--scope auto keeps a text with --anchor FILE on the branch that changed it",
+    ),
+    (
+        _READS,
+        "--where --filter",
+        "filters have options of their own, such as --tags and --metadata",
+    ),
+    ("recall search", "--max-tokens --token-budget", "--context --budget N"),
+    ("doctor", "--fix --repair", "it changes nothing; `vestig rebuild` makes the projection again"),
     (
         "recall search",
         "--threshold --min-score --score-threshold --cutoff --min-relevance",
@@ -229,6 +285,7 @@ _FURTHER: Final[Mapping[str, str]] = {
     "memory update": '`vestig update ID --content "…"` gives it a new text',
     "rule check": 'name the command: `vestig rule check --command "…"`',
     "rule test": 'name the command: `vestig rule test --command "…"`',
+    "inspect": "`vestig show ID` prints one memory",
     "diff": "name the times: `vestig diff --from A --to B`",
     "keys": "all are listed, or those of `vestig keys --prefix P`",
     "mcp": "it serves as it stands; `vestig install EDITOR` has an editor start it",
@@ -259,8 +316,12 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
     """
     typed = words[0].lower().lstrip("-")
     where = f"vestig {group}".rstrip()
-    if group == "config" and typed in ("set", "edit", "unset"):
+    if group == "config" and (typed in ("set", "edit", "unset") or "." in typed):
         return f"There is none: {_CONFIG_SET}."
+    if typed in _OF_GIT.get(group, ()):
+        return f"There is none: {_BRANCHES}."
+    if typed in _OF_CONVERSATIONS and not group:
+        return f"There is none: {_CONVERSATION}."
     if not group and words[1:2] in (["list"], ["ls"]):
         several = f"{typed}s"
         typed = several if several in COMMANDS or several in names else typed
@@ -323,6 +384,8 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
         >>> instead_of_words("memory list", ["rules"], [])
         'In Vestig it is `vestig rule list`.'
     """
+    if command == "backup" and len(words) > 1 and words[0] in _MAKES:
+        return f"It is `vestig backup {words[1]}`."
     named = [one for word in words if (one := _format_of(word, formats))]
     if named:
         return f"In Vestig it is --format {named[0]}."
@@ -366,6 +429,7 @@ def instead_of_option(
     options: Collection[str],
     places: Mapping[str, str],
     formats: Collection[str] = (),
+    times: Set[str] = frozenset(),
 ) -> str:
     """Return what to type instead of an option that a command does not have, as a sentence; "" =
     nothing is known.
@@ -376,6 +440,7 @@ def instead_of_option(
         options: those that it has.
         places: the names of what it takes without an option → how they are typed.
         formats: what its --format takes.
+        times: those of its options that take a time.
 
     Example:
         >>> instead_of_option("--date", "", "add", ["--tags", "--t-valid"], {})
@@ -385,6 +450,10 @@ def instead_of_option(
     """
     if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
         return "In Vestig it is --json."
+    if typed == "--from" and (named := _format_of(value, formats)):
+        return f"In Vestig it is --format {named}."
+    if typed == "-n" and not command:
+        return "In Vestig it is --namespace."
     for commands, others, does in _OTHERWISE:
         if command in commands.split() and typed in others.split():
             return _sentence(does)
@@ -397,7 +466,8 @@ def instead_of_option(
         ours for ours, others in _OPTIONS.items() if ours in options and typed in others.split()
     ]
     if ours:
-        return f"In Vestig it is {' or '.join(ours)}."
+        dated = f", with a date such as {_DATE}" if times & {*ours} and "-" not in value else ""
+        return f"In Vestig it is {' or '.join(ours)}{dated}."
     # a name that is merely a little alike misleads
     near = nearest(typed, options)
     return f"Did you mean {near}?" if near else ""

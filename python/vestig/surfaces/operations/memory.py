@@ -11,6 +11,7 @@ from vestig.calls import commit, memories, queries
 from vestig.calls.argument import Choice, Flag, Integer, Text
 from vestig.calls.declaration import rows_of
 from vestig.errors import HygieneError, ValidationError
+from vestig.ids import memory_id_text
 from vestig.language.text_forms import one_line
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import (
@@ -168,7 +169,9 @@ def _update(call: Call) -> Any:
 def _supersede(call: Call) -> Any:
     old, new = call.args.pop("old"), call.args.pop("new")
     if len(new.split()) > 1:
-        stored = f'`vestig add "…" --supersedes {old}` stores a new text in its place'
+        is_id = memory_id_text(old) is not None
+        way = f"--supersedes {old}" if is_id else f"--key {old}"
+        stored = f'`vestig add "…" {way}` stores a new text in its place'
         raise ValidationError("new", "a text", "the id of a memory that is stored", stored)
     return call.store.supersede(old, new, **call.args)
 
