@@ -177,6 +177,21 @@ def test_several_files_folders_patterns_and_streams(tmp_path: Path) -> None:
         store_of(tmp_path / "gone.jsonl")
 
 
+@each(
+    ("data", "command"),
+    [
+        (b'{"text": "The hull is long"}', "import --format memories -"),
+        (b"nothing of a known form", "import --format document -"),
+        (b"colour,length\nred,9\n", "csv"),
+    ],
+)
+def test_standard_input_is_named_as_a_command_line_names_it(data: bytes, command: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        store_of([io.BytesIO(data)])
+    assert "'standard input'" not in str(caught.value)
+    assert command in str(caught.value)
+
+
 def test_a_file_that_grows_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     class Endless(io.RawIOBase):
         taken = 0

@@ -726,8 +726,11 @@ def _usage(error: click.UsageError, terminal: Terminal, words: Sequence[str]) ->
         error = click.UsageError(text, error.ctx)
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
-    problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))
-    terminal.complain(f"{where}Error: {error.format_message()}", problem)
+    said = error.format_message()
+    if isinstance(error, click.MissingParameter) and error.ctx and error.ctx.info_name == "export":
+        said = f"{said} `vestig export -` writes to standard output."
+    problem = wire.usage_problem(said, getattr(name, "name", None))
+    terminal.complain(f"{where}Error: {said}", problem)
     return 2
 
 
@@ -741,7 +744,7 @@ def _instead_of_option(typed: str, context: click.Context, words: Sequence[str])
         [name for row in rows if row not in places for name in row.opts],
         {str(row.name).upper(): _shown(row) for row in places},
         _formats(context.command, context),
-        {name for row in rows if row not in places and row.metavar == "TIME" for name in row.opts},
+        times={name for row in rows if row.metavar == "TIME" for name in row.opts},
     )
 
 

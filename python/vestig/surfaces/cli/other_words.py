@@ -218,8 +218,8 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "add",
         "--file --from-file --input -f -i",
-        "`vestig add - < FILE` reads one text, `vestig import FILE` documents and JSON lines; --anchor"
-        " FILE names what a text speaks of",
+        "`vestig add - < FILE` reads one text, `vestig import FILE` documents and JSON lines;"
+        " --anchor FILE names what a text speaks of",
     ),
     (
         "add update",
@@ -233,7 +233,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--jsonl --batch --messages",
         "`vestig import FILE` reads chats, and memories as JSON lines",
     ),
-    ("add update", "-l", "--tags A,B or --metadata NAME=VALUE"),
+    ("add update", "-l", "--tags A,B takes labels, and --metadata NAME=VALUE values by name"),
     ("update", "--add-tag --add-tags", "--tags A,B sets all of its tags"),
     (
         "add",
@@ -429,6 +429,7 @@ def instead_of_option(
     options: Collection[str],
     places: Mapping[str, str],
     formats: Collection[str] = (),
+    *,
     times: Set[str] = frozenset(),
 ) -> str:
     """Return what to type instead of an option that a command does not have, as a sentence; "" =
