@@ -37,7 +37,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "update ID --t-invalid TIME": "end expire",
     "events ID": "blame",
     "supersede": "replace",
-    "deprecate": "retract revoke withdraw invalidate undo rollback revert undelete undeprecate",
+    "deprecate": "retract revoke withdraw invalidate undo rollback revert",
     "archive": "hide",
     "unarchive": "unhide",
     "stats": "status info summary scopes users projects namespaces namespace du",
@@ -64,7 +64,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "config show": "configure settings cfg conf",
     "forget --scope S": "wipe nuke reset clear empty delete-all purge-all flushall flushdb"
     " delete-user forget-user",
-    'add "…"': "init setup new-store create-store",
+    'add "…"': "init setup new-store create-store undelete undeprecate",
     "--help": "completion completions man usage",
 }
 # A word that is typed → the command of this one that does it.
@@ -90,6 +90,10 @@ _NOTES: Final[Mapping[str, str]] = {
     "watch": ", run again whenever the folder has changed; `vestig diff --from TIME` shows what was"
     " recorded",
     "update ID --t-invalid TIME": ", and `vestig deprecate ID` where it is wrong",
+    **dict.fromkeys(
+        ("undelete", "undeprecate"),
+        " again, with its key where it has one: what was forgotten or deprecated stays so",
+    ),
     "namespace": ", which lists them; `--namespace NS` names one for any command",
     'add "…" --anchor FILE:LINES': ", as it is stored; one that is stored gets no further anchor",
     "anchor stale": " for sources that changed, and `vestig anchor show ID` for those of a memory",
@@ -225,7 +229,8 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "add update",
         "--ttl --expires --expires-at --expires-in --expiry",
         "--t-invalid TIME marks it as ended from then on, and --retention-until TIME has the next"
-        " `vestig prune` after it delete it; TIME is a date such as 2027-01-31",
+        ' `vestig prune` after it delete it; `vestig item put K VALUE --text "…" --expires TIME`'
+        " hides it from then on; TIME is a date such as 2027-01-31",
     ),
     ("add", "--stdin", "`vestig add -` reads standard input"),
     (
