@@ -91,7 +91,7 @@ LINES: Final = {
     "vestig list": "ls",
     "vestig show": "describe ID;cat ID",
     "--json prints": "list --format csv;list -v",
-    "vestig stats": "du;status;info;users;scopes;namespaces;projects;namespace list",
+    "vestig stats": "list users;du;status;info;users;scopes;namespaces;projects;namespace list",
     "vestig cognify": "summarize",
     "vestig diff": "timeline",
     "vestig recall": "query;ask;find;lookup;context",

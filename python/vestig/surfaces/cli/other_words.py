@@ -398,7 +398,8 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
         lists = {name.rpartition(" ")[0]: name for name in OUTLINES if name.endswith(" list")}
         listing = lists.get(nearest(words[-1], lists)) or COMMANDS.get(words[-1], "")
         listing = words[-1] if words[-1] == "keys" else listing
-        known = "list" in listing.split() or listing == "keys"
+        counted = words[-1] in ("users", "scopes", "namespaces")
+        known = counted or "list" in listing.split() or listing == "keys"
         return f"In Vestig it is `vestig {listing}`." if known else ""
     return _sentence(_FURTHER.get(command, ""))
 
