@@ -41,7 +41,8 @@ STORE: Final = {
     "store.forget": "delete remove erase purge delete_all clear drop reset delete_memory wipe"
     " delete_many remove_all forget_all delete_user forget_user delete_scope remove_user"
     " delete_memories forget_many discard forget_scope remove_memory truncate",
-    "store.update": "edit modify update_memory tag patch add_tags set_tags update_metadata untag",
+    "store.update": "edit modify update_memory patch add_tags update_metadata",
+    "store.update(id, tags=…)": "tag untag set_tags add_tag",
     "store.supersede": "replace supersede_memory",
     "store.deprecate": "retract invalidate expire withdraw revoke mark_wrong",
     "vestig.restore": "restore restore_backup from_backup",
