@@ -29,6 +29,11 @@ WORKS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "store.count()": (lambda s: s.count(), 1),
     "store.get(id)": (lambda s: s.get(s.list()[0].id).content, TEXT),
     "unknown id in store": (lambda s: "mem_00000000" in s, False),
+    "unknown key in store": (lambda s: ("a.city" in s, " " in s, "x" * 999 in s), (False,) * 3),
+    "key in store": (
+        lambda s: bool(s.commit("Ana lives in Porto", key="a.city")) and "a.city" in s,
+        True,
+    ),
     "id in store": (lambda s: s.list()[0].id in s, True),
     "tags as text": (lambda s: s.count(tags="house"), 1),
     "hit.text": (lambda s: s.recall("key")[0].text, TEXT),

@@ -26,7 +26,7 @@ from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.opening import FreshRequest, OpenRequest, ScopedRequest
 from vestig.calls.queries import RecallRequest, RetrieveRequest
-from vestig.errors import NotFoundError, StoreLockedError
+from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
 from vestig.session.forks import apart_from_forks, apart_from_forks_of_methods
@@ -209,13 +209,17 @@ class Vestig(NamesUnknown):
             self._session, checked(calls.memories.CountRequest, given({"where": where}))
         )
 
-    def __contains__(self, id: object) -> bool:
-        """True where `show` finds a memory of this id, whatever its status."""
-        if not isinstance(id, str) or memory_id_text(id) is None:
+    def __contains__(self, name: object) -> bool:
+        """True where `show` finds a memory of this id, whatever its status, or `get` a value of
+        this key."""
+        if not isinstance(name, str):
             return False
         try:
-            self.show(id)
-        except NotFoundError:
+            if memory_id_text(name) is None:
+                self.get(name)
+            else:
+                self.show(name)
+        except (NotFoundError, ValidationError):
             return False
         return True
 
