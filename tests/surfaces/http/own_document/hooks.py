@@ -17,7 +17,7 @@ SPANS = (
     ("start", "end"),
 )
 FAR = "9998-12-31T23:00:00Z"
-# A document has no schema for what stands between the ends of lines.
+# A document has no schema for what stands between the ends of lines, nor for a table.
 LINES = st.lists(
     st.fixed_dictionaries(
         {"content": st.from_regex(r"[a-z]{4,9}( [a-z]{2,9}){3,9}", fullmatch=True)},
@@ -30,8 +30,13 @@ LINES = st.lists(
 for kind in ("application/x-ndjson", "application/jsonl"):
     schemathesis.openapi.media_type(kind, LINES)
 
+TABLE = st.lists(
+    st.from_regex(r"[a-z]{4,9}( [a-z]{2,9}){3,9}", fullmatch=True), min_size=1, max_size=5
+).map(lambda rows: "\n".join(("content", *rows)).encode())
+schemathesis.openapi.media_type("text/csv", TABLE)
 
-@schemathesis.serializer("application/x-ndjson", "application/jsonl")
+
+@schemathesis.serializer("application/x-ndjson", "application/jsonl", "text/csv")
 def as_text(_: Any, value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
