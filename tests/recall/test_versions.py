@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -13,7 +13,7 @@ from tables import each
 from vestig.config.signals import KINDS
 from vestig.config.weights import SIGNALS
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.recall.versions import ROWS_MOVED, asks_about_now
+from vestig.recall.versions import ROWS_MOVED, announced_last, asks_about_now
 from vestig.testing import FrozenClock, vector_at
 
 WHERE = "where does Tom live?"
@@ -323,3 +323,25 @@ def test_the_value_that_holds_comes_before_one_that_is_announced(opener: Opener)
         assert first.content == "Ana lives in Oslo.", question
     found = store.recall("where does Ana live?", all=True, query_time="2031-01-01")
     assert found[0].content == "Ana lives in Oslo."
+
+
+class Placed(NamedTuple):
+    """A row as far as its place is concerned."""
+
+    id: bytes
+    final_score: float
+    newer_than: bytes | None = None
+    older_than: bytes | None = None
+
+    def moved(self, final: float, newer_than: bytes | None, older_than: bytes | None) -> Placed:
+        return Placed(self.id, final, newer_than, older_than)
+
+
+def test_a_row_that_changes_its_place_still_says_what_it_is_a_version_of() -> None:
+    rows: Any = [Placed(b"later", 0.9), Placed(b"now", 0.5, newer_than=b"older")]
+    slots = {b"later": (None, "ana.city", 200), b"now": (None, "ana.city", 100)}
+    assert announced_last(rows, lambda _: slots, 150) == [
+        Placed(b"now", 0.9, newer_than=b"older"),
+        Placed(b"later", 0.5),
+    ]
+    assert announced_last(rows, lambda _: slots, 250) == rows

@@ -109,9 +109,7 @@ def newest_first(
     moved = list(best)
     for group in groups:
         if not of_now:
-            places = sorted(group)
-            for place, at in zip(places, sorted(places, key=lambda at: placed[at][3]), strict=True):
-                moved[place] = best[at].moved(best[place].final_score)
+            _put_last(moved, group, lambda at: placed[at][3])
             continue
         # what a model stated behind what a user stated may be the later of both
         alike = [at for at in group if placed[at][3] == placed[group[0]][3]]
@@ -150,8 +148,15 @@ def announced_last(
             slots.setdefault((scope, key), []).append(place)
     moved = list(best)
     for places in slots.values():
-        order = sorted(places, key=lambda place: known[best[place].id][2] > at_us)
-        for place, at in zip(places, order, strict=True):
-            if place != at:
-                moved[place] = best[at].moved(best[place].final_score)
+        _put_last(moved, places, lambda at: known[best[at].id][2] > at_us)
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _put_last(rows: list[Row], places: Collection[int], last: Callable[[int], bool]) -> None:
+    """Puts those of the rows at some places that are the last behind the others of them; each place
+    keeps its final score, each row what it is a version of."""
+    places = sorted(places)
+    found = [rows[at] for at in sorted(places, key=last)]
+    scores = [rows[place].final_score for place in places]
+    for place, row, score in zip(places, found, scores, strict=True):
+        rows[place] = row.moved(score, newer_than=row.newer_than, older_than=row.older_than)
