@@ -6,8 +6,9 @@ with it, the probability that a memory answers, and below which confidence recal
 Questions are those of the learned confidence (`learn_confidence.py`): of answerable ones, and of
 ones that nothing stored answers. The weight is the one of a few steps with the best mean of hit@1
 and recall@5 over all sets among those by which no set loses more than half a point of hit@1 or
-recall@10 against none, or the one given. Worlds count as much as all other sets together. Prints,
-by set, the figures without the judge and with it.
+recall@10 against none, or the one given. Worlds count as much as all other sets together. How much
+less confidence a small store needs is learned from questions of a few memories each of the sets of
+several worlds. Prints, by set, the figures without the judge and with it.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ def small_stores(
         vector = np.frombuffer(vectors.embed([query.text])[0], "<f4").astype(float)
         every = near[scope].nearest(vector)
         evidence = {*near[scope].evidence(query)}
-        right = [id for id in every if not query.relevant.isdisjoint(stored.units_of[id])]
+        right = [id for id in every if not query.relevant.isdisjoint(stored.units_of.get(id, ()))]
         wrong = {*query.outdated, *query.relevant}
         others = [
             id

@@ -16,6 +16,7 @@ from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
+    LACKING,
     instead_of,
     instead_of_option,
     instead_of_path,
@@ -727,8 +728,8 @@ def _usage(error: click.UsageError, terminal: Terminal, words: Sequence[str]) ->
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
     said = error.format_message()
-    if isinstance(error, click.MissingParameter) and error.ctx and error.ctx.info_name == "export":
-        said = f"{said} `vestig export -` writes to standard output."
+    if isinstance(error, click.MissingParameter) and error.ctx is not None:
+        said = f"{said} {LACKING.get(error.ctx.info_name or '', '')}".rstrip()
     problem = wire.usage_problem(said, getattr(name, "name", None))
     terminal.complain(f"{where}Error: {said}", problem)
     return 2

@@ -295,6 +295,8 @@ _FURTHER: Final[Mapping[str, str]] = {
     "keys": "all are listed, or those of `vestig keys --prefix P`",
     "mcp": "it serves as it stands; `vestig install EDITOR` has an editor start it",
 }
+# Commands that lack a word → what stands in its place.
+LACKING: Final[Mapping[str, str]] = {"export": "`vestig export -` writes to standard output."}
 # Of these no spelling is ever near: what was meant is asked for by its own name.
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
 # Words that are taken as commands, beside those that are listed.
