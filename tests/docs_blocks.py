@@ -315,6 +315,22 @@ def judge_rows() -> str:
     )
 
 
+def version_rows() -> str:
+    """One table row for each set of questions: with versions in the order of the ranking, and with
+    the newest first."""
+    figures = json.loads((ROOT / "python/vestig/data/versions.json").read_text("utf-8"))["figures"]
+
+    def cell(one: Mapping[str, Mapping[str, float]], name: str) -> str:
+        values = [one[side].get(name) for side in ("before", "after")]
+        return " → ".join("–" if v is None else f"{v:.1f}" for v in dict.fromkeys(values))
+
+    metrics = ("hit@1", "newest first")
+    return _rows(
+        ("Set", *metrics),
+        ((name, *(cell(one, metric) for metric in metrics)) for name, one in figures.items()),
+    )
+
+
 def silence_rows() -> str:
     """One table row for each set and kind of questions: how many brought something."""
     kinds = {
@@ -516,7 +532,11 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/http.md": {"routes": route_rows},
     "docs/models.md": {"prompts": prompt_rows},
     "docs/retrieve.md": {"request": request_rows},
-    "docs/judge.md": {"judge": judge_rows, "silence": silence_rows},
+    "docs/judge.md": {
+        "judge": judge_rows,
+        "silence": silence_rows,
+        "versions": version_rows,
+    },
     "docs/evaluation.md": {
         "learned": learned_rows,
         "confidence": confidence_rows,

@@ -58,10 +58,12 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> ScriptedJudge:
     return made
 
 
-def opened(opener: Opener, *texts: str, apart: bool = True, **config: Any) -> vestig.Vestig:
-    """A store of texts, the first one nearest to every query; `apart`: none near another."""
+def opened(opener: Opener, *texts: str, alike: int = 1, **config: Any) -> vestig.Vestig:
+    """A store of texts, the first one nearest to every query; the first `alike` of them are near
+    one another, none of the others."""
     vectors = {
-        text: vector_at(0.5 - at / 100, 8, at + 1 if apart else 1) for at, text in enumerate(texts)
+        text: vector_at(0.5 - at / 100, 8, 1 if at < alike else at + 1)
+        for at, text in enumerate(texts)
     }
     judged = {"judge": {"enabled": True, "budget_ms": 60_000.0}}
     store = opener(vectors=vectors, config={**PLAIN, **judged, **config})
@@ -238,11 +240,11 @@ def test_a_newer_version_that_reads_as_an_answer_comes_first(
     old = "Tom lives in Bergen near the fjord and the harbour"
     new = "Tom has moved: Bergen, by the fjord, above the harbour"
     others = [f"Text {number} says nothing of it" for number in range(4)]
-    store = opened(opener, old, new, *others, apart=False)
+    store = opened(opener, old, new, *others, alike=2)
     question = "where does Tom live in Bergen, near fjord and harbour?"
-    judge.logits |= {old: (2.0, 3.0), new: (0.0, 0.0)}
+    judge.logits |= {old: (2.0, 3.0), new: (-6.0, 6.0)}
     assert [hit.content for hit in found(store, question)][:2] == [old, new]
-    judge.logits[new] = (2.0, 0.0)
+    judge.logits[new] = (2.0, -2.0)
     result = found(store, question)
     assert [hit.content for hit in result][:2] == [new, old]
     assert result[0].reason.newer_than == result[1].id

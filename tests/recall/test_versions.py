@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,7 +15,10 @@ from tables import each
 from vestig.config.signals import KINDS
 from vestig.config.weights import SIGNALS
 from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.ids import id_bytes
 from vestig.recall.versions import ROWS_MOVED, announced_last, asks_about_now
+from vestig.store.projection.scan_objects import VERSION_SIGNALS
+from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.testing import FrozenClock, vector_at
 
 WHERE = "where does Tom live?"
@@ -22,6 +27,7 @@ PLAIN = {
     "entities": {"enabled": False},
     "hygiene": {"near_duplicate": {"enabled": False}},
 }
+FAR_US = 4_000_000_000_000_000
 MONTHS = ("2026-01-05", "2026-02-05", "2026-03-05")
 
 
@@ -53,6 +59,16 @@ def found(store: vestig.Vestig, query: str = WHERE, **fields: Any) -> vestig.Rec
 
 def ids(store: vestig.Vestig, query: str = WHERE, **fields: Any) -> list[str]:
     return [hit.id for hit in found(store, query, **fields)]
+
+
+def read_by_the_judge(facts: dict[str, str], question: str) -> vestig.RecallResult:
+    """What a store of these texts, since these days, brings to the built-in judge's question."""
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for text in ("The tram to Lund leaves at 6:15.", "Solveig keeps the boat key."):
+            store.commit(text, t_valid="2025-05-01")
+        for text, day in facts.items():
+            store.commit(text, t_valid=day)
+        return store.recall(question, all=True)
 
 
 @pytest.mark.parametrize(
@@ -345,3 +361,89 @@ def test_a_row_that_changes_its_place_still_says_what_it_is_a_version_of() -> No
         Placed(b"later", 0.5),
     ]
     assert announced_last(rows, lambda _: slots, 250) == rows
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        ("Mira lives in Porto.", "Mira moved to Lisbon in June.", "Where does Mira live?"),
+        (
+            "Our car insurance is with Allianz.",
+            "We switched car insurance to HUK.",
+            "Who insures our car?",
+        ),
+        (
+            "The conference is held in Vienna.",
+            "The conference was moved from Vienna to Graz.",
+            "In which city is the conference?",
+        ),
+    ],
+)
+def test_what_the_judge_reads_as_newer_comes_first_in_other_words(
+    older: str, newer: str, question: str
+) -> None:
+    first, second, *_ = read_by_the_judge({older: MONTHS[0], newer: MONTHS[2]}, question)
+    assert [first.content, second.content] == [newer, older]
+    assert (first.reason.newer_than, second.reason.older_than) == (second.id, first.id)
+
+
+@pytest.mark.parametrize(
+    ("asked", "other", "question"),
+    [
+        (
+            "The rate limit is 100 requests per minute for free users.",
+            "The rate limit is 250 requests per minute for paying users.",
+            "What is the rate limit for free users?",
+        ),
+        (
+            "The staging database listens on port 5433.",
+            "The production database listens on port 5432.",
+            "On which port does the staging database listen?",
+        ),
+        ("Elif studies law.", "Deniz studies medicine.", "What does Elif study?"),
+        (
+            "Nora works as a nurse at the clinic.",
+            "Nora has the flu and stays at home.",
+            "Where does Nora work?",
+        ),
+    ],
+)
+def test_a_later_text_about_another_case_is_no_version(
+    asked: str, other: str, question: str
+) -> None:
+    first, *others = read_by_the_judge({asked: MONTHS[0], other: MONTHS[2]}, question)
+    assert (first.content, first.reason.older_than) == (asked, None)
+    assert not any(hit.reason.newer_than for hit in others)
+
+
+def test_signals_are_of_pairs_that_were_read_the_later_behind_the_earlier(opener: Opener) -> None:
+    texts = dict(zip((f"Tom lives in flat {n}" for n in range(3)), MONTHS, strict=True))
+    store, made = store_of(opener, texts)
+    session = store._session
+    rows = [
+        (id_bytes(id), 0.0, answers, False)
+        for id, answers in zip(made, (2.0, 1.0, None), strict=True)
+    ]
+
+    def signals(order: Sequence[int]) -> list[tuple[int, int, list[float]]]:
+        return session.keeper.run(
+            lambda view, _: session.keeper.core.version_signals(
+                view.seq,
+                CoreFilter(namespace="default", known_at_us=FAR_US),
+                [rows[at] for at in order],
+                ["tom", "live"],
+                [],
+                False,
+                FAR_US,
+            )
+        )
+
+    ((older, newer, found),) = signals([0, 1, 2])
+    assert (older, newer) == (0, 1)
+    named = dict(zip(VERSION_SIGNALS, found, strict=True))
+    assert named["answers"] == 1.0
+    assert named["days"] == pytest.approx(math.log1p(31))
+    assert (named["numbers"], named["of_present"]) == (1.0, 0.0)
+    # no other pair was read: three of a cosine of 0.4 stand for others
+    assert named["others_alike"] == pytest.approx(0.4)
+    assert signals([1, 0, 2]) == [], "the later one stands before the earlier one"

@@ -26,6 +26,7 @@ __all__ = [
     "SECRET_RULES",
     "SIGNALS",
     "VERSION",
+    "VERSION_SIGNALS",
     "AnalysedText",
     "ByteRuns",
     "ContentTerm",
@@ -244,6 +245,12 @@ def unit(v: Buffer) -> bytes:
 
 ROWS_READ: int
 """So many of the best rows of a scan make its features."""
+VERSION_SIGNALS: tuple[str, ...]
+"""Numbers that tell if the later of two texts that a judge read takes the place of the earlier one:
+their cosine (`alike`); the mean cosine of the other pairs that were read, with three of 0.4
+(`others_alike`); shared idf, as a part of that of the text with more (`shared`); the logit by which
+the later one answers (`answers`); ln(1 + days) between them (`days`); both have a number
+(`numbers`); the query has a word of the present (`of_present`)."""
 FEATURES: tuple[str, ...]
 """Of the best direct rows: the largest L (`level`), and how far it is above the fifth or the last
 of fewer (`margin`); the largest `late` and `topic`; `cover` the largest share of the idf of the
@@ -899,16 +906,35 @@ class Projection:
         self,
         seq: int,
         filter: Filter,
-        rows: Sequence[tuple[bytes, float, bool, bool]],
+        rows: Sequence[tuple[bytes, float, float | None, bool]],
         content: Sequence[str],
+        names: Sequence[str],
         of_present: bool,
         at_us: int,
+        weights: Sequence[float],
+        least: float,
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
-        bytes, L, whether it reads as an answer, and whether a model stated it and nobody confirmed
-        it; best first), the confirmed first, then the newest. `content`:
-        content terms of the query; `of_present`: it has a word of the present; `at_us`: when it is
-        asked. Raises SnapshotMoved unless applied_seq == seq."""
+        bytes, L, the logit by which a judge that read it says that it answers, and whether a model
+        stated it and nobody confirmed it; best first), the confirmed first, then the newest.
+        `content`: content terms of the query; `names`: those of them that are names; `of_present`:
+        it has a word of the present; `at_us`: when it is asked; `weights`: of each of
+        `VERSION_SIGNALS`, whose sum is at least `least` where the later of two that were read takes
+        the place of the earlier one. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def version_signals(
+        self,
+        seq: int,
+        filter: Filter,
+        rows: Sequence[tuple[bytes, float, float | None, bool]],
+        content: Sequence[str],
+        names: Sequence[str],
+        of_present: bool,
+        at_us: int,
+    ) -> list[tuple[int, int, list[float]]]:
+        """`VERSION_SIGNALS` of each pair of rows that a judge read of which the one behind may take
+        the place of the one before: places of the earlier and of the later one, signals. Arguments
+        and errors as of `versions`."""
 
     def versions_of(
         self, seq: int, filter: Filter, id: bytes, others: Sequence[bytes], at_us: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cache, partial
@@ -42,8 +42,6 @@ _MONTHS: Final = (
 _AT_ONCE: Final = 4
 # Content terms of a query, from which on it is read whatever it is.
 _CONTENT_MIN: Final = 2
-# A memory reads as an answer from this logit on.
-_ANSWERS_MIN: Final = 1.0
 
 
 @cache
@@ -126,14 +124,14 @@ class ReadRows(NamedTuple):
         rows: each place keeps its final score.
         levels: L of each row with what the judge adds; of those that it did not read, with the
             least that it added to another.
-        answering: ids of those that read as an answer.
+        answers: *answers* of each that it read.
         best: the greatest *answers*; None where one of the best is in a language that the judge
             does not read, so that it may answer all the same.
     """
 
     rows: Sequence[ScanRow]
     levels: Sequence[float]
-    answering: frozenset[bytes]
+    answers: Mapping[bytes, float]
     best: float | None
 
 
@@ -207,7 +205,7 @@ def judged(
     return ReadRows(
         moved,
         placed,
-        frozenset(best[at].id for at, one in found.items() if one.answers >= _ANSWERS_MIN),
+        {best[at].id: one.answers for at, one in found.items()},
         None if known.meets_language else max(one.answers for one in found.values()),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Final
@@ -28,6 +28,7 @@ from vestig.language.languages import language_of
 from vestig.language.time import expressions
 from vestig.language.time.expressions import is_yearless
 from vestig.language.words import ContentTerm, content_terms
+from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import distinct, text_keys
 from vestig.ports import (
     STATE_DIMENSIONS,
@@ -73,6 +74,8 @@ from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
+# The end of a text behind which a word stands inside a sentence.
+_IN_SENTENCE: Final = lazy_pattern(r"[^\s.!?:][\s(\"'“„]*$")
 # Of the best score: what scores less is no part of an answer that the best one is part of.
 _SHARE_MIN: Final = 0.2
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
@@ -310,6 +313,16 @@ class BoundQuery:
         """Return them without those of a date that an eligible memory meets."""
         return [one.term for one in self.content if not (one.in_time and scan.dates_met)]
 
+    @cached_property
+    def named_terms(self) -> list[str]:
+        """Return those that a capital inside a sentence shows to be names."""
+        text = self.request.query
+        return [
+            one.term
+            for one in self.content
+            if text[one.start].isupper() and _IN_SENTENCE.search(text, 0, one.start)
+        ]
+
     def confidence_input(self, scan: Scan) -> ConfidenceInput:
         """Return what of the query and a scan counts for confidence."""
         return ConfidenceInput(
@@ -453,12 +466,12 @@ class BoundQuery:
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
         levels: Sequence[float] = [row.start_score for row in rows]
-        answering = frozenset[bytes]()
+        answered_by: Mapping[bytes, float] = {}
         read = None
         if judge is not None and asks_the_judge(self, scan):
             read = judged(self, judge, chosen.query, rows)
         if read is not None:
-            rows, levels, answering = read.rows, read.levels, read.answering
+            rows, levels, answered_by = read.rows, read.levels, read.answers
         if by.newer_first:
             of_now = asks_about_now(chosen.query, bool(self.query.windows))
             at_us = chosen.moments.query_time_us
@@ -468,9 +481,10 @@ class BoundQuery:
                 self._filter_without(chosen, others),
                 rows,
                 levels,
-                answering,
+                answered_by,
                 query=chosen.query,
                 content=self.content_terms(scan),
+                names=self.named_terms,
                 of_now=of_now,
                 at_us=at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),

@@ -9,21 +9,51 @@ stated and no user confirmed stands behind all else, whatever is asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final, cast
 
+import msgspec
+
+from vestig.decoders import decoded
 from vestig.language.words import speaks_of_past, speaks_of_present
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
 from vestig.session.session import Session
+from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
 from vestig.store.projection.scan_objects import Filter as CoreFilter
-from vestig.store.projection.scan_objects import Row
 from vestig.store.records.rows import RecalledMemory
 
+FIT: Final = Path(__file__).resolve().parent.parent / "data" / "versions.json"
 # Among how many of the best results versions are looked for.
 ROWS_MOVED: Final = 10
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
+
+
+class VersionFit(msgspec.Struct, frozen=True, kw_only=True):
+    """When the later of two memories that the judge read takes the place of the earlier one;
+    `benches/learn_versions.py` writes the file.
+
+    `weights`: of each of `VERSION_SIGNALS`; `least`: the least sum of the weighted signals.
+    `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, before and after.
+    """
+
+    weights: dict[str, float]
+    least: float
+    data: dict[str, str] = {}
+    figures: dict[str, dict[str, dict[str, float]]] = {}
+
+    def in_order(self) -> tuple[list[float], float]:
+        """The weights as the core takes them, and the least sum."""
+        return [self.weights[name] for name in VERSION_SIGNALS], self.least
+
+
+@cache
+def fit() -> VersionFit:
+    """The file's content."""
+    return decoded(FIT.read_bytes(), VersionFit)
 
 
 def asks_about_now(query: str, dated: bool) -> bool:
@@ -59,10 +89,11 @@ def newest_first(
     filter: dict[str, Any],
     rows: Sequence[ScanRow],
     levels: Sequence[float],
-    answering: Collection[bytes],
+    answers: Mapping[bytes, float],
     *,
     query: str,
     content: Sequence[str],
+    names: Sequence[str],
     of_now: bool,
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
@@ -77,8 +108,9 @@ def newest_first(
         filter: keyword arguments of the core's filter that the rows passed.
         rows: best first, each text once.
         levels: L of each, with what a judge adds.
-        answering: ids of those that read as an answer, to a judge.
+        answers: the logit by which each answers the query, of those that a judge read.
         content: content terms of the query.
+        names: those of them that are names.
         of_now: the newest version answers the query.
         at_us: when it is asked: what does not hold yet is no version.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
@@ -92,20 +124,20 @@ def newest_first(
     if not (of_now or of_models):
         return rows
     placed = [
-        (row.id, level, row.id in answering, row.id in of_models)
+        (row.id, level, answers.get(row.id), row.id in of_models)
         for row, level in zip(best, levels, strict=False)
     ]
     groups = session.keeper.core.versions(
-        seq, CoreFilter(**filter), placed, content, speaks_of_present(query), at_us
+        seq,
+        CoreFilter(**filter),
+        placed,
+        content,
+        names,
+        speaks_of_present(query),
+        at_us,
+        *fit().in_order(),
     )
-    named = numbered(query)
-    if named and groups:
-        known = recalled([best[at].id for group in groups for at in group])
-        held = {id: named & numbered(one.content) for id, one in known.items()}
-        groups = [
-            [at for at in group if held[best[min(group)].id] <= held[best[at].id]]
-            for group in groups
-        ]
+    groups = _of_one_number(groups, best, numbered(query), recalled)
     moved = list(best)
     for group in groups:
         if not of_now:
@@ -122,6 +154,23 @@ def newest_first(
                 older_than=None if first or at not in alike else newest,
             )
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _of_one_number(
+    groups: list[list[int]],
+    best: Sequence[Row],
+    named: set[tuple[str, str]],
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> list[list[int]]:
+    """The groups without those that lack a number by which the question calls what the first of
+    them is about."""
+    if not (named and groups):
+        return groups
+    known = recalled([best[at].id for group in groups for at in group])
+    held = {id: named & numbered(one.content) for id, one in known.items()}
+    return [
+        [at for at in group if held[best[min(group)].id] <= held[best[at].id]] for group in groups
+    ]
 
 
 def announced_last(

@@ -13,7 +13,9 @@ use vestig_core::query::{
     filter::{eligible_count, eligible_ids},
     related::{Texts, related},
     search,
-    versions::{Found, versions, versions_of},
+    versions::{
+        Found, Question, SIGNALS, Signals, Weights, version_signals, versions, versions_of,
+    },
 };
 use vestig_core::recall::{
     Effort, Pool, Query as CoreQuery, Selection, asked, idfs, recall, recall_many,
@@ -49,6 +51,22 @@ type QueryNameValues = (
     Vec<(String, String, String)>,
     Vec<(String, String)>,
 );
+
+/// (id, L, logit of a judge, a model stated it).
+type FoundRow = (Vec<u8>, f64, Option<f64>, bool);
+
+fn found(rows: Vec<FoundRow>) -> PyResult<Vec<Found>> {
+    rows.into_iter()
+        .map(|(id, level, answers, unconfirmed)| {
+            Ok(Found {
+                id: id_of(&id)?,
+                level,
+                answers,
+                unconfirmed,
+            })
+        })
+        .collect()
+}
 
 /// Segments, manifest and tail of one store.
 #[pyclass(frozen, module = "vestig._core")]
@@ -446,24 +464,48 @@ impl Projection {
         py: Python<'_>,
         seq: u64,
         filter: &Filter,
-        rows: Vec<(Vec<u8>, f64, bool, bool)>,
+        rows: Vec<FoundRow>,
         content: Vec<String>,
+        names: Vec<String>,
         of_present: bool,
         at_us: i64,
+        weights: Signals,
+        least: f64,
     ) -> PyResult<Vec<Vec<usize>>> {
-        let rows = rows
-            .into_iter()
-            .map(|(id, level, reads_as_answer, unconfirmed)| {
-                Ok(Found {
-                    id: id_of(&id)?,
-                    level,
-                    reads_as_answer,
-                    unconfirmed,
-                })
-            })
-            .collect::<PyResult<Vec<Found>>>()?;
+        let rows = found(rows)?;
+        let question = Question {
+            content: &content,
+            names: &names,
+            of_present,
+            at: at_us,
+        };
+        let weights = Weights { weights, least };
         self.on_snapshot(py, seq, |snapshot| {
-            versions(snapshot, &filter.0, &rows, &content, of_present, at_us)
+            versions(snapshot, &filter.0, &rows, &question, &weights)
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn version_signals(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        filter: &Filter,
+        rows: Vec<FoundRow>,
+        content: Vec<String>,
+        names: Vec<String>,
+        of_present: bool,
+        at_us: i64,
+    ) -> PyResult<Vec<(usize, usize, Signals)>> {
+        let rows = found(rows)?;
+        let question = Question {
+            content: &content,
+            names: &names,
+            of_present,
+            at: at_us,
+        };
+        self.on_snapshot(py, seq, |snapshot| {
+            version_signals(snapshot, &filter.0, &rows, &question)
         })
     }
 
@@ -643,6 +685,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         vestig_core::segment::format::FORMAT_VERSION,
     )?;
     module.add("EVENT_TYPES", PyTuple::new(module.py(), EVENT_TYPES)?)?;
+    module.add("VERSION_SIGNALS", PyTuple::new(module.py(), SIGNALS)?)?;
     module.add("ROW_FIELDS", PyTuple::new(module.py(), ROW_FIELDS)?)?;
     module.add_class::<Filter>()?;
     module.add_class::<Query>()?;

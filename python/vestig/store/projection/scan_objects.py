@@ -13,6 +13,7 @@ from vestig import _core
 from vestig._core import (
     FEATURES,
     ROWS_READ,
+    VERSION_SIGNALS,
     Filter,
     Projection,
     Query,
@@ -30,6 +31,7 @@ from vestig.store.tables.graph import NODE_PREFIXES
 __all__ = [
     "FEATURES",
     "ROWS_READ",
+    "VERSION_SIGNALS",
     "Filter",
     "Projection",
     "Query",

@@ -41,9 +41,15 @@ const OF_PRESENT: Bounds = Bounds {
     lack_max: 0.3,
     keeps_number: false,
 };
-/// Of a later text that reads as an answer to the query, whatever else holds.
-const READ_BEHIND_MAX: f64 = 3.0;
-const READ_LACK_MAX: f64 = 0.3;
+/// A memory reads as an answer from this logit on.
+const ANSWERS_MIN: f64 = 1.0;
+/// Which part of the query's idf a text that a judge read holds at most where it does not repeat what
+/// is asked about.
+const ELSEWHERE_MAX: f64 = 0.4;
+/// A text states several things that holds so much of what an earlier one holds, by idf, and is so
+/// many times as much.
+const SEVERAL_HELD: f64 = 0.9;
+const SEVERAL_MORE: f64 = 3.0;
 /// A text of more code points states several things.
 const LENGTH_MAX: u32 = 250;
 /// Sums of idf that differ by less are equal.
@@ -60,17 +66,20 @@ struct Statement<'a> {
     terms: OnceCell<BTreeMap<&'a str, f64>>,
     /// Sum of the idf of the query's content terms that it holds.
     cover: f64,
+    /// Which of the query's names it holds.
+    names: Vec<bool>,
     /// One of its terms has a digit.
     has_number: bool,
-    /// A judge that read it with the query says that it answers it.
-    reads_as_answer: bool,
+    /// The logit by which it answers the query, of a judge that read both.
+    answers: Option<f64>,
 }
 
 impl Statement<'_> {
     /// It reads as an answer and is confirmed, and the other is not: it stands before that however
     /// far below it lies.
     fn answers_for(&self, other: &Self) -> bool {
-        self.reads_as_answer && self.order.0 && !other.order.0
+        let reads_as_answer = self.answers.is_some_and(|logit| logit >= ANSWERS_MIN);
+        reads_as_answer && self.order.0 && !other.order.0
     }
 }
 
@@ -81,10 +90,65 @@ pub struct Found {
     pub id: Id,
     /// L, with what a judge adds.
     pub level: f64,
-    /// A judge that read it with the query says that it answers it.
-    pub reads_as_answer: bool,
+    /// The logit by which it answers the query, of a judge that read both.
+    pub answers: Option<f64>,
     /// An assistant or a tool stated it, and no user confirmed it.
     pub unconfirmed: bool,
+}
+
+/// Numbers that tell if the later of two texts that a judge read takes the place of the earlier one:
+///
+/// * `alike`: cosine of both;
+/// * `others_alike`: mean cosine of the other pairs of texts that were read, with `OTHERS` of
+///   `OTHERS_ALIKE` more: texts of one subject and shape are all alike;
+/// * `shared`: shared idf, as a part of that of the text with more;
+/// * `answers`: the logit by which the later one answers the query;
+/// * `days`: ln(1 + days) between the times since when they hold;
+/// * `numbers`: both have a number;
+/// * `of_present`: the query has a word of the present.
+pub const SIGNALS: [&str; 7] = [
+    "alike",
+    "others_alike",
+    "shared",
+    "answers",
+    "days",
+    "numbers",
+    "of_present",
+];
+/// Values of [`SIGNALS`], in their order.
+pub type Signals = [f64; SIGNALS.len()];
+
+const OTHERS: f64 = 3.0;
+const OTHERS_ALIKE: f64 = 0.4;
+const US_OF_DAY: f64 = 86_400e6;
+
+/// From which sum on the later of two texts that a judge read takes the place of the earlier one.
+#[derive(Debug, Clone, Copy)]
+pub struct Weights {
+    /// Of each of [`SIGNALS`].
+    pub weights: Signals,
+    /// The least weighted sum.
+    pub least: f64,
+}
+
+impl Weights {
+    fn pass(&self, signals: &Signals) -> bool {
+        let sum: f64 = self.weights.iter().zip(signals).map(|(w, x)| w * x).sum();
+        sum >= self.least
+    }
+}
+
+/// A query for which memories are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// Content terms of the query.
+    pub content: &'a [String],
+    /// Those among them that are names.
+    pub names: &'a [String],
+    /// It has a word of the present.
+    pub of_present: bool,
+    /// When it is asked, µs.
+    pub at: i64,
 }
 
 /// Groups of memories that are versions of one statement: places among `rows`, the newest first. A
@@ -92,44 +156,26 @@ pub struct Found {
 ///
 /// The best memory that is in no group yet gathers the later versions of it among those behind it.
 /// One joins that holds since a later time (or was stored later, or stands behind it in its session,
-/// where that is equal), shares its scope, holds as much of the query, has a number where it has one,
-/// lies at most 2 below it by L and is linked with it: ½ cosine + ½ shared idf as a part of that of the
-/// text with more ≥ 0.4. Where the query has a word of the present, it may lack 0.3 of the query's idf
-/// and a number, lie 3 below, and be linked by 0.3; one that reads as an answer may lack as much and lie
-/// as far below. Texts of more than 250 code points, questions and what does not hold yet join none.
+/// where that is equal), shares its scope, has a number where it has one, and holds as much of the
+/// query; where a judge read both, by the weighted sum of [`SIGNALS`], also one that holds the same
+/// names of the query, or at most 0.4 of it. Else it lies at most 2 below it by L and is linked with it: ½ cosine + ½ shared
+/// idf as a part of that of the text with more ≥ 0.4. Where the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3
+/// below, and be linked by 0.3. Texts of more than 250 code points, questions and what does not hold
+/// yet join none.
 ///
-/// `rows`: best first. `content`: content terms of the query. `of_present`: it has a word of
-/// the present. `at`: when it is asked, µs.
+/// `rows`: best first.
 #[must_use]
 pub fn versions(
     snapshot: &Snapshot,
     filter: &Filter,
     rows: &[Found],
-    content: &[String],
-    of_present: bool,
-    at: i64,
+    question: &Question<'_>,
+    weights: &Weights,
 ) -> Vec<Vec<usize>> {
-    let bounds = if of_present { OF_PRESENT } else { PLAIN };
     let rarity = Rarity::new(snapshot, filter);
-    let content: BTreeSet<&str> = content.iter().map(String::as_str).collect();
-    let content: Vec<(&str, f64)> = content
-        .into_iter()
-        .map(|term| (term, rarity.idf(term)))
-        .collect();
-    let rule = Rule {
-        rarity: &rarity,
-        question: content.iter().map(|(_, idf)| idf).sum(),
-        bounds,
-    };
-    let found: Vec<Option<Statement<'_>>> = rows
-        .iter()
-        .map(|row| {
-            let mut found = statement(snapshot, &content, &row.id)?;
-            found.reads_as_answer = row.reads_as_answer;
-            found.order.0 = !row.unconfirmed;
-            (found.order.1 <= at).then_some(found)
-        })
-        .collect();
+    let rule = Rule::of(&rarity, question);
+    let found = rule.statements(snapshot, rows, question);
+    let others = Others::of(&found);
     let mut grouped = vec![false; rows.len()];
     let mut groups = Vec::new();
     for (at, older) in found.iter().enumerate() {
@@ -137,12 +183,23 @@ pub fn versions(
             continue;
         };
         let joins = |place: &usize| {
-            let newer = found[*place].as_ref();
-            !grouped[*place]
-                && newer.is_some_and(|newer| {
-                    rows[at].level - rows[*place].level <= rule.behind_max(newer, older)
-                        && rule.states_anew(newer, older)
-                })
+            let Some(newer) = found[*place].as_ref().filter(|_| !grouped[*place]) else {
+                return false;
+            };
+            if newer.answers_for(older) {
+                return rule.answers_instead(newer, older);
+            }
+            if !rule.may_follow(newer, older) {
+                return false;
+            }
+            match rule.signals(&others, newer, older) {
+                Some(signals) => rule.may_answer(newer, older) && weights.pass(&signals),
+                None => {
+                    rows[at].level - rows[*place].level <= rule.bounds.behind_max
+                        && rule.says_as_much(newer, older)
+                        && rule.link(newer, older) >= rule.bounds.link_min
+                }
+            }
         };
         let mut group: Vec<usize> = (at + 1..rows.len()).filter(joins).collect();
         if group.is_empty() {
@@ -154,6 +211,70 @@ pub fn versions(
         groups.push(group);
     }
     groups
+}
+
+/// [`SIGNALS`] of each pair of memories that a judge read of which the one behind may take the place
+/// of the one before: (place of the earlier, place of the later, signals). Weights are learned from
+/// them.
+#[must_use]
+pub fn version_signals(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    rows: &[Found],
+    question: &Question<'_>,
+) -> Vec<(usize, usize, Signals)> {
+    let rarity = Rarity::new(snapshot, filter);
+    let rule = Rule::of(&rarity, question);
+    let found = rule.statements(snapshot, rows, question);
+    let others = Others::of(&found);
+    let mut pairs = Vec::new();
+    for (at, older) in found.iter().enumerate() {
+        for (place, newer) in found.iter().enumerate().skip(at + 1) {
+            let (Some(older), Some(newer)) = (older, newer) else {
+                continue;
+            };
+            let signals = rule.signals(&others, newer, older);
+            let may = rule.may_follow(newer, older) && rule.may_answer(newer, older);
+            if let Some(signals) = signals.filter(|_| may) {
+                pairs.push((at, place, signals));
+            }
+        }
+    }
+    pairs
+}
+
+/// How alike the texts that a judge read are.
+struct Others {
+    /// Sum of the cosines of all pairs, and their number.
+    sum: f64,
+    pairs: f64,
+}
+
+impl Others {
+    fn of(found: &[Option<Statement<'_>>]) -> Self {
+        let read = || found.iter().flatten().filter(|one| one.answers.is_some());
+        let (mut sum, mut pairs) = (0.0, 0.0);
+        for (at, one) in read().enumerate() {
+            for other in read().skip(at + 1) {
+                sum += alike(one, other);
+                pairs += 1.0;
+            }
+        }
+        Self { sum, pairs }
+    }
+
+    /// Mean cosine of all pairs but one of this cosine, with those of `OTHERS`.
+    fn mean_without(&self, alike: f64) -> f64 {
+        (self.sum - alike + OTHERS * OTHERS_ALIKE) / (self.pairs - 1.0 + OTHERS)
+    }
+}
+
+/// Cosine of two texts.
+fn alike(one: &Statement<'_>, other: &Statement<'_>) -> f64 {
+    cosine(dot(
+        one.segment.vector(one.row),
+        other.segment.vector(other.row),
+    ))
 }
 
 /// Which of these memories state anew what a memory states, or are stated anew by it: places among
@@ -169,15 +290,11 @@ pub fn versions_of(
     at: i64,
 ) -> Vec<usize> {
     let rarity = Rarity::new(snapshot, filter);
-    let found = |id| statement(snapshot, &[], id).filter(|one| one.order.1 <= at);
+    let found = |id| statement(snapshot, &[], &[], id).filter(|one| one.order.1 <= at);
     let Some(own) = found(id) else {
         return Vec::new();
     };
-    let rule = Rule {
-        rarity: &rarity,
-        bounds: PLAIN,
-        question: 0.0,
-    };
+    let rule = Rule::of_texts(&rarity);
     let mut versions = Vec::new();
     for (place, id) in others.iter().enumerate() {
         let Some(one) = found(id) else { continue };
@@ -289,6 +406,7 @@ pub(crate) fn overlap(one: &BTreeMap<&str, f64>, other: &BTreeMap<&str, f64>) ->
 fn statement<'a>(
     snapshot: &'a Snapshot,
     content: &[(&str, f64)],
+    names: &[String],
     id: &Id,
 ) -> Option<Statement<'a>> {
     let (segment, row) = snapshot.find(id)?;
@@ -315,7 +433,11 @@ fn statement<'a>(
         has_number: terms(segment, row).any(|term| term.chars().any(char::is_numeric)),
         terms: OnceCell::new(),
         cover: covered.map(|(_, idf)| idf).sum(),
-        reads_as_answer: false,
+        names: names
+            .iter()
+            .map(|name| held.contains(name.as_str()))
+            .collect(),
+        answers: None,
     })
 }
 
@@ -323,50 +445,143 @@ fn statement<'a>(
 struct Rule<'r, 'a> {
     rarity: &'r Rarity<'a>,
     bounds: Bounds,
-    /// Sum of the idf of the query's content terms.
-    question: f64,
+    /// The query's content terms, each once, with their idf, and the sum of these.
+    content: Vec<(&'r str, f64)>,
+    asked: f64,
+    of_present: bool,
 }
 
-impl<'a> Rule<'_, 'a> {
-    /// How far below the earlier one, by L, the later one may lie.
-    fn behind_max(&self, newer: &Statement<'a>, older: &Statement<'a>) -> f64 {
-        if newer.answers_for(older) {
-            f64::INFINITY
-        } else if newer.reads_as_answer {
-            self.bounds.behind_max.max(READ_BEHIND_MAX)
-        } else {
-            self.bounds.behind_max
+impl<'r, 'a> Rule<'r, 'a> {
+    fn of(rarity: &'r Rarity<'a>, question: &Question<'r>) -> Self {
+        let content: BTreeSet<&str> = question.content.iter().map(String::as_str).collect();
+        let content: Vec<(&str, f64)> = content
+            .into_iter()
+            .map(|term| (term, rarity.idf(term)))
+            .collect();
+        Self {
+            rarity,
+            bounds: if question.of_present {
+                OF_PRESENT
+            } else {
+                PLAIN
+            },
+            asked: content.iter().map(|(_, idf)| idf).sum(),
+            content,
+            of_present: question.of_present,
         }
     }
 
-    /// The idf of the query that the later one may lack.
-    fn lack_max(&self, newer: &Statement<'a>) -> f64 {
-        let share = if newer.reads_as_answer {
-            self.bounds.lack_max.max(READ_LACK_MAX)
-        } else {
-            self.bounds.lack_max
-        };
-        self.question * share
+    /// Of texts alone, which no query weighs.
+    fn of_texts(rarity: &'r Rarity<'a>) -> Self {
+        Self {
+            rarity,
+            bounds: PLAIN,
+            content: Vec::new(),
+            asked: 0.0,
+            of_present: false,
+        }
     }
 
-    fn states_anew(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
-        if newer.answers_for(older) {
-            return newer.scope == older.scope && self.link(newer, older) >= OF_PRESENT.link_min;
-        }
+    /// The memories of rows that hold already and may be versions.
+    fn statements(
+        &self,
+        snapshot: &'a Snapshot,
+        rows: &[Found],
+        question: &Question<'_>,
+    ) -> Vec<Option<Statement<'a>>> {
+        rows.iter()
+            .map(|row| {
+                let mut found = statement(snapshot, &self.content, question.names, &row.id)?;
+                found.answers = row.answers;
+                found.order.0 = !row.unconfirmed;
+                (found.order.1 <= question.at).then_some(found)
+            })
+            .collect()
+    }
+
+    /// It is later, of the same scope, and has a number where the other one has one.
+    fn may_follow(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
         newer.order > older.order
             && newer.scope == older.scope
-            && newer.cover >= older.cover - self.lack_max(newer) - COVER_STEP
             && (newer.has_number || !older.has_number || !self.bounds.keeps_number)
-            && self.link(newer, older) >= self.bounds.link_min
+    }
+
+    /// [`SIGNALS`] of two texts; None where a judge did not read both, or a model stated one of them.
+    fn signals(
+        &self,
+        others: &Others,
+        newer: &Statement<'a>,
+        older: &Statement<'a>,
+    ) -> Option<Signals> {
+        older.answers?;
+        if newer.order.0 != older.order.0 {
+            return None;
+        }
+        let alike = alike(newer, older);
+        let apart_us = (newer.order.1 - older.order.1).max(0) as f64;
+        Some([
+            alike,
+            others.mean_without(alike),
+            self.shared(newer, older),
+            newer.answers?,
+            (apart_us / US_OF_DAY).ln_1p(),
+            f64::from(older.has_number && newer.has_number),
+            f64::from(self.of_present),
+        ])
+    }
+
+    /// It answers the query where a model states the other one, and both say something of the same.
+    fn answers_instead(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        newer.scope == older.scope && self.link(newer, older) >= OF_PRESENT.link_min
+    }
+
+    /// It holds as much of the query.
+    fn says_as_much(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        newer.cover >= older.cover - self.asked * self.bounds.lack_max - COVER_STEP
+    }
+
+    /// It may say of now what the other one said.
+    fn may_answer(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        self.leaves_no_part(newer, older) && !self.holds_several(newer, older)
+    }
+
+    /// It holds as much of the query, or all of its names that the other one holds, or so little that
+    /// what it is about stands elsewhere, as in an answer of a few words. What else holds a part of the
+    /// query but not all is about another case.
+    fn leaves_no_part(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        let names = || {
+            let mut each = older.names.iter().zip(&newer.names);
+            older.names.contains(&true) && each.all(|(older, newer)| *newer || !older)
+        };
+        self.says_as_much(newer, older) || newer.cover <= self.asked * ELSEWHERE_MAX || names()
+    }
+
+    /// It holds nearly all that the other one holds, and much more: several facts, none of them anew.
+    fn holds_several(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        let [newer, older] = [newer, older].map(|one| self.terms(one));
+        let sum = |terms: &BTreeMap<&str, f64>| terms.values().sum::<f64>();
+        let held = older.iter().filter(|(term, _)| newer.contains_key(*term));
+        let held: f64 = held.map(|(_, idf)| idf).sum();
+        held >= SEVERAL_HELD * sum(older) && sum(newer) >= SEVERAL_MORE * sum(older)
+    }
+
+    /// Without a query: it is later and linked with the other one.
+    fn states_anew(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        self.may_follow(newer, older) && self.link(newer, older) >= self.bounds.link_min
     }
 
     /// How much two texts say of the same, 0 to 1: ½ cosine + ½ overlap.
     fn link(&self, one: &Statement<'a>, other: &Statement<'a>) -> f64 {
-        let vectors = (one.segment.vector(one.row), other.segment.vector(other.row));
-        let [terms, others] = [one, other].map(|of| {
-            of.terms
-                .get_or_init(|| self.rarity.content(of.segment, of.row))
-        });
-        0.5 * cosine(dot(vectors.0, vectors.1)) + 0.5 * overlap(terms, others)
+        0.5 * alike(one, other) + 0.5 * self.shared(one, other)
+    }
+
+    /// [`overlap`] of their content terms.
+    fn shared(&self, one: &Statement<'a>, other: &Statement<'a>) -> f64 {
+        overlap(self.terms(one), self.terms(other))
+    }
+
+    fn terms<'s>(&self, of: &'s Statement<'a>) -> &'s BTreeMap<&'a str, f64> {
+        of.terms
+            .get_or_init(|| self.rarity.content(of.segment, of.row))
     }
 }
