@@ -387,6 +387,7 @@ class DeprecateReport(_Value, frozen=True, kw_only=True):
     had_superseded: tuple[str, ...] = ()
     dry_run: bool = False
     seq: int
+    warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
 
 

@@ -213,7 +213,13 @@ def test_what_is_deprecated_with_a_later_end_is_left_out_at_once_and_says_so(
         str(store.commit(f"The parking contract is with Haus {n}").memory_id) for n in (7, 8)
     )
     [warning] = store.deprecate(first, t_invalid="2026-12-31").warnings
-    assert warning.startswith("it is left out from now on, and not from 2026-12-31")
+    assert warning.startswith("what is withdrawn is left out from now on, and not from 2026-12-31")
     assert "update(id, t_invalid=…)" in warning
     assert store.deprecate(other, t_invalid="2026-01-01").warnings == ()
     assert store.count() == 0
+    store.commit("The parking contract is with Haus 9", tags=["haus"])
+    haus = vestig.Filter(tags="haus")
+    plan = store.deprecate(where=haus, t_invalid="2026-12-31", dry_run=True)
+    assert plan.warnings == (warning,)
+    assert store.deprecate(where=haus, t_invalid="2026-12-31").warnings == (warning,)
+    assert store.deprecate(where=haus, t_invalid="2026-12-31").warnings == ()

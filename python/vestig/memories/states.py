@@ -135,8 +135,8 @@ def _later_end(end_us: int | None, now_us: int) -> tuple[str, ...]:
         return ()
     until = by_caller("update(id, t_invalid=…)", "vestig update ID --t-invalid T")
     return (
-        f"it is left out from now on, and not from {format_us(end_us)}: {until} lets it hold until"
-        " then",
+        f"what is withdrawn is left out from now on, and not from {format_us(end_us)}: {until} lets"
+        " it hold until then",
     )
 
 
@@ -482,6 +482,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
                 had_superseded=superseded_by_them(txn, space, found),
                 dry_run=asked.dry_run,
                 seq=txn.seq,
+                warnings=_later_end(end, session.now_us()) if memories else (),
             )
             if asked.dry_run or not memories:
                 raise RollBack
