@@ -25,34 +25,40 @@ STORE: Final = {
     "store.items.put": "put set_item put_item set_value",
     "store.items.get": "get_item",
     "store.items.get|store.get": "get_value",
+    "store.search": "grep",
     "store.recall|store.search": "query ask find lookup similar similarity_search search_memories"
     " get_context context answer as_retriever retriever recall_all find_similar get_relevant"
     " get_relevant_documents semantic_search vector_search query_memories find_memories"
     " ask_question match nearest invoke",
     "store.recall(query, context=True)|store.recall": "prompt to_prompt build_context get_prompt",
     "store.list": "all get_all list_all memories get_memories peek list_memories fetch_all recent"
-    " latest browse read_all",
+    " latest browse read_all head",
+    "memory.to_dict() for memory in store": "to_df to_dict to_dataframe",
     "store.get": "exists has read get_by_key value lookup_key current",
     "store.show": "load_memory get_memory get_by_id fetch_memory find_by_id",
     "store.count": "size length len total memory_count num_memories",
     "store.history": "versions revisions history_of get_history key_history",
-    "store.events": "log audit audit_log event_log get_events",
+    "store.events": "audit audit_log event_log get_events blame",
+    "store.events(id) for one memory, and store.diff": "log",
     "store.diff": "timeline changes since changelog",
     "store.forget": "delete remove erase purge delete_all clear drop reset delete_memory wipe"
     " delete_many remove_all forget_all delete_user forget_user delete_scope remove_user"
-    " delete_memories forget_many discard forget_scope remove_memory truncate",
-    "store.update": "edit modify update_memory patch add_tags update_metadata",
+    " delete_memories forget_many discard forget_scope remove_memory truncate rm",
+    "store.update": "edit modify update_memory patch add_tags update_metadata correct",
+    "store.update(id, text)": "replace",
+    "store.update(id, t_invalid=…)": "end expire",
     "store.update(id, tags=…)": "tag untag set_tags add_tag",
-    "store.supersede": "replace supersede_memory",
-    "store.deprecate": "retract invalidate expire withdraw revoke mark_wrong",
+    "store.supersede": "supersede_memory",
+    "store.deprecate": "retract invalidate withdraw revoke mark_wrong undo revert",
+    "store.commit(text) again": "undelete undeprecate recover",
     "vestig.restore": "restore restore_backup from_backup",
     "store.unarchive": "unhide",
     "store.pin": "star pin_memory favorite protect",
     "store.confirm": "verify_memory approve accept",
     "store.admin.stats": "stats info describe summary get_stats statistics status",
     "store.admin.metrics": "metrics",
-    "store.admin.doctor": "doctor check health verify health_check integrity_check validate fsck"
-    " is_healthy",
+    "store.admin.doctor": "ping doctor check health verify health_check integrity_check validate"
+    " fsck is_healthy",
     "store.admin.backup": "backup snapshot copy clone save_backup create_backup",
     "store.admin.compact": "compact vacuum optimize defragment",
     "store.admin.rebuild": "reindex rebuild reembed rebuild_index",
@@ -68,18 +74,23 @@ STORE: Final = {
     "store.graph.search": "graph_search search_graph",
     "store.graph.merge_entities": "merge_entities",
     "store.import_": "load ingest import_json import_file import_notes import_folder load_file"
-    " import_data import_from from_json ingest_file import_csv",
-    "store.add_document": "add_documents add_doc ingest_document index_document add_pdf"
-    " add_markdown",
+    " import_data import_from from_json ingest_file import_csv"
+    " commit_file add_file",
+    "store.add_document": "add_documents add_doc ingest_document index_document add_markdown",
     "store.export": "dump export_json to_json dump_json export_csv backup_json save_to_file"
     " export_markdown to_file",
     "store.scoped": "user for_user with_scope view with_user tenant scope for_scope as_user"
     " session for_session bind user_view",
     "{memory.scope for memory in store}": "scopes users list_scopes list_users get_users",
     "{tag for memory in store for tag in memory.tags}": "tags list_tags get_tags all_tags",
-    "vestig.open": "config configure reopen settings open",
+    "vestig.open": "config configure reopen settings open set_config closed",
+    "namespace=… in a call": "namespace",
+    "store.admin.stats().namespaces": "namespaces list_namespaces",
+    "the command vestig serve": "serve",
+    "git for branches": "branch checkout switch create_branch",
+    "store.commit(text, anchor=…)": "anchor",
     "store.get(key, valid_at=…)|store.recall(query, as_of=…)": "at as_of time_travel at_time",
-    "reason": "explain explain_recall",
+    "expect=id).why_not for what is missing": "explain explain_recall",
     "expect": "why_not whynot",
     "reason|expect": "why",
     "vestig.aio": "acommit arecall aio asearch aforget aget alist aclose aadd_document",
@@ -90,12 +101,12 @@ STORE: Final = {
     "store.anchors.stale": "stale stale_anchors",
     "store.branches.merge": "merge_branch",
     "store.cognify": "summarize consolidate reflect extract_facts extract",
-    "store.close": "disconnect shutdown quit stop",
+    "store.close": "disconnect shutdown quit stop flush persist",
     "store.keys": "list_keys get_keys all_keys",
     "store.retrieve": "retreive",
     "store.documents": "list_documents docs document",
-    "": "flush persist merge rollback execute create_collection embed transaction begin sync"
-    " save_to_disk redact duplicates dedupe conflicts ttl namespaces namespace lock"
+    "": "add_pdf merge rollback execute create_collection embed transaction begin sync"
+    " save_to_disk redact duplicates dedupe conflicts ttl lock"
     " train banana weather encrypt login schema migrate",
     # typing errors
     "store.recall|": "recal recalll",
@@ -107,7 +118,11 @@ STORE: Final = {
 MODULE: Final = {
     "vestig.open": "Store MemoryStore Client connect create load init Database Vault Session"
     " VestigStore VestigClient MemoryClient Engine new start MemoryDB VectorStore Mem Brain Config"
-    " Settings Connection from_path LongTermMemory configure client open_store",
+    " Settings Connection from_path LongTermMemory configure client open_store"
+    " PersistentClient MemoryLayer",
+    'vestig.open(":memory:")': "EphemeralClient",
+    "the command vestig serve": "serve",
+    "the command vestig mcp": "mcp",
     "vestig.aio": "AsyncVestig aopen AsyncMemory AsyncClient AsyncStore open_async async_open"
     " aconnect",
     "vestig.open(path).commit": "remember add addMemory",
@@ -175,8 +190,20 @@ vestig.open('a', readonly=True) ; vestig.open('a', mode='r') ; vestig.open('a', 
     'path=":memory:"': """
 vestig.open(in_memory=True) ; vestig.open(memory=True)
 """,
+    "embedding.model": """
+vestig.open('a', embedding_model='y')
+""",
+    SAYS + "config={'embedding.model': …} names a model": """
+vestig.open('a', embedder='y')
+""",
+    "store.scoped(scope).commit_many": """
+s.commit_many(['x'], scope='ines') ; s.commit_many(['x'], user_id='ines')
+""",
+    "it in each item": """
+s.commit_many(['x'], tags=['a'])
+""",
     "embedder": """
-vestig.open('a', embedding_model='y') ; vestig.open('a', embedding_function=print)
+vestig.open('a', embedding_function=print)
 vestig.open('a', encoder=print)
 """,
     "store.lock_timeout_s": """
@@ -277,11 +304,48 @@ hit.created ; memory.created
     "t_invalid": """
 memory.valid_until ; s.commit('x', valid_until='2026-01-01') ; s.commit('x', ends='2026-01-01')
 """,
-    "retention_until": """
-s.commit('x', ttl=60) ; s.commit('x', expires='2026-01-01')
+    "expires=…) (hides it from then on)": """
+s.commit('x', ttl=60) ; s.commit('x', expires='2026-01-01') ; s.commit('x', expires_at='2026-01-01')
+s.commit('x', expires_in=60) ; s.update(id, ttl=60) ; s.commit_structured('x', 'y', ttl=60)
 """,
-    "t_invalid|retention_until": """
-s.commit('x', expires_at='2026-01-01')
+    "retention_until": """
+s.commit('x', keep_until='2026-01-01')
+""",
+    "tags or metadata": """
+s.commit('x', kind='preference') ; s.commit('x', memory_type='a')
+""",
+    "tags, metadata or, of a message, role": """
+s.commit('x', type='preference')
+""",
+    'provenance={"agent": …}': """
+s.commit('x', agent_id='bot')
+""",
+    "anchor (a file that it speaks of), or store.import_": """
+s.commit('x', file='app.py')
+""",
+    "store.rules.add": """
+s.commit('x', rule=True)
+""",
+    "result[0].reason, which every result has": """
+s.recall('q', explain=True)
+""",
+    "result[0].score, which every result has": """
+s.recall('q', with_scores=True)
+""",
+    "to_dict()": """
+dict(hit) ; dict(memory)
+""",
+    "hit.to_dict() for hit in result": """
+result.to_df() ; result.to_pandas()
+""",
+    "store.show gives the text": """
+outcome.content
+""",
+    SAYS + "recall_many takes several": """
+s.recall(['where is it', 'and when'])
+""",
+    SAYS + "`vestig config show` lists the keys": """
+vestig.open('a', config={'k': 5})
 """,
     "metadata": """
 s.commit('x', meta={}) ; s.commit('x', metadatas={}) ; s.commit('x', extra={}) ; hit.meta

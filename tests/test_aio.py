@@ -129,3 +129,13 @@ def test_a_store_that_nobody_waited_for_says_what_to_write() -> None:
 
 async def _opened_with(**options: Any) -> Any:
     return await aio.open(":memory:", **options)
+
+
+def test_a_store_that_is_not_awaited_names_the_one_that_is() -> None:
+    async def main() -> None:
+        store: Any = vestig.open(":memory:", embedder=HashingEmbedder(64))
+        with store, pytest.raises(TypeError, match=r"use async with vestig\.aio\.open\(path\)$"):
+            async with store:
+                pass
+
+    asyncio.run(main())

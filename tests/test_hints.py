@@ -70,7 +70,8 @@ GUESSES: list[tuple[str, str, str]] = [
     *(("recall", word, "scope") for word in ("user", "user_id", "userid")),
     *(("commit", word, "author") for word in ("speaker", "sender", "auther")),
     # a word of which nothing is near, and none that only looks alike
-    *(("commit", word, "") for word in ("importance", "priority", "weight", "agent_id")),
+    *(("commit", word, "") for word in ("importance", "priority", "weight")),
+    ("commit", "agent_id", 'provenance={"agent": …}'),
     *(("recall", word, "") for word in ("importance", "order", "type", "agent")),
     *(("recall", word, "since") for word in ("from", "after", "start_date")),
     ("recall", "to", "until"),
@@ -186,6 +187,8 @@ def test_more_arguments_by_place_than_a_call_takes_so() -> None:
             store.items.put(("users", "ada"), "k", 1)  # type: ignore[call-arg,arg-type]
         with pytest.raises(TypeError, match="check takes arguments by name: tool, path, "):
             store.rules.check("git push")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"^close takes no arguments$"):
+            store.close("mem_0a1b2c3d")  # type: ignore[call-arg]
 
 
 def test_a_result_is_no_dictionary_and_a_store_is_none() -> None:
@@ -197,7 +200,11 @@ def test_a_result_is_no_dictionary_and_a_store_is_none() -> None:
             (lambda: outcome["id"], r"a CommitOutcome takes no \['id'\]; use \.memory_id"),
             (lambda: result["results"], r"use \.results"),
             (lambda: untyped["key.place"], r"use store\.get"),
-            (lambda: outcome[0], r"a CommitOutcome takes no \[0\]$"),
+            (lambda: untyped.__setitem__("key.place", "x"), r"use store\.commit\(text, key=…\)"),
+            (lambda: untyped.__delitem__("key.place"), r'use store\.forget\(where={"keys": …}\)'),
+            (lambda: untyped.items.__delitem__("key.place"), r"use store\.items\.delete"),
+            (lambda: untyped.graph.__delitem__("key.place"), r"takes no \[key\]$"),
+            (lambda: outcome[0], r"a CommitOutcome takes no \[0\]; use \.to_dict\(\)$"),
         ):
             with pytest.raises(TypeError, match=named):
                 call()

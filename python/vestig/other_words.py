@@ -117,6 +117,9 @@ def _meaning(word: str, table: Mapping[str, str]) -> str | None:
     return next((ours for ours, words in rows if letters in map(_letters, words)), None)
 
 
+_EXPIRY: Final = (
+    "ttl expires expires_at expires_in expire_at expiry expiration expiration_date expiry_date"
+)
 # An argument → the words that others have for it.
 ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
     name: frozenset(words.split())
@@ -136,7 +139,7 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "tags": "tag label labels category categories topic topics",
         "author": "speaker by username user_name author_name name authors sender",
         "authors": "author speaker by username sender",
-        "role": "type speaker_role",
+        "role": "speaker_role",
         "roles": "role",
         "statuses": "status state states",
         "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
@@ -151,9 +154,9 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         " event_time event_date happened_at",
         "valid_from": "date timestamp time created_at when t_valid valid_at at",
         "timestamp": "date time created_at when",
-        "t_invalid": "valid_until valid_to end_date ends expires_at expire_at",
-        "retention_until": "ttl expires expiry keep_until",
-        "expires": "ttl expires_at expiry",
+        "t_invalid": "valid_until valid_to end_date ends",
+        "retention_until": "keep_until",
+        "expires": _EXPIRY,
         "valid_at": "at when date as_of",
         "as_of": "at when",
         "start": "from from_ after begin since",
@@ -191,15 +194,42 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
 _LEAST_SCORE: Final = {
     'config={"recall.min_score": …}': "threshold min_score score_threshold cutoff min_relevance"
 }
+_RECALLS: Final = _LEAST_SCORE | {
+    "result[0].reason, which every result has": "explain reasons debug verbose",
+    "result[0].score, which every result has": "with_scores with_score return_scores"
+    " include_scores",
+}
+_ENDS: Final = {
+    "t_invalid (marks it as ended from then on), retention_until (the next admin.prune after it"
+    " deletes it), or store.items.put(key, value, text=…, expires=…) (hides it from then on)": (
+        _EXPIRY
+    ),
+}
+_STATES: Final = _ENDS | {
+    "tags or metadata": "kind memory_type",
+    "tags, metadata or, of a message, role": "type",
+    'provenance={"agent": …}': "agent agent_id agent_name",
+    "anchor (a file that it speaks of), or store.import_(file)": "file filename file_path",
+    "store.rules.add(text)": "rule is_rule",
+}
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     "open": {
         "store.scoped(…)": "user user_id scope session session_id customer project",
         'path=":memory:"': "in_memory memory ephemeral",
         'config={"store.lock_timeout_s": …}': "timeout lock_timeout",
+        'config={"embedding.model": …}': "embedding_model embedding_model_name",
     },
-    "recall": _LEAST_SCORE,
-    "search": _LEAST_SCORE,
+    "commit": _STATES,
+    "commit_structured": _STATES,
+    "update": _ENDS,
+    "commit_many": {
+        "scope in each item, or store.scoped(scope).commit_many": "scope user user_id",
+        "it in each item": "tags session_id author role metadata metadatas source key keys"
+        " namespace",
+    },
+    "recall": _RECALLS,
+    "search": _RECALLS,
 }
 
 
@@ -216,31 +246,41 @@ def argument_of_call(word: str, call: str) -> str:
 # A call, or what does the same → single words for it, and such of several as say more than their
 # parts do.
 _STORE: Final[Mapping[str, str]] = {
-    "store.commit": "add remember save store note insert write create learn memorize memorise"
+    "store.commit": "add remember store note insert write create learn memorize memorise"
     " upsert append new record capture persist_memory keep",
+    "store.commit, after which a text is stored": "save",
     "store.commit(text, key=…)": "set",
     "store.commit_many": "batch extend bulk",
     "store.recall": "query ask find lookup similar answer retriever as_retriever match nearest"
     " invoke knn ask_question",
     "store.recall(query, context=True)": "context prompt",
-    "store.recall(query)[0].reason": "explain explain_recall why",
-    "store.recall(query, expect=id)": "why_not",
+    "store.recall(query)[0].reason, and store.recall(query, expect=id).why_not for what is"
+    " missing": "explain explain_recall why",
+    "store.recall(query, expect=id).why_not": "why_not",
     "store.recall(query, as_of=…)": "at as_of time_travel at_time",
-    "store.search": "",
-    "store.list": "all memories values peek recent latest browse entries",
+    "store.search": "grep",
+    "store.list": "all memories values peek recent latest browse entries head",
+    "[memory.to_dict() for memory in store]": "to_df to_pandas to_dataframe to_dict as_dict",
     "store.get": "exists has fetch read value current contains",
     "store.count": "size length len total",
     "store.scoped": "user view tenant scope session bind partition project user_view",
-    "store.forget": "delete remove erase purge discard clear drop reset wipe truncate empty",
-    "store.deprecate": "retract withdraw invalidate expire revoke mark_wrong",
-    "store.supersede": "replace",
+    "store.forget": "delete remove erase purge discard clear drop reset wipe truncate empty"
+    " rm unremember",
+    "store.deprecate": "retract withdraw invalidate revoke mark_wrong",
+    "store.deprecate(id) for what was added by mistake; what was replaced is committed again, with"
+    " its key": "undo revert",
+    "store.commit(text) again, with its key: what was deprecated or forgotten stays so": "undelete"
+    " undeprecate unforget recover",
+    "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end expire",
+    "store.update(id, text), or store.supersede(old, new) for two that are stored": "replace",
     "store.unarchive": "unhide",
     "store.archive": "hide",
-    "store.update": "edit modify change patch amend",
+    "store.update": "edit modify change patch amend correct",
     "store.update(id, tags=…)": "tag untag add_tag remove_tag set_tags",
     "store.confirm": "approve accept verify_memory",
     "store.pin": "star favorite protect pin_memory",
-    "store.events": "log audit journal audit_log event_log",
+    "store.events(id) for one memory, and store.diff(start) for the store": "log",
+    "store.events": "audit journal audit_log event_log blame",
     "store.history": "versions revisions history_of key_history",
     "store.diff": "timeline changes changelog since",
     "store.import_": "load ingest bulk_load",
@@ -248,15 +288,20 @@ _STORE: Final[Mapping[str, str]] = {
     "store.documents": "docs document",
     "store.export": "dump",
     "store.close": "disconnect shutdown quit stop dispose",
+    "store.close at the end: what a call wrote is stored when it returns": "flush persist fsync",
+    "with vestig.open(path): a call after its end raises ConflictError": "closed is_closed is_open",
     "store.cognify": "summarize consolidate reflect extract extract_facts",
     "store.items.put": "put kv",
     "store.rules.add": "rule",
     "store.rules.check": "may check_rules check_action",
     "store.anchors.stale": "stale_anchors",
     "store.anchors.refresh": "refresh_anchor",
+    "store.commit(text, anchor=…); what is stored gets no further anchor": "anchor add_anchor",
+    "git for branches, and store.branches.list() for those with memories": "branch checkout switch"
+    " create_branch",
     "store.branches.merge": "merge_branch",
     "store.admin.stats": "status info describe summary statistics usage",
-    "store.admin.doctor": "check verify health validate fsck is_healthy",
+    "store.admin.doctor": "check verify health validate fsck is_healthy ping",
     "store.admin.backup": "snapshot clone copy",
     "store.admin.prune": "cleanup expire_old delete_expired",
     "store.admin.rebuild": "reindex reembed rebuild_index",
@@ -271,10 +316,17 @@ _STORE: Final[Mapping[str, str]] = {
     "store.graph.edges": "links relations relationships triples",
     "{memory.scope for memory in store}": "scopes users",
     "{tag for memory in store for tag in memory.tags}": "tags",
-    "vestig.open(…, config=…)": "config configure settings",
+    "vestig.open(…, config=…) to set a key; the command vestig config show prints them": "config"
+    " configure settings set_config get_config",
+    "vestig.open(…, namespace=…), or namespace=… in a call": "namespace with_namespace in_namespace"
+    " use_namespace",
+    "store.admin.stats().namespaces": "namespaces list_namespaces",
+    "the command vestig serve": "serve run_server",
     "vestig.open(…, on_commit=…)": "on_commit subscribe watch on_change add_listener listen",
     "vestig.open(path)": "open reopen",
-    "vestig.restore(backup, path)": "restore from_backup",
+    "vestig.restore(backup, path) for a backup; what was deprecated or forgotten is committed"
+    " again": "restore",
+    "vestig.restore(backup, path)": "from_backup",
     "vestig.aio.open(path)": "aio",
     # calls of one group, whose names say something else of a store
     "": "merge test refresh suggest",
@@ -319,7 +371,7 @@ _OBJECTS: Final[Mapping[str, str]] = {
     "version": "version versions history revisions",
     "stats": "stats statistics info",
     "number": "count total",
-    "document": "doc docs document documents pdf markdown",
+    "document": "doc docs document documents markdown",
     "file": "file files folder json jsonl csv data",
     "backup": "backup snapshot",
     "rule": "rule rules",
@@ -330,7 +382,7 @@ _SAYING_NOTHING: Final = frozenset(("a", "by", "of", "where", "the", "from", "to
 _CALLS: Final[Mapping[str, str]] = {
     "store.commit": "write/one save/one",
     "store.commit_many": "write/many save/many",
-    "store.add_document": "write/document save/document import/document write/file",
+    "store.add_document": "write/document save/document import/document",
     "store.graph.link": "write/edge",
     "store.items.put": "write/item save/item change/item write/key change/key",
     "store.items.get": "read/item",
@@ -357,7 +409,7 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.graph.edges": "list/edge read/edge find/edge",
     "store.graph.unlink": "erase/edge",
     "store.scoped": "within/user",
-    "store.import_": "import import/file import/many import/one read/file from/file",
+    "store.import_": "import import/file import/many import/one read/file from/file write/file",
     "store.export": "export export/file export/many export/one to/file save/file export/document"
     " backup/file",
     "store.admin.backup": "write/backup save/backup export/backup",
@@ -411,7 +463,11 @@ _ASYNC: Final = "aopen open_async async_open aconnect"
 _MODULE: Final[Mapping[str, str]] = {
     "vestig.open(path)": "Store MemoryStore VestigStore Client VestigClient MemoryClient Database"
     " MemoryDB VectorStore Vault Engine Mem Brain LongTermMemory Session Connection connect create"
-    " load init new start client from_path open_store",
+    " load init new start client from_path open_store PersistentClient PersistentStore MemoryLayer"
+    " MemoryManager Collection",
+    'vestig.open(":memory:")': "EphemeralClient InMemoryStore",
+    "the command vestig serve": "serve server",
+    "the command vestig mcp": "mcp",
     "vestig.open(path, config=…)": "Config Settings configure config settings",
     "vestig.aio.open(path)": f"AsyncVestig AsyncMemory AsyncClient AsyncStore {_ASYNC}",
     "vestig.VestigError": "Error VestigException",
@@ -467,6 +523,7 @@ _RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "recall(query, context=True).context": "to_prompt as_text prompt as_context",
         "len(result)": "count total",
         "list(result)": "to_list",
+        "[hit.to_dict() for hit in result]": "to_df to_pandas to_dataframe",
         "why_not": "expected",
     },
     "MemoryPage": {
@@ -474,6 +531,7 @@ _RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "CommitOutcome": {
         "memory_id": "id memory ids uid new_id",
+        "memory_id, of which store.show gives the text": "content text",
         "outcome": "ok stored saved status state success result kind inserted accepted",
         "hygiene_reasons": "reason reasons error errors why message",
     },
@@ -614,7 +672,10 @@ def no_subscript(value: object, key: object) -> TypeError:
         "a NamesMissing takes no ['colour']"
     """
     name = key if isinstance(key, str) else ""
-    meant = name if name in _names(value) else _attribute(value, name)
+    own = _names(value)
+    meant = name if name in own else _attribute(value, name)
+    if isinstance(key, int) and "to_dict" in own:  # `dict(value)` asks for the first of its pairs
+        meant = "to_dict()"
     hint = f"; use .{meant}" if meant else ""
     # what is no name may be a text that no message shows
     shown = repr(key) if isinstance(key, int) or name.isidentifier() else "…"

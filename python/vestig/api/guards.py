@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 _DEPTH_MAX: Final = 8
 # The name of its class, in small letters; that of a group is the group's.
 _STORE: Final = "vestig"
+# What a subscript of a group of calls does → the call that does it with a key of the store.
+_OF_KEYS: Final = {
+    "get": "store.get",
+    "put": "store.commit(text, key=…)",
+    "delete": 'store.forget(where={"keys": …})',
+}
 # The flag of the code of a generator, as `inspect.CO_GENERATOR`.
 _GENERATOR: Final = 32
 
@@ -105,6 +111,8 @@ def _unknown_argument(
         return None
     first = [name for name in by_place if name != "self"]
     rest = ", ".join(name for name in names if name not in first)
+    if not names:
+        return TypeError(f"{owner} takes no arguments")
     takes = f"{', '.join(first)} by place; by name: " if first else "arguments by name: "
     return TypeError(f"{owner} takes {takes}{rest or 'none'}")
 
@@ -186,6 +194,9 @@ class NamesUnknown:
         def __setitem__(self, key: object, value: object) -> NoReturn:
             raise _no_subscript(type(self), "put")
 
+        def __delitem__(self, key: object) -> NoReturn:
+            raise _no_subscript(type(self), "delete")
+
 
 def _meant(kind: str, name: str) -> tuple[str, str]:
     """The name of an object in an error, and the call that does what an attribute of it should, or
@@ -215,6 +226,7 @@ def _called(kind: str) -> str:
 
 def _no_subscript(cls: type, verb: str) -> TypeError:
     kind = cls.__name__.lower()
-    own = "store" if kind == _STORE else f"store.{kind}"
-    hint = f"; use {own}.{verb}" if hasattr(cls, verb) else ""
+    own = f"store.{kind}.{verb}" if hasattr(cls, verb) else ""
+    meant = _OF_KEYS.get(verb, "") if kind == _STORE else own
+    hint = f"; use {meant}" if meant else ""
     return TypeError(f"{_called(kind)} takes no [key]{hint}")

@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, Self, overload
+from typing import IO, TYPE_CHECKING, Any, NoReturn, Self, overload
 
 from vestig import calls
 from vestig.api.admin import Admin
@@ -174,6 +174,13 @@ class Vestig(NamesUnknown):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # `async with` asks for both
+
+        def __aenter__(self) -> NoReturn:
+            raise TypeError("this store is not awaited; use async with vestig.aio.open(path)")
+
+        def __aexit__(self, *_: object) -> None: ...
 
     def __repr__(self) -> str:
         session = self._session

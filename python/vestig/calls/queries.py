@@ -81,6 +81,16 @@ class Messages(Objects, frozen=True, kw_only=True):
         return {"type": "array", "items": item, "contains": _SPOKEN, **size}
 
 
+class _Question(Text, frozen=True, kw_only=True):
+    """One text that asks."""
+
+    def check(self, field: str, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            hint = "recall_many takes several"
+            raise ValidationError(field, type(value).__name__, "text", hint)
+        return super().check(field, value)
+
+
 class RecallRequest(Request, frozen=True, kw_only=True):
     """A question to the store; times are microseconds since the epoch, None = absent."""
 
@@ -98,7 +108,7 @@ class RecallRequest(Request, frozen=True, kw_only=True):
 
     query: Annotated[
         str | None,
-        Text(
+        _Question(
             "The question, or words; a JSON or JSONL conversation stands for its end.",
             blank=False,
             stdin=True,

@@ -172,15 +172,16 @@ def nearest_keys(key: str) -> list[str]:
     without a section of all, that have the last part as their name, or else as a word of it.
 
     Example:
-        >>> [nearest_keys(key) for key in ("recall.limt", "silence", "recall.colour")]
-        [['recall.default_limit'], ['recall.silence'], []]
+        >>> [nearest_keys(key) for key in ("recall.limt", "silence", "recall.colour", "k")]
+        [['recall.default_limit'], ['recall.silence'], [], []]
     """
     if near := nearest(key, default_values()):
         return [near]
     section, _, name = key.rpartition(".")
     among = [one for one in default_values() if one.rpartition(".")[0] == section or not section]
     last = {one: one.rpartition(".")[2] for one in among}
-    named = [one for one in among if nearest(name, [last[one]])]
+    # a single letter is a short word of something else
+    named = [one for one in among if len(name) > 1 and nearest(name, [last[one]])]
     return named or [one for one in among if section and nearest(name, last[one].split("_"))]
 
 

@@ -132,11 +132,16 @@ def keeper_for(
 
 def _check_ports(asked: OpenRequest) -> None:
     """Refuses what stands in place of a configured model and is none."""
-    for name, port in (("embedder", Embedder), ("reranker", Reranker), ("llm", LanguageModel)):
+    for name, section, port in (
+        ("embedder", "embedding", Embedder),
+        ("reranker", "reranker", Reranker),
+        ("llm", "llm", LanguageModel),
+    ):
         value = getattr(asked, name)
         if value is not None and not isinstance(value, port):
             expected = f"an object of the {port.__name__} port"
-            raise ValidationError(name, type(value).__name__, expected)
+            hint = f"config={{'{section}.model': …}} names a model"
+            raise ValidationError(name, type(value).__name__, expected, hint)
 
 
 def check_reranker(reranker: Reranker | None, settings: Settings) -> None:

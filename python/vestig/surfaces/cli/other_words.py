@@ -373,7 +373,7 @@ def _meant(typed: str, group: str, names: Collection[str]) -> str:
             if typed in own.split() or typed in others.split():
                 return next((within(name) for name in own.split() if name in names), "")
     if group in _OF_THE_STORE:
-        call = meaning_of_word(typed).rpartition("store.")[2].partition("(")[0].rpartition(".")[2]
+        call = meaning_of_word(typed).partition("(")[0].rpartition(".")[2]
         if (of_call := _OF_CALLS.get(call, call)) in names:
             return within(of_call)
     return ""
