@@ -72,7 +72,11 @@ LINES: Final = {
     "diff --from": "tail",
     "events ID": "blame ID",
     "update ID --t-invalid TIME": "end ID;expire ID",
-    "which lists them; `--namespace NS`": "namespace delete work",
+    "--namespace NS` forgets the memories of one": "namespace delete work",
+    "names the memories that are similar": "dedupe;dedup;duplicates",
+    "`vestig backup DEST`": "backup create;backup new",
+    "`vestig restore b`": "backup restore b",
+    "`vestig restore BACKUP`": "backup restore",
     "It changes nothing; `vestig rebuild`": "doctor --fix",
     "add -`": "add --stdin",
     "--agent.": "add x --agent-id a",
@@ -83,7 +87,7 @@ LINES: Final = {
     "ilters have options": "search x --where a;search x --filter a=b",
     "a value is set in": "config recall.limit 5;config set recall.limit 5",
     "vestig config show`": "config path",
-    "--do.": "rule add --deny x",
+    "--do deny` is a whole line": "rule add --deny x;rule add x --ask;rule add x --command ls",
     "branches are those of git": "branch create b;branch checkout b;checkout b;switch b;checkout",
     "on the branch that changed it": "add x --branch b",
     "stores a turn": "session start;sessions;chat add x;turn add x",
@@ -143,7 +147,8 @@ LINES: Final = {
     "--format": "import markdown notes;import jsonl notes;import csv rows.csv",
     "vestig destroy": "reset;wipe;clear;forget --all;forget --yes",
     "backup DEST": "backup --output d;backup --to d;backup --dest d;backup -o d;backup --path d",
-    "./": "backup list;backup ls",
+    "There is no list of backups": "backup list;backup ls",
+    "./": "export list",
     "vestig --store DEST restore": "restore b --to d;restore b d;restore --force b"
     ";restore b --target d;restore b --output d;restore b --dest d",
     '--content "…"': "update ID 'a new text'",
@@ -188,7 +193,7 @@ LINES: Final = {
     "--order-by": "list --sort date;list --sort-by date",
     "--offset": "list --page 2;list --skip 5",
     "": "entity add Ada;document edit X;item rename k;rule run"
-    ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x;dedupe;duplicates"
+    ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x"
     ";whoami;login;repl;recall x --quiet;recall x --pretty"
     ";list -q;list --oneline;add x --priority 3;add x --importance 5"
     ";stats --all;doctor --quick;export f --compress;backup d --incremental;list --color"

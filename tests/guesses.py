@@ -326,6 +326,9 @@ s.commit('x', file='app.py')
     "store.rules.add": """
 s.commit('x', rule=True)
 """,
+    'store.scoped("auto")': """
+s.commit('x', branch='b')
+""",
     "result[0].reason, which every result has": """
 s.recall('q', explain=True)
 """,

@@ -211,6 +211,7 @@ _STATES: Final = _ENDS | {
     'provenance={"agent": …}': "agent agent_id agent_name",
     "anchor (a file that it speaks of), or store.import_(file)": "file filename file_path",
     "store.rules.add(text)": "rule is_rule",
+    'anchor in store.scoped("auto") (keeps it on the branch of git that changed the file)': "branch",
 }
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -342,8 +342,8 @@ def test_every_command_that_a_hint_names_or_is_for_exists() -> None:
     for named in (one for rows in other_words._IN_GROUP.values() for one in rows):
         assert command_at([word for word in named.split() if word.isalpha() and word.islower()])
     for commands, _, _ in other_words._OTHERWISE:
-        for command in commands.split():
-            assert command_at([command])
+        for command in commands.split(", "):
+            assert command_at(command.split())
     assert {*other_words._FURTHER} <= {*OUTLINES}
     install = next(one for one in operations() if one.name == "install")
     editor = next(one for one in install.params if one.name == "editor")
@@ -502,6 +502,19 @@ def test_a_pipe_is_read_and_a_terminal_is_not_waited_for(
             answer = vestig(command)
             assert answer.code == 2
             assert f"Missing argument {name}: type it in quotes, or - to read" in answer.err
+
+
+def test_a_text_that_names_a_file_behind_at_is_told_how_it_is_read(
+    vestig: Vestig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "harbour-notes.txt").write_text("The crane lifts nine tonnes.\n")
+    for command in ("add", "recall"):
+        answer = vestig(command, "@harbour-notes.txt")
+        assert answer.code == 2
+        assert f"`vestig {command} - < FILE` reads a file" in answer.err
+    assert vestig("count").out == "0\n"
+    assert vestig("add", "@harbour-notes.md").code == 0
 
 
 def test_python_runs_it_as_a_module() -> None:

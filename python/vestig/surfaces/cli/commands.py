@@ -17,9 +17,11 @@ from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
     LACKING,
+    MANY,
     instead_of,
     instead_of_option,
     instead_of_path,
+    instead_of_text,
     instead_of_words,
     unknown_scopes,
 )
@@ -488,6 +490,7 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
 
 
 # Operations whose words are paths.
+_TEXT: Final = '"…"'
 _TAKE_PATHS: Final = ("backup", "export", "import")
 
 
@@ -515,8 +518,8 @@ class _Command(click.Command):
         super().parse_args(ctx, args)
         if ctx.args and not ctx.resilient_parsing:
             raise click.UsageError(self._too_many(ctx), ctx)
-        if self._operation in _TAKE_PATHS and not ctx.resilient_parsing:
-            self._check_paths(ctx)
+        if not ctx.resilient_parsing:
+            self._check_words(ctx)
         return ctx.args
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -524,15 +527,20 @@ class _Command(click.Command):
             self._help_option = _help_option(ctx)
         return self._help_option
 
-    def _check_paths(self, ctx: click.Context) -> None:
-        """A path that is not there, and reads as a command or a format, was meant as one."""
+    def _check_words(self, ctx: click.Context) -> None:
+        """A path that is not there, and reads as a command or a format, was meant as one; a text
+        that is @ and a file as what the file says."""
         for row in self.get_params(ctx):
             if isinstance(row, click.Argument):
                 value = ctx.params[str(row.name)]
-                word = value[0] if row.nargs == -1 else value
-                hint = instead_of_path(word, _formats(self, ctx))
-                if hint and not os.path.lexists(word):
-                    raise click.UsageError(f"Unexpected {word!r}: {hint}", ctx)
+                word = (*value, "")[0] if row.nargs == -1 else value
+                hint = ""
+                if self._operation in _TAKE_PATHS and not os.path.lexists(word):
+                    hint = instead_of_path(word, self._operation, _formats(self, ctx))
+                elif isinstance(word, str) and word[:1] == "@" and _shown(row) == _TEXT:
+                    hint = instead_of_text(word, ctx.command_path)
+                if hint:
+                    raise click.UsageError(f"Unexpected {word[:_TYPED_CHARS]!r}: {hint}", ctx)
 
     def _too_many(self, ctx: click.Context) -> str:
         """Return what to do about words that no argument takes: those of a text belong in
@@ -547,12 +555,7 @@ class _Command(click.Command):
             hint = instead_of_words(self._operation, [*given, *ctx.args], _formats(self, ctx))
             return f"Unexpected {extra!r}: it takes {names}. {hint}".rstrip()
         if any(len(word.split()) > 1 for word in ctx.args):
-            many = (
-                "; `vestig import FILE` reads many, each a line of JSON with its text under"
-                ' "content"'
-                if self._operation == "memory add"
-                else ""
-            )
+            many = MANY if self._operation == "memory add" else ""
             return f"Expected one text, got {len(ctx.args) + 1}: it takes one a call{many}."
         whole = " ".join([str(ctx.params[takes[-1].name]), *ctx.args])
         words = len(whole.split())
@@ -751,7 +754,7 @@ def _instead_of_option(typed: str, context: click.Context, words: Sequence[str])
 
 def _shown(place: click.Argument) -> str:
     name = str(place.name).upper()
-    return '"…"' if name in ("CONTENT", "QUERY", "TEXT") else name
+    return _TEXT if name in ("CONTENT", "QUERY", "TEXT") else name
 
 
 def _value_of(option: str, words: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ They are named in the error and never run: some of these commands change or eras
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence, Set, Sized
 from typing import TYPE_CHECKING, Any, Final
 
@@ -94,7 +95,8 @@ _NOTES: Final[Mapping[str, str]] = {
         ("undelete", "undeprecate"),
         " again, with its key where it has one: what was forgotten or deprecated stays so",
     ),
-    "namespace": ", which lists them; `--namespace NS` names one for any command",
+    "namespace": ", which lists them; `--namespace NS` names one for any command, and `vestig"
+    " forget --all --kinds MEMORY,SUMMARY --namespace NS` forgets the memories of one",
     'add "…" --anchor FILE:LINES': ", as it is stored; one that is stored gets no further anchor",
     "anchor stale": " for sources that changed, and `vestig anchor show ID` for those of a memory",
 }
@@ -140,16 +142,25 @@ _TOLD_BY_LAST_WORD: Final = (
 _CONFIG_SET: Final = (
     "a value is set in vestig.yaml or by a variable; `vestig config explain KEY` says what it takes"
 )
-_OF_GIT: Final[Mapping[str, Sequence[str]]] = {
-    "": ("checkout", "switch"),
-    "branch": ("create", "new", "checkout", "switch"),
-}
 _BRANCHES: Final = "branches are those of git, and `vestig branch list` lists those with memories"
-_OF_CONVERSATIONS: Final = ("session", "sessions", "chat", "turn")
 _CONVERSATION: Final = (
     '`vestig add "…" --session-id S --role user` stores a turn, and `vestig list --session S` lists'
     " those of a conversation"
 )
+_SIMILAR: Final = (
+    "`vestig add` names the memories that are similar, and `vestig supersede OLD NEW` ends one of"
+    " two"
+)
+# Words in a group for what no command does → what does it.
+_NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "": {
+        "checkout switch": _BRANCHES,
+        "session sessions chat turn": _CONVERSATION,
+        "dedupe dedup deduplicate duplicates": _SIMILAR,
+    },
+    "branch": {"create new checkout switch": _BRANCHES},
+    "config": {"set edit unset": _CONFIG_SET},
+}
 # An option → what others call it. Which of several a command has decides.
 _OPTIONS: Final[Mapping[str, str]] = {
     "--agent": "--agent-id",
@@ -193,7 +204,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--include-archived": "--archived",
     "--retention-until": "--keep-until",
     "--when": "--condition --if",
-    "--do": "--action --effect --then --deny --ask",
+    "--do": "--action --effect --then",
     "--command": "--cmd",
     "--host": "--bind --address --listen",
 }
@@ -215,9 +226,9 @@ _PLACES: Final[Mapping[str, str]] = {
     "BACKUP": "--from --backup --input --file --path -i",
 }
 _RESTORE: Final = "restore into another place with `vestig --store DEST restore BACKUP`"
-_LISTINGS: Final = "list count"
-_READS: Final = f"{_LISTINGS} recall search"
-# Commands, options of others → what does it in another way.
+_LISTINGS: Final = "list, count"
+_READS: Final = f"{_LISTINGS}, recall, search"
+# Commands divided by commas, options of others → what does it in another way.
 _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "add",
@@ -226,7 +237,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         " --anchor FILE names what a text speaks of",
     ),
     (
-        "add update",
+        "add, update",
         "--ttl --expires --expires-at --expires-in --expiry",
         "--t-invalid TIME marks it as ended from then on, and --retention-until TIME has the next"
         ' `vestig prune` after it delete it; `vestig item put K VALUE --text "…" --expires TIME`'
@@ -238,7 +249,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--jsonl --batch --messages",
         "`vestig import FILE` reads chats, and memories as JSON lines",
     ),
-    ("add update", "-l", "--tags A,B takes labels, and --metadata NAME=VALUE values by name"),
+    ("add, update", "-l", "--tags A,B takes labels, and --metadata NAME=VALUE values by name"),
     ("update", "--add-tag --add-tags", "--tags A,B sets all of its tags"),
     (
         "add",
@@ -250,10 +261,10 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--where --filter",
         "filters have options of their own, such as --tags and --metadata",
     ),
-    ("recall search", "--max-tokens --token-budget", "--context --budget N"),
+    ("recall, search", "--max-tokens --token-budget", "--context --budget N"),
     ("doctor", "--fix --repair", "it changes nothing; `vestig rebuild` makes the projection again"),
     (
-        "recall search",
+        "recall, search",
         "--threshold --min-score --score-threshold --cutoff --min-relevance",
         "set recall.min_score in the file of --config, or VESTIG_RECALL__MIN_SCORE",
     ),
@@ -275,10 +286,15 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--format --markdown --md",
         "--json prints another form, `vestig export FOLDER --format md` writes Markdown",
     ),
+    (
+        "rule add",
+        "--deny --ask --remind --block --forbid --command --cmd --pattern",
+        "`vestig rule add TEXT --when 'command ~ \"git push*\"' --do deny` is a whole line",
+    ),
     ("update", "--key", '`vestig add "…" --key K` gives a key to a text'),
     ("restore", "--to --target --dest --destination --output --out -o --into --force", _RESTORE),
     (
-        f"{_READS} add import",
+        f"{_READS}, add, import",
         "--model --llm --embedder --embedding-model",
         "models are configured; `vestig config show` lists what is set",
     ),
@@ -295,6 +311,15 @@ _FURTHER: Final[Mapping[str, str]] = {
     "keys": "all are listed, or those of `vestig keys --prefix P`",
     "mcp": "it serves as it stands; `vestig install EDITOR` has an editor start it",
 }
+# Commands that take a path → words that are none of theirs → what does it.
+_NO_PATHS: Final[Mapping[str, Mapping[str, str]]] = {
+    "backup": {
+        "list ls show": "There is no list of backups: each lies where `vestig backup DEST` put it",
+        "create make new add save": "It is `vestig backup DEST`",
+        "restore": "It is `vestig restore BACKUP`",
+    },
+}
+MANY: Final = '; `vestig import FILE` reads many, each a line of JSON with its text under "content"'
 # Commands that lack a word → what stands in its place.
 LACKING: Final[Mapping[str, str]] = {"export": "`vestig export -` writes to standard output."}
 # Of these no spelling is ever near: what was meant is asked for by its own name.
@@ -323,12 +348,11 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
     """
     typed = words[0].lower().lstrip("-")
     where = f"vestig {group}".rstrip()
-    if group == "config" and (typed in ("set", "edit", "unset") or "." in typed):
-        return f"There is none: {_CONFIG_SET}."
-    if typed in _OF_GIT.get(group, ()):
-        return f"There is none: {_BRANCHES}."
-    if typed in _OF_CONVERSATIONS and not group:
-        return f"There is none: {_CONVERSATION}."
+    if group == "config" and "." in typed:
+        typed = "set"
+    for others, does in _NO_COMMANDS.get(group, {}).items():
+        if typed in others.split():
+            return f"There is none: {does}."
     if not group and words[1:2] in (["list"], ["ls"]):
         several = f"{typed}s"
         typed = several if several in COMMANDS or several in names else typed
@@ -393,6 +417,8 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
     """
     if command == "backup" and len(words) > 1 and words[0] in _MAKES:
         return f"It is `vestig backup {words[1]}`."
+    if command == "backup" and words[0] == "restore":
+        return f"It is `vestig restore {words[1]}`."
     named = [one for word in words if (one := _format_of(word, formats))]
     if named:
         return f"In Vestig it is --format {named[0]}."
@@ -413,21 +439,35 @@ def _format_of(word: str, formats: Collection[str]) -> str:
     return word if word in formats else ""
 
 
-def instead_of_path(word: str, formats: Collection[str]) -> str:
+def instead_of_path(word: str, command: str, formats: Collection[str]) -> str:
     """Return what to type for a path that reads as a command or as a format, as a sentence; "" = it
     does not.
 
     Args:
-        formats: what the --format of its command takes.
+        command: the name of its operation.
+        formats: what the --format of it takes.
 
     Example:
-        >>> instead_of_path("list", []), instead_of_path("./list", [])
+        >>> instead_of_path("list", "export", []), instead_of_path("./list", "export", [])
         ('It is taken for a path; one of that name is typed ./list.', '')
     """
+    for words, does in _NO_PATHS.get(command, {}).items():
+        if word in words.split():
+            return f"{does}; a path of that name is typed ./{word}."
     if named := _format_of(word, formats):
         return f"In Vestig it is --format {named}; a path of that name is typed ./{word}."
     verbs = " ".join((*_VERBS, *_VERBS.values(), "restore")).split()
     return f"It is taken for a path; one of that name is typed ./{word}." if word in verbs else ""
+
+
+def instead_of_text(word: str, command: str) -> str:
+    """Return what to type for a text that is @ and the name of a file that is there, as a sentence;
+    "" = it is not.
+
+    Args:
+        command: what is typed for the command.
+    """
+    return f"`{command} - < FILE` reads a file as the text." if os.path.isfile(word[1:]) else ""
 
 
 def instead_of_option(
@@ -464,7 +504,7 @@ def instead_of_option(
     if typed == "-n" and not command:
         return "In Vestig it is --namespace."
     for commands, others, does in _OTHERWISE:
-        if command in commands.split() and typed in others.split():
+        if command in commands.split(", ") and typed in others.split():
             return _sentence(does)
     if named := _format_of(typed.lstrip("-"), formats):
         return f"In Vestig it is --format {named}."
