@@ -17,16 +17,19 @@ SAYS: Final = "says "
 
 # Attributes of a store.
 STORE: Final = {
-    "store.commit": "add remember store save insert write learn append upsert set create note"
+    "store.commit": "add_turn archival_memory_insert core_memory_append add_episode "
+    "add remember store save insert write learn append upsert set create note"
     " memorize add_memory save_memory store_memory log_fact add_fact new put_memory record"
     " add_text save_text addMemory",
-    "store.commit_many": "add_many add_texts bulk_insert add_messages remember_all upsert_texts"
+    "store.commit_many": "commit_chat add_conversation "
+    "add_many add_texts bulk_insert add_messages remember_all upsert_texts"
     " batch save_many insert_many add_all add_batch batch_add write_many commit_batch bulk",
-    "store.items.put": "put set_item put_item set_value",
+    "store.items.put": "hset put set_item put_item set_value",
     "store.items.get": "get_item",
     "store.items.get|store.get": "get_value",
     "store.search": "grep",
-    "store.recall|store.search": "query ask find lookup similar similarity_search search_memories"
+    "store.recall|store.search": "archival_memory_search conversation_search "
+    "query ask find lookup similar similarity_search search_memories"
     " get_context context answer as_retriever retriever recall_all find_similar get_relevant"
     " get_relevant_documents semantic_search vector_search query_memories find_memories"
     " ask_question match nearest invoke",
@@ -46,7 +49,7 @@ STORE: Final = {
     " delete_memories forget_many discard forget_scope remove_memory truncate rm",
     "store.update": "edit modify update_memory patch add_tags update_metadata correct",
     "store.update(id, text)": "replace",
-    "store.update(id, t_invalid=…)": "end expire",
+    "store.update(id, t_invalid=…)": "end",
     "store.update(id, tags=…)": "tag untag set_tags add_tag",
     "store.supersede": "supersede_memory",
     "store.deprecate": "retract invalidate withdraw revoke mark_wrong undo revert",
@@ -59,7 +62,8 @@ STORE: Final = {
     "store.admin.metrics": "metrics",
     "store.admin.doctor": "ping doctor check health verify health_check integrity_check validate"
     " fsck is_healthy",
-    "store.admin.backup": "backup snapshot copy clone save_backup create_backup",
+    "store.admin.backup": "backup_to backup_all "
+    "backup snapshot copy clone save_backup create_backup",
     "store.admin.compact": "compact vacuum optimize defragment",
     "store.admin.rebuild": "reindex rebuild reembed rebuild_index",
     "store.admin.prune": "prune cleanup expire_old delete_expired",
@@ -68,18 +72,21 @@ STORE: Final = {
     "store.admin.secrets": "secrets find_secrets scan_secrets",
     "store.graph.entities": "entities list_entities get_entities people",
     "store.graph.edges": "edges relations links list_edges get_edges relationships",
-    "store.graph.link": "link relate add_edge add_relation create_link",
+    "store.graph.link": "add_triplet link relate add_edge add_relation create_link",
     "store.graph.unlink": "unlink remove_edge",
     "store.graph.neighbourhood": "neighbors neighbours neighborhood related related_to traverse",
     "store.graph.search": "graph_search search_graph",
     "store.graph.merge_entities": "merge_entities",
-    "store.import_": "load ingest import_json import_file import_notes import_folder load_file"
+    "store.import_": "import_documents "
+    "load ingest import_json import_file import_notes import_folder load_file"
     " import_data import_from from_json ingest_file import_csv"
     " commit_file add_file",
     "store.add_document": "add_documents add_doc ingest_document index_document add_markdown",
-    "store.export": "dump export_json to_json dump_json export_csv backup_json save_to_file"
+    "store.export": "to_markdown "
+    "dump export_json to_json dump_json export_csv backup_json save_to_file"
     " export_markdown to_file",
-    "store.scoped": "user for_user with_scope view with_user tenant scope for_scope as_user"
+    "store.scoped": "add_user "
+    "user for_user with_scope view with_user tenant scope for_scope as_user"
     " session for_session bind user_view",
     "{memory.scope for memory in store}": "scopes users list_scopes list_users get_users",
     "{tag for memory in store for tag in memory.tags}": "tags list_tags get_tags all_tags",
@@ -100,23 +107,42 @@ STORE: Final = {
     "store.rules.list": "list_rules",
     "store.anchors.stale": "stale stale_anchors",
     "store.branches.merge": "merge_branch",
-    "store.cognify": "summarize consolidate reflect extract_facts extract",
+    "store.cognify": "summarise summarize consolidate reflect extract_facts extract",
     "store.close": "disconnect shutdown quit stop flush persist",
     "store.keys": "list_keys get_keys all_keys",
     "store.retrieve": "retreive",
     "store.documents": "list_documents docs document",
     "": "add_pdf merge rollback execute create_collection embed transaction begin sync"
-    " save_to_disk redact duplicates dedupe conflicts ttl lock"
+    " save_to_disk redact conflicts ttl lock"
     " train banana weather encrypt login schema migrate",
     # typing errors
     "store.recall|": "recal recalll",
     "store.supersede|": "superseed",
     "store.unarchive|": "unarchiv",
+    "marks it as ended from then on": "expire",
+    "store.update(id, scope=…)": "move change_scope",
+    "store.archive": "soft_delete",
+    "the command vestig destroy PATH": "destroy delete_store",
+    "store.commit(text, session_id=…)": "add_session start_session",
+    "store.commit(text, entities=…)": "add_entity add_node",
+    "store.list(session_ids=…)": "get_session get_conversation get_chat_history",
+    "memory.session_id for memory in store": "sessions list_sessions",
+    "session_ids": "delete_session delete_conversation",
+    "until": "forget_old",
+    "outcome.similar of store.commit": "dedupe duplicates",
+    "store.commit(text, key=…)": "set_key",
+    "store.keys(prefix=…)": "scan",
+    "for memory in store": "iter each",
+    "store.list(where=…)": "filter where",
+    "store.list(limit=1)": "last",
+    "store.list(descending=False": "first",
+    "store.graph.expire_entity": "delete_entity",
 }
 
 # Attributes of the module, each also as a name that is imported from it.
 MODULE: Final = {
-    "vestig.open": "Store MemoryStore Client connect create load init Database Vault Session"
+    "vestig.open": "SQLiteStore get_store open_memory from_env "
+    "Store MemoryStore Client connect create load init Database Vault Session"
     " VestigStore VestigClient MemoryClient Engine new start MemoryDB VectorStore Mem Brain Config"
     " Settings Connection from_path LongTermMemory configure client open_store"
     " PersistentClient MemoryLayer",
@@ -139,7 +165,9 @@ MODULE: Final = {
     "Filter": "Where MemoryFilter",
     "vestig.ports": "Embedder Reranker LanguageModel",
     "__version__": "version VERSION",
-    "": "delete destroy delete_store banana Agent models train tokenizer plugins",
+    "": "delete exists banana Agent models train tokenizer plugins",
+    "the command vestig destroy PATH": "destroy delete_store",
+    "vestig.errors": "exceptions",
 }
 
 # Whole expressions; the names in them are made by the test.
@@ -191,7 +219,7 @@ vestig.open('a', readonly=True) ; vestig.open('a', mode='r') ; vestig.open('a', 
 vestig.open(in_memory=True) ; vestig.open(memory=True)
 """,
     "embedding.model": """
-vestig.open('a', embedding_model='y')
+vestig.open('a', embedding_model='y') ; vestig.open('a', model='y')
 """,
     SAYS + "config={'embedding.model': …} names a model": """
 vestig.open('a', embedder='y')
@@ -311,6 +339,69 @@ s.commit('x', expires_in=60) ; s.update(id, ttl=60) ; s.commit_structured('x', '
     "retention_until": """
 s.commit('x', keep_until='2026-01-01')
 """,
+    "metadata (kept with it": """
+s.commit('x', importance=3) ; s.commit('x', priority=3) ; s.commit_structured('x', 'y', weight=3)
+""",
+    "key, whose new value takes the place": """
+s.commit('x', overwrite=True)
+""",
+    "on_near_dup": """
+s.commit('x', dedupe=True)
+""",
+    "artifact_ref": """
+s.commit('x', url='x') ; s.commit('x', source_url='x')
+""",
+    "t_valid (from when it holds) or t_ref": """
+s.commit('x', reference_time='x')
+""",
+    "store.commit_many, whose items": """
+s.commit(messages=[])
+""",
+    "entities": """
+s.commit('x', entity='a')
+""",
+    "descending": """
+s.list(reverse=True) ; s.list(newest_first=True)
+""",
+    "result[0].metadata, which every": """
+s.recall('q', include_metadata=True)
+""",
+    "valid_at (a time": """
+s.recall('q', current=True) ; s.search('q', only_valid=True)
+""",
+    "store.list(order_by=…)": """
+s.recall('q', sort='date') ; s.recall('q', order_by='date')
+""",
+    "store.rules.add(text)|store.rules.add": """
+s.rules.create('x')
+""",
+    "store.rules.check": """
+s.rules.evaluate('x')
+""",
+    "store.graph.search": """
+s.graph.query('x')
+""",
+    "store.commit(text, entities=…)": """
+s.graph.add_entity('x')
+""",
+    "store.forget": """
+s.admin.delete_all() ; s.admin.clear()
+""",
+    "reason.flags": """
+hit.expired ; hit.is_current
+""",
+    "bool(result)": """
+result.found ; result.is_empty()
+""",
+    "offset=…": """
+result.next()
+""",
+    "hit.score for hit in result": """
+result.scores
+""",
+    "confidence": """
+result.score
+""",
     "tags or metadata": """
 s.commit('x', kind='preference') ; s.commit('x', memory_type='a')
 """,
@@ -384,7 +475,7 @@ s.recall('q', metadata={'a': 1}) ; s.recall('q', metadata_filter={'a': 1})
 """,
     "include_expired": """
 s.recall('q', include_superseded=True) ; s.list(include_superseded=True)
-s.recall('q', include_old=True)
+s.recall('q', include_old=True) ; s.recall('q', include_history=True)
 """,
     "since": """
 s.recall('q', after='2026-01-01') ; s.recall('q', start_date='2026-01-01')
@@ -461,7 +552,7 @@ outcome.as_dict() ; hit.model_dump() ; page.to_json()
 result.to_list()
 """,
     "context=True": """
-result.to_prompt() ; result.as_text() ; result.prompt ; result.as_context()
+result.to_context() ; result.to_prompt() ; result.as_text() ; result.prompt ; result.as_context()
 """,
     "len(result)": """
 result.count ; result.total
@@ -473,7 +564,8 @@ result.expected ; result.whynot
 outcome.id ; outcome['id'] ; outcome.memory ; outcome.ids
 """,
     "outcome": """
-outcome.ok ; outcome.stored ; outcome.status ; outcome.success ; outcome.result ; outcome.kind
+outcome.ok ; outcome.stored ; outcome.status ; outcome.created ; outcome.duplicate
+outcome.success ; outcome.result ; outcome.kind
 outcome.inserted
 """,
     "hygiene_reasons": """
@@ -537,9 +629,9 @@ s.rules.add('x', conditions='y') ; s.rules.add('x', if_='y')
 s.rules.add('x', 'tool = Bash', do='block')
 """,
     SAYS + "It takes": """
-s.rules.add('x', name='y') ; s.commit('x', importance=3) ; s.commit('x', priority=3)
+s.rules.add('x', name='y')
 s.recall('q', rerank=True) ; s.recall('q', timeout=3) ; s.recall('q', agent_id='x')
-s.recall('q', banana=3) ; vestig.open('a', model='y') ; vestig.open('a', create=False)
+s.recall('q', banana=3) ; vestig.open('a', create=False)
 vestig.open('a', banana=1) ; s.commit('x', infer=True) ; s.get('x', default=None)
 s.update(id, stash=1) ; s.commit('x', ref=1) ; s.recall('q', confirm=True)
 """,

@@ -70,9 +70,14 @@ GUESSES: list[tuple[str, str, str]] = [
     *(("recall", word, "scope") for word in ("user", "user_id", "userid")),
     *(("commit", word, "author") for word in ("speaker", "sender", "auther")),
     # a word of which nothing is near, and none that only looks alike
-    *(("commit", word, "") for word in ("importance", "priority", "weight")),
+    *(("commit", word, "") for word in ("infer", "force", "colour")),
+    *(
+        ("commit", word, "metadata (kept with it; nothing ranks by it)")
+        for word in ("importance", "priority", "weight")
+    ),
     ("commit", "agent_id", 'provenance={"agent": …}'),
-    *(("recall", word, "") for word in ("importance", "order", "type", "agent")),
+    *(("recall", word, "") for word in ("importance", "type", "agent")),
+    ("recall", "order", "store.list(order_by=…)"),
     *(("recall", word, "since") for word in ("from", "after", "start_date")),
     ("recall", "to", "until"),
     ("commit", "sesion_id", "session_id"),

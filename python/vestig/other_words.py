@@ -146,15 +146,18 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "session_ids": "session_id session sessions conversation"
         " conversation_id thread thread_id chat_id run_id",
         "scope": "user user_id userid users customer customer_id"
-        " project channel channel_id workspace group collection folder scopes",
+        " project channel channel_id workspace group group_id collection folder scopes",
         "namespace": "tenant database index",
         "source": "origin src",
         "artifact_ref": "url uri link ref reference",
         "t_valid": "date timestamp time created_at when valid_from valid_at at occurred_at"
-        " event_time event_date happened_at",
+        " event_time event_date happened_at start since as_of start_date",
+        "entities": "entity",
+        "include_vectors": "include_embeddings with_vectors include_embedding",
+        "descending": "reverse desc newest_first",
         "valid_from": "date timestamp time created_at when t_valid valid_at at",
         "timestamp": "date time created_at when",
-        "t_invalid": "valid_until valid_to end_date ends",
+        "t_invalid": "valid_until valid_to end_date ends until end valid_till",
         "retention_until": "keep_until",
         "expires": _EXPIRY,
         "valid_at": "at when date as_of",
@@ -162,11 +165,12 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "start": "from from_ after begin since",
         "end": "to before until",
         "dry_run": "dry plan preview",
-        "since": "from start after newer_than date_from start_date from_date",
+        "since": "from start after newer_than date_from start_date from_date days",
         "until": "to end before older_than date_to end_date to_date",
         "created_since": "created_after",
         "created_until": "created_before",
-        "include_expired": "include_superseded include_old include_outdated include_inactive",
+        "include_expired": "include_superseded include_old include_outdated include_inactive"
+        " include_history include_deprecated include_invalid",
         "metadata": "meta extra properties attributes payload metadata_filter metadatas",
         "min_similarity": "similarity_threshold",
         "query_vector": "vector embedding query_embedding",
@@ -198,6 +202,10 @@ _RECALLS: Final = _LEAST_SCORE | {
     "result[0].reason, which every result has": "explain reasons debug verbose",
     "result[0].score, which every result has": "with_scores with_score return_scores"
     " include_scores",
+    "result[0].metadata, which every result has": "include_metadata with_metadata",
+    "valid_at (a time; what does not hold then is left out)": "current only_valid only_current"
+    " valid_only active_only",
+    "store.list(order_by=…)": "order_by sort sort_by order",
 }
 _ENDS: Final = {
     "t_invalid (marks it as ended from then on), retention_until (the next admin.prune after it"
@@ -211,7 +219,15 @@ _STATES: Final = _ENDS | {
     'provenance={"agent": …}': "agent agent_id agent_name",
     "anchor (a file that it speaks of), or store.import_(file)": "file filename file_path",
     "store.rules.add(text)": "rule is_rule",
-    'anchor in store.scoped("auto") (keeps it on the branch of git that changed the file)': "branch",
+    "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
+    "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
+    "metadata (kept with it; nothing ranks by it)": "importance priority weight salience confidence"
+    " language lang parent parent_id",
+    'provenance={"artifact_ref": …}': "url source_url uri link",
+    "t_valid (from when it holds) or t_ref (when it was said)": "reference_time reference_date"
+    " said_at",
+    "store.commit_many, whose items take content and role": "messages turns conversation",
+    'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "branch",
 }
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -220,6 +236,7 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
         'path=":memory:"': "in_memory memory ephemeral",
         'config={"store.lock_timeout_s": …}': "timeout lock_timeout",
         'config={"embedding.model": …}': "embedding_model embedding_model_name",
+        'config={"embedding.model": …}, or {"llm.model": …}': "model model_name",
     },
     "commit": _STATES,
     "commit_structured": _STATES,
@@ -250,8 +267,12 @@ _STORE: Final[Mapping[str, str]] = {
     "store.commit": "add remember store note insert write create learn memorize memorise"
     " upsert append new record capture persist_memory keep",
     "store.commit, after which a text is stored": "save",
-    "store.commit(text, key=…)": "set",
+    "store.commit(text, key=…)": "set set_key",
+    "{memory.session_id for memory in store}": "sessions",
+    "store.commit(text, entities=…)": "add_node create_node",
     "store.commit_many": "batch extend bulk",
+    "outcome.similar of store.commit, and store.supersede(old, new)": "dedupe dedup deduplicate"
+    " duplicates find_duplicates",
     "store.recall": "query ask find lookup similar answer retriever as_retriever match nearest"
     " invoke knn ask_question",
     "store.recall(query, context=True)": "context prompt",
@@ -260,6 +281,10 @@ _STORE: Final[Mapping[str, str]] = {
     "store.recall(query, expect=id).why_not": "why_not",
     "store.recall(query, as_of=…)": "at as_of time_travel at_time",
     "store.search": "grep",
+    "for memory in store": "iter each iterate stream",
+    "store.list(where=…)": "filter where",
+    "store.list(limit=1)": "last newest",
+    "store.list(descending=False, limit=1)": "first oldest",
     "store.list": "all memories values peek recent latest browse entries head",
     "[memory.to_dict() for memory in store]": "to_df to_pandas to_dataframe to_dict as_dict",
     "store.get": "exists has fetch read value current contains",
@@ -272,8 +297,14 @@ _STORE: Final[Mapping[str, str]] = {
     " its key": "undo revert",
     "store.commit(text) again, with its key: what was deprecated or forgotten stays so": "undelete"
     " undeprecate unforget recover",
-    "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end expire",
-    "store.update(id, text), or store.supersede(old, new) for two that are stored": "replace",
+    "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end",
+    "store.update with t_invalid (marks it as ended from then on) or retention_until (the next"
+    " admin.prune after it deletes it)": "expire",
+    "store.update(id, text), or store.supersede(old, new) for two that are stored": "replace"
+    " core_memory_replace",
+    "store.update(id, scope=…)": "move set_scope change_scope",
+    "store.archive, which store.unarchive undoes": "soft_delete",
+    "the command vestig destroy PATH": "destroy delete_store destroy_store remove_store",
     "store.unarchive": "unhide",
     "store.archive": "hide",
     "store.update": "edit modify change patch amend correct",
@@ -283,6 +314,8 @@ _STORE: Final[Mapping[str, str]] = {
     "store.events(id) for one memory, and store.diff(start) for the store": "log",
     "store.events": "audit journal audit_log event_log blame",
     "store.history": "versions revisions history_of key_history",
+    "store.keys(prefix=…)": "scan",
+    "store.items.get": "hget",
     "store.diff": "timeline changes changelog since",
     "store.import_": "load ingest bulk_load",
     "store.add_document": "",
@@ -291,8 +324,8 @@ _STORE: Final[Mapping[str, str]] = {
     "store.close": "disconnect shutdown quit stop dispose",
     "store.close at the end: what a call wrote is stored when it returns": "flush persist fsync",
     "with vestig.open(path): a call after its end raises ConflictError": "closed is_closed is_open",
-    "store.cognify": "summarize consolidate reflect extract extract_facts",
-    "store.items.put": "put kv",
+    "store.cognify": "summarize consolidate reflect extract extract_facts summarise",
+    "store.items.put": "put kv hset",
     "store.rules.add": "rule",
     "store.rules.check": "may check_rules check_action",
     "store.anchors.stale": "stale_anchors",
@@ -335,7 +368,7 @@ _STORE: Final[Mapping[str, str]] = {
 # Of a name of several words: what is done, and with what.
 _VERBS: Final[Mapping[str, str]] = {
     "write": "add store put insert log remember persist keep commit create record new upsert"
-    " memorize build index",
+    " memorize build index append",
     "save": "save write",
     "find": "search find query lookup retrieve recall ask match",
     "read": "get load read show fetch",
@@ -354,20 +387,26 @@ _VERBS: Final[Mapping[str, str]] = {
     "backup": "backup snapshot archive",
 }
 _OBJECTS: Final[Mapping[str, str]] = {
-    "one": "memory entry fact text note content message one",
-    "many": "memories entries facts texts notes records messages many all batch bulk list",
+    "one": "memory entry fact text note content message one turn episode",
+    "many": "memories entries facts texts turns episodes notes records messages many all batch bulk"
+    " list",
     "near": "relevant similar best top nearest similarity semantic vector",
     "context": "context prompt",
     "key": "key value",
     "keys": "keys",
     "id": "id ids",
     "item": "item",
-    "user": "user scope namespace project tenant session",
+    "dialogue": "conversation conversations chat dialogue thread",
+    "session": "session",
+    "sessions": "sessions threads",
+    "old": "old older",
+    "user": "user scope namespace project tenant",
     "users": "users scopes",
     "tags": "tags",
     "field": "metadata tag",
     "entity": "entity entities people persons nodes",
-    "edge": "edge edges relation relations relationship relationships link links triples",
+    "edge": "edge edges relation relations relationship relationships link links triples"
+    " triple triplet triplets",
     "log": "log logs events event audit",
     "version": "version versions history revisions",
     "stats": "stats statistics info",
@@ -378,18 +417,29 @@ _OBJECTS: Final[Mapping[str, str]] = {
     "rule": "rule rules",
     "health": "health integrity",
 }
-_SAYING_NOTHING: Final = frozenset(("a", "by", "of", "where", "the", "from", "to", "my", "for"))
+_SAYING_NOTHING: Final = frozenset(
+    ("a", "by", "of", "where", "the", "from", "to", "my", "for", "archival", "core", "recall")
+)
 # What is done, with what: the call. The words of a name may stand in any order.
 _CALLS: Final[Mapping[str, str]] = {
     "store.commit": "write/one save/one",
-    "store.commit_many": "write/many save/many",
-    "store.add_document": "write/document save/document import/document",
+    "store.commit_many": "write/many save/many write/dialogue save/dialogue",
+    "store.commit(text, entities=…)": "write/entity",
+    "store.commit(text, session_id=…)": "write/session",
+    "store.list(session_ids=…)": "read/dialogue list/dialogue read/dialogue/version read/session"
+    " list/session",
+    "{memory.session_id for memory in store}": "list/sessions read/sessions",
+    'store.forget(where={"session_ids": …})': "erase/dialogue erase/session",
+    'store.forget(where={"until": …})': "erase/old",
+    "store.graph.expire_entity": "erase/entity",
+    "store.add_document": "write/document save/document",
+    "store.import_(files), or store.add_document(text)": "import/document",
     "store.graph.link": "write/edge",
     "store.items.put": "write/item save/item change/item write/key change/key",
     "store.items.get": "read/item",
     "store.rules.add": "write/rule",
     "store.rules.list": "read/rule list/rule",
-    "store.recall": "find/one find/many find/near read/near find/document",
+    "store.recall": "find/one find/many find/near read/near find/document find/dialogue",
     "store.recall(query, context=True)": "read/context find/context write/context to/context",
     "store.get": "read/key read/key/one find/key",
     "store.show": "read/one read/id read/id/one find/id find/id/one",
@@ -409,11 +459,11 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.graph.entities": "list/entity read/entity find/entity",
     "store.graph.edges": "list/edge read/edge find/edge",
     "store.graph.unlink": "erase/edge",
-    "store.scoped": "within/user",
+    "store.scoped": "within/user within/session write/user",
     "store.import_": "import import/file import/many import/one read/file from/file write/file",
     "store.export": "export export/file export/many export/one to/file save/file export/document"
-    " backup/file",
-    "store.admin.backup": "write/backup save/backup export/backup",
+    " backup/file to/document",
+    "store.admin.backup": "write/backup save/backup export/backup backup backup/many",
     "store.admin.stats": "read/stats",
     "store.admin.doctor": "check/health",
     "vestig.restore(backup, path)": "restore restore/backup read/backup from/backup",
@@ -436,14 +486,20 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "store.rules.list": "all rules",
         "store.rules.edit": "update change modify",
         "store.rules.show": "get",
+        "store.rules.add": "create new put",
+        "store.rules.check": "evaluate match",
     },
     "anchors": {
         "store.commit(text, anchor=…)": "add create set",
-        "store.anchors.stale": "list check changed all",
+        "store.anchors.stale() for sources that changed, store.anchors.show(id) for those of a"
+        " memory": "list check all",
+        "store.anchors.stale": "changed",
     },
     "branches": {"store.branches.drop": "delete remove", "store.branches.show": "get"},
     "graph": {
         "store.graph.entities": "nodes list_entities people",
+        "store.graph.search": "query find",
+        "store.commit(text, entities=…)": "add_entity add_node create_entity create_node",
         "store.graph.link": "add_edge connect relate add_relation",
         "store.graph.unlink": "remove_edge delete_edge",
         "store.graph.neighbourhood": "neighbours neighbors neighborhood related",
@@ -465,7 +521,12 @@ _MODULE: Final[Mapping[str, str]] = {
     "vestig.open(path)": "Store MemoryStore VestigStore Client VestigClient MemoryClient Database"
     " MemoryDB VectorStore Vault Engine Mem Brain LongTermMemory Session Connection connect create"
     " load init new start client from_path open_store PersistentClient PersistentStore MemoryLayer"
-    " MemoryManager Collection",
+    " MemoryManager Collection SQLiteStore SqliteStore LocalStore FileStore KnowledgeBase get_store"
+    " create_store load_store open_memory open_db from_env",
+    "vestig.errors": "exceptions",
+    "the command vestig destroy PATH": "destroy delete_store",
+    # of a store that is open
+    "": "exists",
     'vestig.open(":memory:")': "EphemeralClient InMemoryStore",
     "the command vestig serve": "serve server",
     "the command vestig mcp": "mcp",
@@ -501,6 +562,7 @@ _RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "score": "confidence probability prob relevance",
         "similarity": "distance cosine",
         "memory.key": "memory_key",
+        "reason.flags": "expired current is_current outdated is_expired is_valid flags",
     },
     "Memory": {
         "content": "text value body fact page_content message string snippet",
@@ -517,15 +579,20 @@ _RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "RecallResult": {
         "results": "memories documents matches",
-        "result[0]": "first top best",
+        "result[0], or result[:n] for several": "first top best",
         "[hit.content for hit in result]": "texts contents",
         "[hit.id for hit in result]": "ids",
         "result[0].reason": "why explain reasons explanation",
-        "recall(query, context=True).context": "to_prompt as_text prompt as_context",
+        "recall(query, context=True).context": "to_prompt as_text prompt as_context to_context"
+        " context_text",
         "len(result)": "count total",
         "list(result)": "to_list",
         "[hit.to_dict() for hit in result]": "to_df to_pandas to_dataframe",
         "why_not": "expected",
+        "[hit.score for hit in result]": "scores",
+        "confidence": "score",
+        "bool(result)": "found empty is_empty any",
+        "recall(…, offset=…)": "next next_page has_more",
     },
     "MemoryPage": {
         "list(…, offset=…)": "next next_page has_more",
@@ -533,7 +600,8 @@ _RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
     "CommitOutcome": {
         "memory_id": "id memory ids uid new_id",
         "memory_id, of which store.show gives the text": "content text",
-        "outcome": "ok stored saved status state success result kind inserted accepted",
+        "outcome": "ok stored saved status state success result kind inserted accepted"
+        " created duplicate is_duplicate is_new rejected",
         "hygiene_reasons": "reason reasons error errors why message",
     },
     "ForgetReport": {"memory_ids": "ids deleted forgotten removed"},
@@ -646,7 +714,10 @@ def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: It
         return found
     if near := nearest(name, names):
         return f"store.{group}.{near}"
-    return f"store.{name}" if name in of_store else ""
+    # what is asked of the whole store may be asked of its upkeep
+    return (
+        f"store.{name}" if name in of_store else meaning_of_word(name) if group == "admin" else ""
+    )
 
 
 class NamesMissing:
@@ -722,7 +793,7 @@ def name_of_module(name: str, names: Iterable[str]) -> str:
         >>> name_of_module("Client", []), name_of_module("remember", [])
         ('vestig.open(path)', 'vestig.open(path).commit')
     """
-    if found := _meaning(name, _MODULE):
+    if (found := _meaning(name, _MODULE)) is not None:
         return found
     own = (ours for ours in _STORE if ours.rpartition(".")[2] == name)
     found = meaning_of_word(name) or next(own, "")
