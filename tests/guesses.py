@@ -82,8 +82,8 @@ STORE: Final = {
     " import_data import_from from_json ingest_file import_csv"
     " commit_file add_file",
     "store.add_document": "add_documents add_doc ingest_document index_document add_markdown",
-    "store.export": "to_markdown "
-    "dump export_json to_json dump_json export_csv backup_json save_to_file"
+    "store.export": "to_markdown dump export_json to_json dump_json export_csv backup_json"
+    " save_to_file"
     " export_markdown to_file",
     "store.scoped": "add_user "
     "user for_user with_scope view with_user tenant scope for_scope as_user"
@@ -372,9 +372,6 @@ s.recall('q', current=True) ; s.search('q', only_valid=True)
     "store.list(order_by=…)": """
 s.recall('q', sort='date') ; s.recall('q', order_by='date')
 """,
-    "store.rules.add(text)|store.rules.add": """
-s.rules.create('x')
-""",
     "store.rules.check": """
 s.rules.evaluate('x')
 """,
@@ -415,7 +412,7 @@ s.commit('x', agent_id='bot')
 s.commit('x', file='app.py')
 """,
     "store.rules.add": """
-s.commit('x', rule=True)
+s.commit('x', rule=True) ; s.rules.create('x')
 """,
     'store.scoped("auto")': """
 s.commit('x', branch='b')

@@ -18,7 +18,7 @@ POSITIONAL_MAX = 6
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "lazy_pattern", "private_folder", "decoders", "_core"),
     ("other_words",),
-    ("types",),
+    ("types", "argument_words"),
     ("errors",),
     (
         "hints",

@@ -13,11 +13,12 @@ import pytest
 import vestig
 from tables import each
 from vestig import calls
+from vestig.argument_words import ARGUMENTS
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS
 from vestig.errors import NotFoundError
 from vestig.hints import check_names, did_you_mean
-from vestig.other_words import ARGUMENTS, nearest
+from vestig.other_words import nearest
 from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
 

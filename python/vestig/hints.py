@@ -8,8 +8,9 @@ import sys
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from vestig.argument_words import ARGUMENTS, argument_of_call
 from vestig.errors import ValidationError
-from vestig.other_words import ARGUMENTS, argument_of_call, nearest, words_apart
+from vestig.other_words import nearest, words_apart
 
 # A longer name is cut in a message.
 NAME_CHARS_MAX: Final = 60

@@ -110,155 +110,11 @@ def _distance(one: str, other: str, substitution: int) -> int:
 # --- meaning -----------------------------------------------------------------------------------
 
 
-def _meaning(word: str, table: Mapping[str, str]) -> str | None:
+def meaning_in(word: str, table: Mapping[str, str]) -> str | None:
     """The name in a table that has the word, however it is divided and in whichever case."""
     letters = _letters(word[:_WORD_CHARS_MAX])
     rows = ((ours, words.split()) for ours, words in table.items())
     return next((ours for ours, words in rows if letters in map(_letters, words)), None)
-
-
-_EXPIRY: Final = (
-    "ttl expires expires_at expires_in expire_at expiry expiration expiration_date expiry_date"
-)
-# An argument → the words that others have for it.
-ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
-    name: frozenset(words.split())
-    for name, words in {
-        "limit": "k n top_k topk top_n num count"
-        " number num_results n_results max max_results size page_size top",
-        "query": "q question search prompt text input search_query query_text keywords content",
-        "content": "text body memory fact note message value data document",
-        "text": "content body memory fact note message value",
-        "messages": "conversation history chat turns dialogue message",
-        "where": "filter filters filter_by conditions",
-        "key": "id name memory_id",
-        "id": "memory_id mem_id uid uuid ids",
-        "ids": "id memory_ids memory_id",
-        "old": "old_id id memory_id",
-        "new": "new_id replacement by",
-        "tags": "tag label labels category categories topic topics",
-        "author": "speaker by username user_name author_name name authors sender",
-        "authors": "author speaker by username sender",
-        "role": "speaker_role",
-        "roles": "role",
-        "statuses": "status state states",
-        "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
-        "session_ids": "session_id session sessions conversation"
-        " conversation_id thread thread_id chat_id run_id",
-        "scope": "user user_id userid users customer customer_id"
-        " project channel channel_id workspace group group_id collection folder scopes",
-        "namespace": "tenant database index",
-        "source": "origin src",
-        "artifact_ref": "url uri link ref reference",
-        "t_valid": "date timestamp time created_at when valid_from valid_at at occurred_at"
-        " event_time event_date happened_at start since as_of start_date",
-        "entities": "entity",
-        "include_vectors": "include_embeddings with_vectors include_embedding",
-        "descending": "reverse desc newest_first",
-        "valid_from": "date timestamp time created_at when t_valid valid_at at",
-        "timestamp": "date time created_at when",
-        "t_invalid": "valid_until valid_to end_date ends until end valid_till",
-        "retention_until": "keep_until",
-        "expires": _EXPIRY,
-        "valid_at": "at when date as_of",
-        "as_of": "at when",
-        "start": "from from_ after begin since",
-        "end": "to before until",
-        "dry_run": "dry plan preview",
-        "since": "from start after newer_than date_from start_date from_date days",
-        "until": "to end before older_than date_to end_date to_date",
-        "created_since": "created_after",
-        "created_until": "created_before",
-        "include_expired": "include_superseded include_old include_outdated include_inactive"
-        " include_history include_deprecated include_invalid",
-        "metadata": "meta extra properties attributes payload metadata_filter metadatas",
-        "min_similarity": "similarity_threshold",
-        "query_vector": "vector embedding query_embedding",
-        "offset": "skip start from_ page",
-        "supersedes": "replaces supersede replace",
-        "reason": "why because comment",
-        "budget": "max_tokens token_budget tokens token_limit",
-        "explain": "reasons why debug verbose",
-        "pinned": "pin important starred",
-        "title": "name heading subject",
-        "format": "layout style",
-        "order_by": "sort sort_by order",
-        "max_facts": "limit k n top_k max_results",
-        "path": "store directory dir folder location db file url persist_directory",
-        "target": "path file filename output out destination",
-        "files": "path file filename folder source_path paths",
-        "config": "settings options configuration config_file config_path",
-        "read_only": "mode",
-        "embedder": "embedding embeddings encoder embedding_model embedding_function",
-        "llm": "language_model",
-        "when": "condition conditions if_",
-    }.items()
-}
-
-_LEAST_SCORE: Final = {
-    'config={"recall.min_score": …}': "threshold min_score score_threshold cutoff min_relevance"
-}
-_RECALLS: Final = _LEAST_SCORE | {
-    "result[0].reason, which every result has": "explain reasons debug verbose",
-    "result[0].score, which every result has": "with_scores with_score return_scores"
-    " include_scores",
-    "result[0].metadata, which every result has": "include_metadata with_metadata",
-    "valid_at (a time; what does not hold then is left out)": "current only_valid only_current"
-    " valid_only active_only",
-    "store.list(order_by=…)": "order_by sort sort_by order",
-}
-_ENDS: Final = {
-    "t_invalid (marks it as ended from then on), retention_until (the next admin.prune after it"
-    " deletes it), or store.items.put(key, value, text=…, expires=…) (hides it from then on)": (
-        _EXPIRY
-    ),
-}
-_STATES: Final = _ENDS | {
-    "tags or metadata": "kind memory_type",
-    "tags, metadata or, of a message, role": "type",
-    'provenance={"agent": …}': "agent agent_id agent_name",
-    "anchor (a file that it speaks of), or store.import_(file)": "file filename file_path",
-    "store.rules.add(text)": "rule is_rule",
-    "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
-    "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
-    "metadata (kept with it; nothing ranks by it)": "importance priority weight salience confidence"
-    " language lang parent parent_id",
-    'provenance={"artifact_ref": …}': "url source_url uri link",
-    "t_valid (from when it holds) or t_ref (when it was said)": "reference_time reference_date"
-    " said_at",
-    "store.commit_many, whose items take content and role": "messages turns conversation",
-    'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "branch",
-}
-# What one call alone has a word for: name of the call → what is given in its place.
-_OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
-    "open": {
-        "store.scoped(…)": "user user_id scope session session_id customer project",
-        'path=":memory:"': "in_memory memory ephemeral",
-        'config={"store.lock_timeout_s": …}': "timeout lock_timeout",
-        'config={"embedding.model": …}': "embedding_model embedding_model_name",
-        'config={"embedding.model": …}, or {"llm.model": …}': "model model_name",
-    },
-    "commit": _STATES,
-    "commit_structured": _STATES,
-    "update": _ENDS,
-    "commit_many": {
-        "scope in each item, or store.scoped(scope).commit_many": "scope user user_id",
-        "it in each item": "tags session_id author role metadata metadatas source key keys"
-        " namespace",
-    },
-    "recall": _RECALLS,
-    "search": _RECALLS,
-}
-
-
-def argument_of_call(word: str, call: str) -> str:
-    """The value that a call takes in the place of an argument that it alone is thought to have.
-
-    Example:
-        >>> argument_of_call("user", "open"), argument_of_call("user", "commit")
-        ('store.scoped(…)', '')
-    """
-    return _meaning(word, _OF_CALLS.get(call, {})) or ""
 
 
 # A call, or what does the same → single words for it, and such of several as say more than their
@@ -633,7 +489,7 @@ def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
         >>> attribute_of_store("remember", ["commit"], ""), attribute_of_store("gc", [], "admin")
         ('store.commit', 'store.admin.gc')
     """
-    if (found := _meaning(name, _STORE)) is not None:
+    if (found := meaning_in(name, _STORE)) is not None:
         return found
     if group:
         return f"store.{group}.{name}"
@@ -653,7 +509,7 @@ def meaning_of_word(name: str) -> str:
         >>> meaning_of_word("remember"), meaning_of_word("search-memories")
         ('store.commit', 'store.recall')
     """
-    return _meaning(name, _STORE) or call_of_words(name)
+    return meaning_in(name, _STORE) or call_of_words(name)
 
 
 def call_of_words(name: str) -> str:
@@ -668,7 +524,7 @@ def call_of_words(name: str) -> str:
     words = [word for word in words_apart(name).split("_") if word]
     for place in {0, len(words) - 1} if len(words) > 1 else ():
         rest = [w for w in (*words[:place], *words[place + 1 :]) if w not in _SAYING_NOTHING]
-        objects = {_meaning(word, _OBJECTS) for word in rest}
+        objects = {meaning_in(word, _OBJECTS) for word in rest}
         for done in (verb for verb, said in _VERBS.items() if words[place] in said.split()):
             if found := _call_of(done, objects):
                 return found
@@ -710,7 +566,7 @@ def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: It
         >>> attribute_of_group("rules", "delete", ["remove"], [])
         'store.rules.remove'
     """
-    if found := _meaning(name, _GROUPS.get(group, {})):
+    if found := meaning_in(name, _GROUPS.get(group, {})):
         return found
     if near := nearest(name, names):
         return f"store.{group}.{near}"
@@ -783,7 +639,7 @@ def attribute_of_result(owner: str, name: str, names: Iterable[str]) -> str:
         ('memory_id', 'to_dict')
     """
     table = {**_DICTIONARY, **_RESULTS.get(owner, {})}
-    return _meaning(name, table) or nearest(name, names)
+    return meaning_in(name, table) or nearest(name, names)
 
 
 def name_of_module(name: str, names: Iterable[str]) -> str:
@@ -793,7 +649,7 @@ def name_of_module(name: str, names: Iterable[str]) -> str:
         >>> name_of_module("Client", []), name_of_module("remember", [])
         ('vestig.open(path)', 'vestig.open(path).commit')
     """
-    if (found := _meaning(name, _MODULE)) is not None:
+    if (found := meaning_in(name, _MODULE)) is not None:
         return found
     own = (ours for ours in _STORE if ours.rpartition(".")[2] == name)
     found = meaning_of_word(name) or next(own, "")

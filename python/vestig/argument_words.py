@@ -1,0 +1,151 @@
+"""Words that other programs have for the arguments of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from vestig.other_words import meaning_in
+
+_EXPIRY: Final = (
+    "ttl expires expires_at expires_in expire_at expiry expiration expiration_date expiry_date"
+)
+# An argument → the words that others have for it.
+ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(words.split())
+    for name, words in {
+        "limit": "k n top_k topk top_n num count"
+        " number num_results n_results max max_results size page_size top",
+        "query": "q question search prompt text input search_query query_text keywords content",
+        "content": "text body memory fact note message value data document",
+        "text": "content body memory fact note message value",
+        "messages": "conversation history chat turns dialogue message",
+        "where": "filter filters filter_by conditions",
+        "key": "id name memory_id",
+        "id": "memory_id mem_id uid uuid ids",
+        "ids": "id memory_ids memory_id",
+        "old": "old_id id memory_id",
+        "new": "new_id replacement by",
+        "tags": "tag label labels category categories topic topics",
+        "author": "speaker by username user_name author_name name authors sender",
+        "authors": "author speaker by username sender",
+        "role": "speaker_role",
+        "roles": "role",
+        "statuses": "status state states",
+        "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
+        "session_ids": "session_id session sessions conversation"
+        " conversation_id thread thread_id chat_id run_id",
+        "scope": "user user_id userid users customer customer_id"
+        " project channel channel_id workspace group group_id collection folder scopes",
+        "namespace": "tenant database index",
+        "source": "origin src",
+        "artifact_ref": "url uri link ref reference",
+        "t_valid": "date timestamp time created_at when valid_from valid_at at occurred_at"
+        " event_time event_date happened_at start since as_of start_date",
+        "entities": "entity",
+        "include_vectors": "include_embeddings with_vectors include_embedding",
+        "descending": "reverse desc newest_first",
+        "valid_from": "date timestamp time created_at when t_valid valid_at at",
+        "timestamp": "date time created_at when",
+        "t_invalid": "valid_until valid_to end_date ends until end valid_till",
+        "retention_until": "keep_until",
+        "expires": _EXPIRY,
+        "valid_at": "at when date as_of",
+        "as_of": "at when",
+        "start": "from from_ after begin since",
+        "end": "to before until",
+        "dry_run": "dry plan preview",
+        "since": "from start after newer_than date_from start_date from_date days",
+        "until": "to end before older_than date_to end_date to_date",
+        "created_since": "created_after",
+        "created_until": "created_before",
+        "include_expired": "include_superseded include_old include_outdated include_inactive"
+        " include_history include_deprecated include_invalid",
+        "metadata": "meta extra properties attributes payload metadata_filter metadatas",
+        "min_similarity": "similarity_threshold",
+        "query_vector": "vector embedding query_embedding",
+        "offset": "skip start from_ page",
+        "supersedes": "replaces supersede replace",
+        "reason": "why because comment",
+        "budget": "max_tokens token_budget tokens token_limit",
+        "explain": "reasons why debug verbose",
+        "pinned": "pin important starred",
+        "title": "name heading subject",
+        "format": "layout style",
+        "order_by": "sort sort_by order",
+        "max_facts": "limit k n top_k max_results",
+        "path": "store directory dir folder location db file url persist_directory",
+        "target": "path file filename output out destination",
+        "files": "path file filename folder source_path paths",
+        "config": "settings options configuration config_file config_path",
+        "read_only": "mode",
+        "embedder": "embedding embeddings encoder embedding_model embedding_function",
+        "llm": "language_model",
+        "when": "condition conditions if_",
+    }.items()
+}
+
+_LEAST_SCORE: Final = {
+    'config={"recall.min_score": …}': "threshold min_score score_threshold cutoff min_relevance"
+}
+_RECALLS: Final = _LEAST_SCORE | {
+    "result[0].reason, which every result has": "explain reasons debug verbose",
+    "result[0].score, which every result has": "with_scores with_score return_scores"
+    " include_scores",
+    "result[0].metadata, which every result has": "include_metadata with_metadata",
+    "valid_at (a time; what does not hold then is left out)": "current only_valid only_current"
+    " valid_only active_only",
+    "store.list(order_by=…)": "order_by sort sort_by order",
+}
+_ENDS: Final = {
+    "t_invalid (marks it as ended from then on), retention_until (the next admin.prune after it"
+    " deletes it), or store.items.put(key, value, text=…, expires=…) (hides it from then on)": (
+        _EXPIRY
+    ),
+}
+_STATES: Final = _ENDS | {
+    "tags or metadata": "kind memory_type",
+    "tags, metadata or, of a message, role": "type",
+    'provenance={"agent": …}': "agent agent_id agent_name",
+    "anchor (a file that it speaks of), or store.import_(file)": "file filename file_path",
+    "store.rules.add(text)": "rule is_rule",
+    "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
+    "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
+    "metadata (kept with it; nothing ranks by it)": "importance priority weight salience confidence"
+    " language lang parent parent_id",
+    'provenance={"artifact_ref": …}': "url source_url uri link",
+    "t_valid (from when it holds) or t_ref (when it was said)": "reference_time reference_date"
+    " said_at",
+    "store.commit_many, whose items take content and role": "messages turns",
+    'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "branch",
+}
+# What one call alone has a word for: name of the call → what is given in its place.
+_OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
+    "open": {
+        "store.scoped(…)": "user user_id scope session session_id customer project",
+        'path=":memory:"': "in_memory memory ephemeral",
+        'config={"store.lock_timeout_s": …}': "timeout lock_timeout",
+        'config={"embedding.model": …}': "embedding_model embedding_model_name",
+        'config={"embedding.model": …}, or {"llm.model": …}': "model model_name",
+    },
+    "commit": _STATES,
+    "commit_structured": _STATES,
+    "update": _ENDS,
+    "commit_many": {
+        "scope in each item, or store.scoped(scope).commit_many": "scope user user_id",
+        "it in each item": "tags session_id author role metadata metadatas source key keys"
+        " namespace",
+    },
+    "recall": _RECALLS,
+    "search": _RECALLS,
+}
+
+
+def argument_of_call(word: str, call: str) -> str:
+    """The value that a call takes in the place of an argument that it alone is thought to have.
+
+    Example:
+        >>> argument_of_call("user", "open"), argument_of_call("user", "commit")
+        ('store.scoped(…)', '')
+    """
+    return meaning_in(word, _OF_CALLS.get(call, {})) or ""
