@@ -51,12 +51,12 @@ LINES: Final = {
     "got 3: it takes one a call; `vestig import FILE`": "add 'A cat' 'A dog' 'A cow'",
     "got 2: it takes one a call.": "recall 'where is it' 'and when'",
     "t-valid, with a date such as": "add x --date yesterday;add x --at '2 weeks ago'",
-    "In Vestig it is --t-valid.": "add x --at 2026-03-01",
+    "In Vestig it is --t-valid.": "add x --at 2026-03-01;add x --from 2026-03-01",
     "--t-invalid TIME marks it as ended": "add x --expires-in 30d;add x --ttl 3600"
     ";update ID --expires 2027-01-01",
     "--anchor FILE": "add x --file app.py",
     "reads chats, and memories as JSON lines": "add --jsonl f;add --batch f;add --messages f",
-    "`vestig export -` writes to standard output": "export",
+    "`vestig export -` writes to standard output": "export;export --stdout",
     'add "…"` again': "undelete ID;undeprecate ID",
     "shows the tags of each": "tags;tag list",
     "`vestig show ID`": "inspect ID",
@@ -81,12 +81,26 @@ LINES: Final = {
     "add -`": "add --stdin",
     "--agent.": "add x --agent-id a",
     "--session-id.": "add x --run-id r",
-    "--tags A,B takes labels": "add x -l a=b",
+    "--tags A,B takes labels": "add x -l a=b;add x --type preference;add x --kind a",
+    "nothing ranks by it": "add x --priority 3;add x --importance 5;add x --confidence 0.9",
+    "--supersedes ID ends a memory": "add x --overwrite;add x --replace ID;add x --force",
+    "--artifact-ref": "add x --url http://a",
+    "--pin.": "add x --pinned",
+    "--t-invalid": "add x --until 2027-01-01;add x --valid-to 2027-01-01",
+    "`vestig count` counts them": "list --count",
+    "--limit or --tags": "list -l home",
+    "hides, `vestig unarchive` undoes it": "forget ID --soft",
+    "ame the one that `vestig backup DEST` made": "restore --latest;restore --list",
+    "a backup lies where": "backups",
+    "--json prints every field": "list -o wide;show ID -o yaml",
+    "`vestig config show` lists what is set": "config --list",
+    "`vestig forget --scope S` forgets its": "user delete ana;scope rm ana;user add ana",
+    "vestig item put": "hset bob city Berlin",
     "--tags A,B sets all": "update ID --add-tag a",
     "--context --budget": "recall x --max-tokens 9",
     "ilters have options": "search x --where a;search x --filter a=b",
     "a value is set in": "config recall.limit 5;config set recall.limit 5",
-    "vestig config show`": "config path",
+    "vestig config show`": "config path;where;path;env",
     "--do deny` is a whole line": "rule add --deny x;rule add x --ask;rule add x --command ls",
     "branches are those of git": "branch create b;branch checkout b;checkout b;switch b;checkout",
     "on the branch that changed it": "add x --branch b",
@@ -122,7 +136,7 @@ LINES: Final = {
     "history|diff": "log",
     "deprecate": "rollback;revert ID;undo;undo ID",
     "vestig list --tags": "tag list;tag ls;list tags;tags",
-    "vestig update": "tag ID infra;tag add ID infra;edit ID;correct ID x",
+    "vestig update": "tag ID infra;tag add ID infra;edit ID;correct ID x;label ID a",
     "vestig keys": "key list;list keys",
     "--key": "set k v;put k v;update ID --key k",
     "vestig serve": "daemon;server;start",
@@ -168,22 +182,25 @@ LINES: Final = {
     "--scope": "add x -u ana;add x --user ana;list --user-id ana;import --user ana"
     ";list --owner ana;count --user ana;forget --user ana;export f --user ana",
     "--dry-run": "forget X --dry;forget X --simulate;forget X --preview",
-    "--all-namespaces": "list --all-namespaces;recall x --all-namespaces;count --all-namespaces",
+    "--all-namespaces": "export d --all"
+    ";list -A;list --all-namespaces;recall x --all-namespaces;count --all-namespaces",
     "ithout --scope": "recall x --all-scopes;list --all-scopes;list --all-users",
     "--include-archived": "list --archived",
     "--retention-until TIME": "add x --ttl 30d;add x --expires 2027-01-01",
     "--when": "rule add no --condition a;rule add no --if a",
     "--do": "rule add no --action deny",
-    "--limit": "recall x --n-results 3;recall -k 1;recall x --top-k 1",
+    "--metadata.": "update ID --set a=b",
+    "--limit": "list -L 3;recall x --n-results 3;recall -k 1;recall x --top-k 1",
     "--explain": "recall -v;search x --debug",
     "--yes": "forget ID -y;forget ID --no-confirm",
     "--keys": "forget --key k",
     "--statuses": "list --status superseded",
-    "--since": "list --after 2026;list --from 2026",
+    "--since": "list --after 2026;list --from 2026;search x --last 7d;list --today",
     "--until": "list --before 2026;recall x --before 2026",
     "--authors": "list --author ana",
     "--namespace": "list --project p;-n work add x;add x --collection c",
-    "--valid-at": "get k --at 2026;recall x --at 2026",
+    "--valid-at": "search x --current;recall x --date 2026-01-01"
+    ";get k --at 2026;recall x --at 2026",
     "--mirror": "import --watch",
     "--version": "-V",
     "--include-expired": "list --all;list -a;list --include-superseded;list --expired"
@@ -195,7 +212,7 @@ LINES: Final = {
     "": "entity add Ada;document edit X;item rename k;rule run"
     ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x"
     ";whoami;login;repl;recall x --quiet;recall x --pretty"
-    ";list -q;list --oneline;add x --priority 3;add x --importance 5"
+    ";list -q;list --oneline"
     ";stats --all;doctor --quick;export f --compress;backup d --incremental;list --color"
     ";serve --workers 4;serve --reload;import f --batch 3;recall x --rerank;logs"
     ";add -m x;mv;redo;about;ps;stop;auth;upgrade"

@@ -504,15 +504,16 @@ def test_a_pipe_is_read_and_a_terminal_is_not_waited_for(
             assert f"Missing argument {name}: type it in quotes, or - to read" in answer.err
 
 
-def test_a_text_that_names_a_file_behind_at_is_told_how_it_is_read(
+def test_a_text_that_names_a_file_is_told_how_it_is_read(
     vestig: Vestig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "harbour-notes.txt").write_text("The crane lifts nine tonnes.\n")
-    for command in ("add", "recall"):
-        answer = vestig(command, "@harbour-notes.txt")
+    for command in ("add @", "recall @", "add "):
+        answer = vestig(*f"{command}harbour-notes.txt".split(" "))
         assert answer.code == 2
-        assert f"`vestig {command} - < FILE` reads a file" in answer.err
+        assert f"`vestig {command.split()[0]} - < FILE` reads a file" in answer.err
+    assert vestig("recall", "harbour-notes.txt").code == 0
     assert vestig("count").out == "0\n"
     assert vestig("add", "@harbour-notes.md").code == 0
 

@@ -529,7 +529,7 @@ class _Command(click.Command):
 
     def _check_words(self, ctx: click.Context) -> None:
         """A path that is not there, and reads as a command or a format, was meant as one; a text
-        that is @ and a file as what the file says."""
+        that names a file as what the file says."""
         for row in self.get_params(ctx):
             if isinstance(row, click.Argument):
                 value = ctx.params[str(row.name)]
@@ -537,8 +537,8 @@ class _Command(click.Command):
                 hint = ""
                 if self._operation in _TAKE_PATHS and not os.path.lexists(word):
                     hint = instead_of_path(word, self._operation, _formats(self, ctx))
-                elif isinstance(word, str) and word[:1] == "@" and _shown(row) == _TEXT:
-                    hint = instead_of_text(word, ctx.command_path)
+                elif isinstance(word, str) and _shown(row) == _TEXT:
+                    hint = instead_of_text(word, self._operation, ctx.command_path)
                 if hint:
                     raise click.UsageError(f"Unexpected {word[:_TYPED_CHARS]!r}: {hint}", ctx)
 

@@ -22,32 +22,34 @@ _NAMED: Final[Mapping[str, str]] = {
     "recall": "ask query find q lookup answer",
     "search": "grep similar",
     "graph neighbourhood": "related neighbors neighbours",
-    "count": "size len length",
+    "count": "size len length dbsize",
     "recall --context": "context prompt",
     "recall --explain": "why reason explain",
     "recall --expect ID": "why-not whynot",
     "recall --as-of TIME": "time-travel timetravel as-of asof",
     "add TEXT --key K": "set put",
     "add": "remember store save note commit insert create new write learn memorize memorise upsert",
+    "item put": "hset",
     "events": "audit",
     "history": "versions revisions",
     "list": "ls all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
     "diff --from TIME": "timeline changes log tail",
-    "update": "edit modify change rename tag untag correct amend",
+    "update": "edit modify change rename tag untag correct amend label annotate",
     "update ID --t-invalid TIME": "end expire",
     "events ID": "blame",
     "supersede": "replace",
     "deprecate": "retract revoke withdraw invalidate undo rollback revert",
     "archive": "hide",
     "unarchive": "unhide",
-    "stats": "status info summary scopes users projects namespaces namespace du",
+    "stats": "status info summary scopes users projects namespaces namespace ns"
+    " du user scope project",
     "doctor": "health ping check verify fsck diagnose repair validate test selftest",
     "document list": "docs files sources",
     "entity list": "entities people names",
     "edge list": "edges links relations",
     "edge link": "connect relate",
-    "import": "ingest load upload insert-many",
+    "import": "ingest load upload insert-many apply",
     "import --mirror -r FOLDER": "watch sync mirror",
     "export": "dump download",
     "backup": "snapshot copy clone",
@@ -62,10 +64,10 @@ _NAMED: Final[Mapping[str, str]] = {
     "inspect": "inspector ui gui web browser dashboard",
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",
-    "config show": "configure settings cfg conf",
+    "config show": "configure settings cfg conf where which path env",
     "forget --scope S": "wipe nuke reset clear empty delete-all purge-all flushall flushdb"
     " delete-user forget-user",
-    'add "…"': "init setup new-store create-store undelete undeprecate",
+    'add "…"': "init setup new-store create-store undelete undeprecate unforget",
     "--help": "completion completions man usage",
 }
 # A word that is typed → the command of this one that does it.
@@ -92,11 +94,16 @@ _NOTES: Final[Mapping[str, str]] = {
     " recorded",
     "update ID --t-invalid TIME": ", and `vestig deprecate ID` where it is wrong",
     **dict.fromkeys(
-        ("undelete", "undeprecate"),
+        ("undelete", "undeprecate", "unforget"),
         " again, with its key where it has one: what was forgotten or deprecated stays so",
     ),
     "namespace": ", which lists them; `--namespace NS` names one for any command, and `vestig"
     " forget --all --kinds MEMORY,SUMMARY --namespace NS` forgets the memories of one",
+    **dict.fromkeys(
+        ("user", "scope", "project"),
+        ", which lists the scopes; `--scope S` names one, and `vestig forget --scope S` forgets its"
+        " memories",
+    ),
     'add "…" --anchor FILE:LINES': ", as it is stored; one that is stored gets no further anchor",
     "anchor stale": " for sources that changed, and `vestig anchor show ID` for those of a memory",
 }
@@ -147,6 +154,7 @@ _CONVERSATION: Final = (
     '`vestig add "…" --session-id S --role user` stores a turn, and `vestig list --session S` lists'
     " those of a conversation"
 )
+_BACKUP: Final = "`vestig backup DEST`"
 _SIMILAR: Final = (
     "`vestig add` names the memories that are similar, and `vestig supersede OLD NEW` ends one of"
     " two"
@@ -157,6 +165,7 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "checkout switch": _BRANCHES,
         "session sessions chat turn": _CONVERSATION,
         "dedupe dedup deduplicate duplicates": _SIMILAR,
+        "backups": f"a backup lies where {_BACKUP} put it",
     },
     "branch": {"create new checkout switch": _BRANCHES},
     "config": {"set edit unset": _CONFIG_SET},
@@ -165,23 +174,28 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
 _OPTIONS: Final[Mapping[str, str]] = {
     "--agent": "--agent-id",
     "--key": "--id --name",
-    "--limit": "-k -l --top --top-k --count --max --max-results --num --size --first --n-results",
+    "--limit": "-k -l -L --top --top-k --count --max --max-results --num --size --first"
+    " --n-results",
     "--max-facts": "-k -n --limit --top-k",
-    "--tags": "--label --labels --category --categories",
-    "--t-valid": "--date --when --timestamp --created-at --time --valid-from --on --at",
+    "--tags": "-l --label --labels --category --categories",
+    "--t-valid": "--date --when --timestamp --created-at --time --valid-from --on --at"
+    " --from --since --start",
+    "--t-invalid": "--valid-to --valid-until --until --to --end --ends",
+    "--artifact-ref": "--url --uri --link --source-url",
+    "--pin": "--pinned --important --star",
     "--author": "--by --speaker --sender --authors",
     "--authors": "--by --speaker --sender --author",
     "--session-id": "--session --conversation --thread --chat --session-ids --run-id --thread-id",
     "--session-ids": "--session --conversation --thread --chat --session-id --run-id --thread-id",
     "--from": "--since --after --start",
-    "--since": "--after --newer-than --from",
+    "--since": "--after --newer-than --from --start --last --days --today",
     "--as-of": "--at --asof",
-    "--valid-at": "--at",
+    "--valid-at": "--at --date --on --current --now",
     "--order-by": "--sort --sort-by --order",
     "--mirror": "--watch --sync",
     "--until": "--before --older-than --to",
     "--scope": "-u --user --user-id --channel --customer --owner --collection",
-    "--metadata": "--meta",
+    "--metadata": "--meta --set --annotation",
     "--yes": "-y --confirm --no-confirm --assume-yes -f --force",
     "--dry-run": "-n --plan --dry --simulate --preview",
     "--explain": "--why --reason --reasons -v --verbose --debug",
@@ -194,8 +208,9 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--json": "-j --as-json",
     "--content": "--text --body --message --fact",
     "--ids": "--id --memory-id",
-    "--include-expired": "--expired --include-superseded --include-deprecated",
-    "--ascending": "--reverse --asc --oldest-first",
+    "--include-expired": "--expired --include-superseded --include-deprecated --history"
+    " --include-history",
+    "--ascending": "-r --reverse --asc --oldest-first",
     "--offset": "--skip --page --start",
     "--recursive": "--recurse -R --subfolders",
     "--remove": "--uninstall --delete",
@@ -232,7 +247,7 @@ _READS: Final = f"{_LISTINGS}, recall, search"
 _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "add",
-        "--file --from-file --input -f -i",
+        "--file --from-file --input -f",
         "`vestig add - < FILE` reads one text, `vestig import FILE` documents and JSON lines;"
         " --anchor FILE names what a text speaks of",
     ),
@@ -249,8 +264,33 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--jsonl --batch --messages",
         "`vestig import FILE` reads chats, and memories as JSON lines",
     ),
-    ("add, update", "-l", "--tags A,B takes labels, and --metadata NAME=VALUE values by name"),
+    (
+        "add, update",
+        "-l --type --kind",
+        "--tags A,B takes labels, and --metadata NAME=VALUE values by name",
+    ),
     ("update", "--add-tag --add-tags", "--tags A,B sets all of its tags"),
+    (
+        "add",
+        "--importance --priority --weight --confidence",
+        "--metadata NAME=VALUE keeps it; nothing ranks by it",
+    ),
+    (
+        "add",
+        "--overwrite --replace --upsert --force",
+        "--key K ends the value that the key has, and --supersedes ID ends a memory",
+    ),
+    ("list", "--count", "`vestig count` counts them, and --limit N lists at most N"),
+    (
+        "forget",
+        "--soft --hide --archive",
+        "`vestig archive ID` hides, `vestig unarchive` undoes it",
+    ),
+    ("export", "--stdout", "`vestig export -` writes to standard output"),
+    ("export", "--all", "every memory of a namespace is; --all-namespaces takes them of every one"),
+    ("restore", "--list --latest --last", f"name the one that {_BACKUP} made; none are listed"),
+    ("config", "--list --show --get --global -l", "`vestig config show` lists what is set"),
+    ("list, show, recall, search", "-o --output", "--json prints every field"),
     (
         "add",
         "--branch",
@@ -261,7 +301,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--where --filter",
         "filters have options of their own, such as --tags and --metadata",
     ),
-    ("recall, search", "--max-tokens --token-budget", "--context --budget N"),
+    ("recall, search", "--max-tokens --token-budget --tokens", "--context --budget N"),
     ("doctor", "--fix --repair", "it changes nothing; `vestig rebuild` makes the projection again"),
     (
         "recall, search",
@@ -271,7 +311,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (_LISTINGS, "--grep --contains --query --search --match", '`vestig search "…"` finds words'),
     (
         _READS,
-        "--all-namespaces",
+        "--all-namespaces -A",
         "--namespace NS reads one at a time; `vestig export FILE --all-namespaces` takes all",
     ),
     (_READS, "--all-scopes --all-users", "without --scope every scope is read"),
@@ -314,8 +354,8 @@ _FURTHER: Final[Mapping[str, str]] = {
 # Commands that take a path → words that are none of theirs → what does it.
 _NO_PATHS: Final[Mapping[str, Mapping[str, str]]] = {
     "backup": {
-        "list ls show": "There is no list of backups: each lies where `vestig backup DEST` put it",
-        "create make new add save": "It is `vestig backup DEST`",
+        "list ls show": f"There is no list of backups: each lies where {_BACKUP} put it",
+        "create make new add save": f"It is {_BACKUP}",
         "restore": "It is `vestig restore BACKUP`",
     },
 }
@@ -354,8 +394,7 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
         if typed in others.split():
             return f"There is none: {does}."
     if not group and words[1:2] in (["list"], ["ls"]):
-        several = f"{typed}s"
-        typed = several if several in COMMANDS or several in names else typed
+        typed = f"{typed.removesuffix('s')}s"
     ours = _meant(typed, group, names)
     if ours:
         editor = next((word for word in words if word in _EDITORS), "EDITOR")
@@ -460,14 +499,21 @@ def instead_of_path(word: str, command: str, formats: Collection[str]) -> str:
     return f"It is taken for a path; one of that name is typed ./{word}." if word in verbs else ""
 
 
-def instead_of_text(word: str, command: str) -> str:
-    """Return what to type for a text that is @ and the name of a file that is there, as a sentence;
-    "" = it is not.
+def instead_of_text(word: str, operation: str, command: str) -> str:
+    """Return what to type for a text that is the name of a file that is there, also behind @, as a
+    sentence; "" = it is not.
 
     Args:
+        operation: the name of the command's operation.
         command: what is typed for the command.
     """
-    return f"`{command} - < FILE` reads a file as the text." if os.path.isfile(word[1:]) else ""
+    if word[:1] != "@" and operation != "memory add":
+        return ""  # what is asked may be the name of a file
+    return (
+        f"`{command} - < FILE` reads a file as the text."
+        if os.path.isfile(word.removeprefix("@"))
+        else ""
+    )
 
 
 def instead_of_option(
