@@ -34,7 +34,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "history": "versions revisions",
     "list": "ls all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
-    "diff --from TIME": "timeline changes log tail",
+    "diff --from TIME": "timeline changes log tail monitor reflog",
     "update": "edit modify change rename tag untag correct amend label annotate",
     "update ID --t-invalid TIME": "end expire",
     "events ID": "blame",
@@ -43,6 +43,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "archive": "hide",
     "unarchive": "unhide",
     "stats": "status info summary scopes users projects namespaces namespace ns"
+    " use-namespace"
     " du user scope project",
     "doctor": "health ping check verify fsck diagnose repair validate test selftest",
     "document list": "docs files sources",
@@ -97,8 +98,11 @@ _NOTES: Final[Mapping[str, str]] = {
         ("undelete", "undeprecate", "unforget"),
         " again, with its key where it has one: what was forgotten or deprecated stays so",
     ),
-    "namespace": ", which lists them; `--namespace NS` names one for any command, and `vestig"
-    " forget --all --kinds MEMORY,SUMMARY --namespace NS` forgets the memories of one",
+    **dict.fromkeys(
+        ("namespace", "ns", "use-namespace"),
+        ", which lists them; `--namespace NS` names one for any command, and `vestig forget --all"
+        " --kinds MEMORY,SUMMARY --namespace NS` forgets the memories of one",
+    ),
     **dict.fromkeys(
         ("user", "scope", "project"),
         ", which lists the scopes; `--scope S` names one, and `vestig forget --scope S` forgets its"
@@ -165,6 +169,9 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "checkout switch": _BRANCHES,
         "session sessions chat turn": _CONVERSATION,
         "dedupe dedup deduplicate duplicates": _SIMILAR,
+        "push pull remote": "`vestig export FILE` and `vestig import --merge FILE` carry memories"
+        " from one store to another",
+        "stores use use-store": "`--store PATH`, or VESTIG_STORE, names the store of a command",
         "backups": f"a backup lies where {_BACKUP} put it",
     },
     "branch": {"create new checkout switch": _BRANCHES},
@@ -280,6 +287,11 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--overwrite --replace --upsert --force",
         "--key K ends the value that the key has, and --supersedes ID ends a memory",
     ),
+    (
+        "recall, search",
+        "--with-scores --scores --show-scores",
+        "--json has the scores, and --explain says what they are made of",
+    ),
     ("list", "--count", "`vestig count` counts them, and --limit N lists at most N"),
     (
         "forget",
@@ -287,9 +299,9 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "`vestig archive ID` hides, `vestig unarchive` undoes it",
     ),
     ("export", "--stdout", "`vestig export -` writes to standard output"),
-    ("export", "--all", "every memory of a namespace is; --all-namespaces takes them of every one"),
+    ("export", "--all", "all of one namespace are; --all-namespaces takes those of every one"),
     ("restore", "--list --latest --last", f"name the one that {_BACKUP} made; none are listed"),
-    ("config", "--list --show --get --global -l", "`vestig config show` lists what is set"),
+    ("config", "--list --show --get --global --file -l", "`vestig config show` lists what is set"),
     ("list, show, recall, search", "-o --output", "--json prints every field"),
     (
         "add",
@@ -390,11 +402,11 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
     where = f"vestig {group}".rstrip()
     if group == "config" and "." in typed:
         typed = "set"
+    if not group and words[1:2] in (["list"], ["ls"]):
+        typed = f"{typed.removesuffix('s')}s"
     for others, does in _NO_COMMANDS.get(group, {}).items():
         if typed in others.split():
             return f"There is none: {does}."
-    if not group and words[1:2] in (["list"], ["ls"]):
-        typed = f"{typed.removesuffix('s')}s"
     ours = _meant(typed, group, names)
     if ours:
         editor = next((word for word in words if word in _EDITORS), "EDITOR")
