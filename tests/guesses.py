@@ -39,7 +39,7 @@ STORE: Final = {
     "memory.to_dict() for memory in store": "to_df to_dict to_dataframe",
     "store.get": "exists has read get_by_key value lookup_key current",
     "store.show": "load_memory get_memory get_by_id fetch_memory find_by_id",
-    "store.count": "size length len total memory_count num_memories",
+    "store.count": "is_empty size length len total memory_count num_memories",
     "store.history": "versions revisions history_of get_history key_history",
     "store.events": "audit audit_log event_log get_events blame",
     "store.events(id) for one memory, and store.diff": "log",
@@ -62,7 +62,7 @@ STORE: Final = {
     "store.admin.metrics": "metrics",
     "store.admin.doctor": "ping doctor check health verify health_check integrity_check validate"
     " fsck is_healthy",
-    "store.admin.backup": "backup_to backup_all "
+    "store.admin.backup": "backup_db backup_to backup_all "
     "backup snapshot copy clone save_backup create_backup",
     "store.admin.compact": "compact vacuum optimize defragment",
     "store.admin.rebuild": "reindex rebuild reembed rebuild_index",
@@ -77,7 +77,7 @@ STORE: Final = {
     "store.graph.neighbourhood": "neighbors neighbours neighborhood related related_to traverse",
     "store.graph.search": "graph_search search_graph",
     "store.graph.merge_entities": "merge_entities",
-    "store.import_": "import_documents "
+    "store.import_": "load_from import_documents "
     "load ingest import_json import_file import_notes import_folder load_file"
     " import_data import_from from_json ingest_file import_csv"
     " commit_file add_file",
@@ -130,13 +130,17 @@ STORE: Final = {
     "session_ids": "delete_session delete_conversation",
     "until": "forget_old",
     "outcome.similar of store.commit": "dedupe duplicates",
-    "store.commit(text, key=…)": "set_key",
+    "store.commit(text, key=…)": "update_key set_key",
     "store.keys(prefix=…)": "scan",
     "for memory in store": "iter each",
     "store.list(where=…)": "filter where",
     "store.list(limit=1)": "last",
     "store.list(descending=False": "first",
     "store.graph.expire_entity": "delete_entity",
+    "store.list(tags=…)": "find_by_tag",
+    "store.list(scope=…)": "list_by_user",
+    "vestig.__version__": "version",
+    "store.admin.doctor, and": "repair",
 }
 
 # Attributes of the module, each also as a name that is imported from it.
@@ -345,6 +349,15 @@ s.commit('x', importance=3) ; s.commit('x', priority=3) ; s.commit_structured('x
     "key, whose new value takes the place": """
 s.commit('x', overwrite=True)
 """,
+    "silence": """
+s.recall('q', min_confidence=0.5)
+""",
+    "store.history(key)": """
+s.recall('q', history=True)
+""",
+    "since and until": """
+s.recall('q', between=('2026-01-01', '2026-02-01'))
+""",
     "on_near_dup": """
 s.commit('x', dedupe=True)
 """,
@@ -443,7 +456,7 @@ s.commit('x', meta={}) ; s.commit('x', metadatas={}) ; s.commit('x', extra={}) ;
 memory.meta
 """,
     "supersedes": """
-s.commit('x', replaces='a') ; s.commit('x', supersede='a')
+s.commit('x', replaces='a') ; s.commit('x', update='a') ; s.commit('x', supersede='a')
 """,
     "author": """
 s.commit('x', speaker='a') ; s.commit('x', sender='a') ; s.commit('x', autor='a') ; hit.speaker
@@ -549,7 +562,8 @@ outcome.as_dict() ; hit.model_dump() ; page.to_json()
 result.to_list()
 """,
     "context=True": """
-result.to_context() ; result.to_prompt() ; result.as_text() ; result.prompt ; result.as_context()
+result.to_context() ; result.to_string()
+result.to_prompt() ; result.as_text() ; result.prompt ; result.as_context()
 """,
     "len(result)": """
 result.count ; result.total
@@ -697,86 +711,6 @@ vestig.open(':memory:', config={'min_chars': 3})
     SAYS + "pass the text itself": """
 s.commit(None) ; s.commit({'role': 'user', 'content': 'The lift is old'})
 """,
-}
-
-# A command → the one that does it.
-COMMANDS: Final = {
-    "add": "remember save insert commit upsert store note create learn memorize",
-    "add TEXT --key K": "set put",
-    "forget": "delete rm remove erase drop purge trash",
-    "recall": "ask query find lookup",
-    "search": "grep similar",
-    "recall --explain": "why explain reason",
-    "recall --context": "context prompt",
-    "list": "ls all notes recent latest last memories facts",
-    "list --tags": "tags",
-    "show": "cat view read open display",
-    "history": "history versions revisions",
-    "keys": "keys",
-    "events": "audit",
-    "diff --from": "log timeline changes",
-    "update": "edit modify change tag",
-    "deprecate": "retract invalidate withdraw undo rollback revert",
-    "update ID --t-invalid": "expire end",
-    "stats": "status info summary",
-    "doctor": "check fsck ping health verify diagnose",
-    "add TEXT|add": "init new-store setup",
-    "config": "config",
-    "config show": "settings configure",
-    "import": "ingest load insert-many upload",
-    "import --mirror": "watch sync mirror",
-    "export": "dump download",
-    "backup": "snapshot clone copy",
-    "restore": "restore",
-    "inspect": "ui web dashboard browser",
-    "serve": "server start api",
-    "tenant migrate|": "migrate",
-    "document list|document": "sources docs documents",
-    "count": "size len length",
-    "forget --scope": "clear delete-all wipe reset",
-    "graph neighbourhood": "related neighbors",
-    "mcp": "mcp-server",
-    "install": "claude cursor hooks",
-    "install EDITOR --remove": "uninstall",
-    "branch": "branch branches",
-    "housekeeping compact": "vacuum optimize",
-    "rebuild": "reindex",
-    "supersede": "replace",
-    "entity list": "entities people",
-    "edge list": "edges relations",
-    "edge link": "connect relate",
-    "graph search|search": "serach",
-    "show|": "shwo",
-    "list|": "lst",
-    "eval": "benchmark evaluate",
-    "": "upgrade login sql shell tables self-update schema banana weather"
-    " destory metrics",
-}  # fmt: skip
-# An option that a command does not have → the one that is meant.
-OPTIONS: Final = {
-    "--limit": "recall -k;recall --top-k;list --max;search --count;recall --limt",
-    "--scope": "recall --user;add --user;list --user;import --user;recall --user-id",
-    "--since": "recall --after;list --from",
-    "--until": "recall --before;list --to",
-    "--explain": "recall --verbose;recall --why;recall --expalin",
-    "--format": "export --layout",
-    "--as-of|--valid-at": "recall --at;list --at",
-    "--t-valid": "add --date;add --when;add --timestamp",
-    "--session-id": "add --session;add --thread",
-    "--key": "add --id;add --name",
-    "--yes": "forget -y",
-    "--force": "forget --force",
-    "--order-by": "list --sort",
-    "--store": "list --db;list --path;recall -s",
-    "--mirror": "import --watch",
-    "--tags": "add --tag;add --labels;recall --category",
-    "--metadata": "add --meta;add -m",
-    "--dry-run": "forget --plan;import -n",
-    "--json": "recall -j;list --as-json",
-    "--author": "add --by;add --speaker",
-    "--namespace": "list --project",
-    "": "export -o;recall --output;recall -o;recall --threshold;recall --min-score;recall --cutoff"
-    ";recall --banana;add --importance;add --ttl-days;recall --rerank;list --colour",
 }
 
 # Words for none of which a name of Vestig is misspelt.

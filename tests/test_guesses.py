@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import guessed_lines
 import guesses
 import vestig
 from guesses import SAYS, WORKS, each
@@ -118,7 +119,7 @@ def told_of_attributes(names: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 def told_of_commands(_: object = None) -> Iterator[tuple[str, str, str]]:
     group = cli.make_context("vestig", ["--help"], resilient_parsing=True)
     known = cli.list_commands(group)
-    for word, meant in each(guesses.COMMANDS):
+    for word, meant in each(guessed_lines.COMMANDS):
         there = word in known and word in meant.split("|")
         said = WORKS if there else instead_of([word], "", known)
         yield f"vestig {word}", WORKS if there else meant, said
@@ -126,7 +127,7 @@ def told_of_commands(_: object = None) -> Iterator[tuple[str, str, str]]:
 
 def told_of_options(_: object = None) -> Iterator[tuple[str, str, str]]:
     group = cli.make_context("vestig", ["--help"], resilient_parsing=True)
-    for line, meant in each(guesses.OPTIONS, ";"):
+    for line, meant in each(guessed_lines.OPTIONS, ";"):
         name, option = line.split()
         command = cli.get_command(group, name)
         assert command is not None

@@ -21,7 +21,8 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "text": "content body memory fact note message value",
         "messages": "conversation history chat turns dialogue message",
         "where": "filter filters filter_by conditions",
-        "key": "id name memory_id",
+        "key": "id name memory_id custom_id external_id",
+        "silence": "min_confidence",
         "id": "memory_id mem_id uid uuid ids",
         "ids": "id memory_ids memory_id",
         "old": "old_id id memory_id",
@@ -37,7 +38,7 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         " conversation_id thread thread_id chat_id run_id",
         "scope": "user user_id userid users customer customer_id"
         " project channel channel_id workspace group group_id collection folder scopes",
-        "namespace": "tenant database index",
+        "namespace": "tenant database index collection",
         "source": "origin src",
         "artifact_ref": "url uri link ref reference",
         "t_valid": "date timestamp time created_at when valid_from valid_at at occurred_at"
@@ -65,7 +66,7 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "min_similarity": "similarity_threshold",
         "query_vector": "vector embedding query_embedding",
         "offset": "skip start from_ page",
-        "supersedes": "replaces supersede replace",
+        "supersedes": "replaces supersede replace update updates",
         "reason": "why because comment",
         "budget": "max_tokens token_budget tokens token_limit",
         "explain": "reasons why debug verbose",
@@ -95,6 +96,9 @@ _RECALLS: Final = _LEAST_SCORE | {
     "result[0].metadata, which every result has": "include_metadata with_metadata",
     "valid_at (a time; what does not hold then is left out)": "current only_valid only_current"
     " valid_only active_only",
+    'where={"include_expired": True}, or store.history(key)': "history with_history",
+    "since and until": "between date_range time_range",
+    "context=True": "as_text as_context as_prompt",
     "store.list(order_by=…)": "order_by sort sort_by order",
 }
 _ENDS: Final = {

@@ -144,7 +144,7 @@ _STORE: Final[Mapping[str, str]] = {
     "store.list": "all memories values peek recent latest browse entries head",
     "[memory.to_dict() for memory in store]": "to_df to_pandas to_dataframe to_dict as_dict",
     "store.get": "exists has fetch read value current contains",
-    "store.count": "size length len total",
+    "store.count": "size length len total is_empty",
     "store.scoped": "user view tenant scope session bind partition project user_view",
     "store.forget": "delete remove erase purge discard clear drop reset wipe truncate empty"
     " rm unremember",
@@ -152,8 +152,8 @@ _STORE: Final[Mapping[str, str]] = {
     "store.deprecate(id) for what was added by mistake; what was replaced is committed again, with"
     " its key": "undo revert",
     "store.commit(text) again, with its key: what was deprecated or forgotten stays so": "undelete"
-    " undeprecate unforget recover",
-    "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end",
+    " undeprecate unforget recover restore_memory",
+    "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end mark_outdated",
     "store.update with t_invalid (marks it as ended from then on) or retention_until (the next"
     " admin.prune after it deletes it)": "expire",
     "store.update(id, text), or store.supersede(old, new) for two that are stored": "replace"
@@ -173,7 +173,7 @@ _STORE: Final[Mapping[str, str]] = {
     "store.keys(prefix=…)": "scan",
     "store.items.get": "hget",
     "store.diff": "timeline changes changelog since",
-    "store.import_": "load ingest bulk_load",
+    "store.import_": "load ingest bulk_load load_from",
     "store.add_document": "",
     "store.documents": "docs document",
     "store.export": "dump",
@@ -192,7 +192,8 @@ _STORE: Final[Mapping[str, str]] = {
     "store.branches.merge": "merge_branch",
     "store.admin.stats": "status info describe summary statistics usage",
     "store.admin.doctor": "check verify health validate fsck is_healthy ping",
-    "store.admin.backup": "snapshot clone copy",
+    "store.admin.backup": "snapshot clone copy copy_to",
+    "store.admin.doctor, and store.admin.rebuild for the projection": "repair fix",
     "store.admin.prune": "cleanup expire_old delete_expired",
     "store.admin.rebuild": "reindex reembed rebuild_index",
     "store.admin.compact": "vacuum optimize defragment",
@@ -212,8 +213,9 @@ _STORE: Final[Mapping[str, str]] = {
     " use_namespace",
     "store.admin.stats().namespaces": "namespaces list_namespaces",
     "the command vestig serve": "serve run_server",
-    "vestig.open(…, on_commit=…)": "on_commit subscribe watch on_change add_listener listen",
+    "vestig.open(…, on_commit=…)": "on on_commit subscribe watch on_change add_listener listen",
     "vestig.open(path)": "open reopen",
+    "vestig.__version__, which is that of the package": "version get_version",
     "vestig.restore(backup, path) for a backup; what was deprecated or forgotten is committed"
     " again": "restore",
     "vestig.restore(backup, path)": "from_backup",
@@ -230,7 +232,7 @@ _VERBS: Final[Mapping[str, str]] = {
     "read": "get load read show fetch",
     "list": "list iter browse all",
     "erase": "delete remove forget erase purge del wipe clear reset drop destroy flush discard",
-    "change": "update edit set modify change patch rename",
+    "change": "update edit set modify change patch",
     "replace": "supersede replace",
     "count": "count num",
     "import": "import ingest upload",
@@ -246,9 +248,11 @@ _OBJECTS: Final[Mapping[str, str]] = {
     "one": "memory entry fact text note content message one turn episode",
     "many": "memories entries facts texts turns episodes notes records messages many all batch bulk"
     " list",
-    "near": "relevant similar best top nearest similarity semantic vector",
+    "near": "relevant similar best top nearest similarity semantic vector"
+    " keyword hybrid full fuzzy",
     "context": "context prompt",
-    "key": "key value",
+    "key": "key",
+    "value": "value",
     "keys": "keys",
     "id": "id ids",
     "item": "item",
@@ -259,7 +263,9 @@ _OBJECTS: Final[Mapping[str, str]] = {
     "user": "user scope namespace project tenant",
     "users": "users scopes",
     "tags": "tags",
-    "field": "metadata tag",
+    "tag": "tag",
+    "field": "metadata",
+    "store": "db database store",
     "entity": "entity entities people persons nodes",
     "edge": "edge edges relation relations relationship relationships link links triples"
     " triple triplet triplets",
@@ -291,13 +297,17 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.add_document": "write/document save/document",
     "store.import_(files), or store.add_document(text)": "import/document",
     "store.graph.link": "write/edge",
-    "store.items.put": "write/item save/item change/item write/key change/key",
+    "store.items.put": "write/item save/item change/item write/value change/value",
+    "store.commit(text, key=…)": "write/key change/key",
+    "store.list(tags=…)": "read/tag list/tag find/tag",
+    'store.list(where={"metadata": …})': "list/field find/field",
+    "store.list(scope=…)": "list/user find/user",
     "store.items.get": "read/item",
     "store.rules.add": "write/rule",
     "store.rules.list": "read/rule list/rule",
     "store.recall": "find/one find/many find/near read/near find/document find/dialogue",
     "store.recall(query, context=True)": "read/context find/context write/context to/context",
-    "store.get": "read/key read/key/one find/key",
+    "store.get": "read/key read/key/one find/key read/value find/value",
     "store.show": "read/one read/id read/id/one find/id find/id/one",
     "store.list": "list/one list/many read/many",
     "store.count": "count/one count/many read/number",
@@ -307,7 +317,8 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.forget": "erase erase/one erase/many erase/id erase/id/one",
     'store.forget(where={"scope": …})': "erase/user",
     'store.forget(where={"keys": …})': "erase/key",
-    "store.update": "change/one change/field change/tags write/tags write/field change/id"
+    "store.update": "change/one change/field change/tags change/tag write/tags write/tag"
+    " write/field change/id"
     " change/id/one",
     "store.supersede": "replace/one",
     "store.documents": "list/document read/document",
@@ -319,7 +330,7 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.import_": "import import/file import/many import/one read/file from/file write/file",
     "store.export": "export export/file export/many export/one to/file save/file export/document"
     " backup/file to/document",
-    "store.admin.backup": "write/backup save/backup export/backup backup backup/many",
+    "store.admin.backup": "write/backup save/backup export/backup backup backup/many backup/store",
     "store.admin.stats": "read/stats",
     "store.admin.doctor": "check/health",
     "vestig.restore(backup, path)": "restore restore/backup read/backup from/backup",
@@ -355,6 +366,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "graph": {
         "store.graph.entities": "nodes list_entities people",
         "store.graph.search": "query find",
+        "store.graph.entity": "get_entity show_entity",
         "store.commit(text, entities=…)": "add_entity add_node create_entity create_node",
         "store.graph.link": "add_edge connect relate add_relation",
         "store.graph.unlink": "remove_edge delete_edge",
@@ -367,7 +379,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "store.admin.compact": "vacuum optimize",
         "store.admin.backup": "snapshot copy clone",
         "store.admin.rebuild": "reindex",
-        "store.admin.stats": "status info",
+        "store.admin.stats": "status info size usage",
     },
 }
 
@@ -436,11 +448,11 @@ _RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
     "RecallResult": {
         "results": "memories documents matches",
         "result[0], or result[:n] for several": "first top best",
-        "[hit.content for hit in result]": "texts contents",
+        "[hit.content for hit in result]": "texts contents text content",
         "[hit.id for hit in result]": "ids",
         "result[0].reason": "why explain reasons explanation",
         "recall(query, context=True).context": "to_prompt as_text prompt as_context to_context"
-        " context_text",
+        " context_text to_string",
         "len(result)": "count total",
         "list(result)": "to_list",
         "[hit.to_dict() for hit in result]": "to_df to_pandas to_dataframe",

@@ -50,7 +50,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "entity list": "entities people names",
     "edge list": "edges links relations",
     "edge link": "connect relate",
-    "import": "ingest load upload insert-many apply",
+    "import": "ingest load upload insert-many apply batch add-many bulk-add add-batch",
     "import --mirror -r FOLDER": "watch sync mirror",
     "export": "dump download",
     "backup": "snapshot copy clone",
@@ -175,7 +175,7 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "backups": f"a backup lies where {_BACKUP} put it",
     },
     "branch": {"create new checkout switch": _BRANCHES},
-    "config": {"set edit unset": _CONFIG_SET},
+    "config": {"set edit unset reset": _CONFIG_SET},
 }
 # An option → what others call it. Which of several a command has decides.
 _OPTIONS: Final[Mapping[str, str]] = {
@@ -260,7 +260,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "add, update",
-        "--ttl --expires --expires-at --expires-in --expiry",
+        "--ttl --expires --expires-at --expires-in --expires-after --expiry",
         "--t-invalid TIME marks it as ended from then on, and --retention-until TIME has the next"
         ' `vestig prune` after it delete it; `vestig item put K VALUE --text "…" --expires TIME`'
         " hides it from then on; TIME is a date such as 2027-01-31",
@@ -276,7 +276,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "-l --type --kind",
         "--tags A,B takes labels, and --metadata NAME=VALUE values by name",
     ),
-    ("update", "--add-tag --add-tags", "--tags A,B sets all of its tags"),
+    ("update", "--add-tag --add-tags --remove-tag", "--tags A,B sets all of its tags"),
     (
         "add",
         "--importance --priority --weight --confidence",
@@ -284,14 +284,20 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "add",
-        "--overwrite --replace --upsert --force",
+        "--overwrite --replace --upsert --force --update",
         "--key K ends the value that the key has, and --supersedes ID ends a memory",
     ),
     (
         "recall, search",
-        "--with-scores --scores --show-scores",
+        "--with-scores --scores --show-scores --score",
         "--json has the scores, and --explain says what they are made of",
     ),
+    (
+        "recall, search",
+        "--sort --sort-by --order-by",
+        "what is recalled is ranked; `vestig list --order-by` sorts",
+    ),
+    ("forget", "--query -q --search --text", '`vestig search "…"` finds the ids of memories'),
     ("list", "--count", "`vestig count` counts them, and --limit N lists at most N"),
     (
         "forget",
@@ -404,12 +410,13 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
         typed = "set"
     if not group and words[1:2] in (["list"], ["ls"]):
         typed = f"{typed.removesuffix('s')}s"
-    for others, does in _NO_COMMANDS.get(group, {}).items():
-        if typed in others.split():
-            return f"There is none: {does}."
+    if none := _none_of(typed, group):
+        return none
     ours = _meant(typed, group, names)
     if ours:
         editor = next((word for word in words if word in _EDITORS), "EDITOR")
+        if typed == "setup" and editor in _EDITORS:
+            ours = "install EDITOR"
         note = _NOTES.get(typed) or _NOTES.get(ours, "")
         return f"In Vestig it is `vestig {ours.replace('EDITOR', editor)}`{note}."
     if group in _OF_THE_STORE:
@@ -425,6 +432,13 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
     if near and near not in _DESTRUCTIVE:
         return f"Did you mean `{where} {near}`?"
     return f"`{where} --help` lists the commands."
+
+
+def _none_of(typed: str, group: str) -> str:
+    """A sentence for what no command of a group does; "" = it is none of those."""
+    rows = _NO_COMMANDS.get(group, {}).items()
+    does = next((does for others, does in rows if typed in others.split()), "")
+    return f"There is none: {does}." if does else ""
 
 
 def _meant(typed: str, group: str, names: Collection[str]) -> str:
@@ -479,7 +493,9 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
         listing = words[-1] if words[-1] == "keys" else listing
         counted = words[-1] in ("users", "scopes", "namespaces")
         known = counted or "list" in listing.split() or listing == "keys"
-        return f"In Vestig it is `vestig {listing}`." if known else ""
+        if known:
+            return f"In Vestig it is `vestig {listing}`{_NOTES.get(listing, '')}."
+        return _none_of(words[-1], "")
     return _sentence(_FURTHER.get(command, ""))
 
 
