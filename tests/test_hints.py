@@ -76,6 +76,9 @@ GUESSES: list[tuple[str, str, str]] = [
         ("commit", word, "metadata (kept with it; nothing ranks by it)")
         for word in ("importance", "priority", "weight")
     ),
+    *(("commit", word, "t_invalid") for word in ("until", "end", "valid_until")),
+    *(("update", word, "t_valid") for word in ("start", "since", "as_of")),
+    ("deprecate", "until", "where.until"),
     ("commit", "agent_id", 'provenance={"agent": …}'),
     *(("recall", word, "") for word in ("importance", "type", "agent")),
     ("recall", "order", "store.list(order_by=…)"),

@@ -42,13 +42,13 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "source": "origin src",
         "artifact_ref": "url uri link ref reference",
         "t_valid": "date timestamp time created_at when valid_from valid_at at occurred_at"
-        " event_time event_date happened_at start since as_of start_date",
+        " event_time event_date happened_at",
         "entities": "entity",
         "include_vectors": "include_embeddings with_vectors include_embedding",
         "descending": "reverse desc newest_first",
         "valid_from": "date timestamp time created_at when t_valid valid_at at",
         "timestamp": "date time created_at when",
-        "t_invalid": "valid_until valid_to end_date ends until end valid_till",
+        "t_invalid": "valid_until valid_to end_date ends valid_till",
         "retention_until": "keep_until",
         "expires": _EXPIRY,
         "valid_at": "at when date as_of",
@@ -107,22 +107,27 @@ _ENDS: Final = {
         _EXPIRY
     ),
 }
-_STATES: Final = _ENDS | {
-    "tags or metadata": "kind memory_type",
-    "tags, metadata or, of a message, role": "type",
-    'provenance={"agent": …}': "agent agent_id agent_name",
-    "anchor (a file that it speaks of), or store.import_(file)": "file filename file_path",
-    "store.rules.add(text)": "rule is_rule",
-    "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
-    "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
-    "metadata (kept with it; nothing ranks by it)": "importance priority weight salience confidence"
-    " language lang parent parent_id",
-    'provenance={"artifact_ref": …}': "url source_url uri link",
-    "t_valid (from when it holds) or t_ref (when it was said)": "reference_time reference_date"
-    " said_at",
-    "store.commit_many, whose items take content and role": "messages turns",
-    'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "branch",
-}
+_HOLDS: Final = {"t_valid": "start since as_of start_date", "t_invalid": "until end"}
+_STATES: Final = (
+    _ENDS
+    | _HOLDS
+    | {
+        "tags or metadata": "kind memory_type",
+        "tags, metadata or, of a message, role": "type",
+        'provenance={"agent": …}': "agent agent_id agent_name",
+        "anchor (a file that it speaks of), or store.import_(file)": "file filename file_path",
+        "store.rules.add(text)": "rule is_rule",
+        "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
+        "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
+        "metadata (kept with it; nothing ranks by it)": "importance priority weight salience confidence"
+        " language lang parent parent_id",
+        'provenance={"artifact_ref": …}': "url source_url uri link",
+        "t_valid (from when it holds) or t_ref (when it was said)": "reference_time reference_date"
+        " said_at",
+        "store.commit_many, whose items take content and role": "messages turns",
+        'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "branch",
+    }
+)
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     "open": {
@@ -134,7 +139,7 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "commit": _STATES,
     "commit_structured": _STATES,
-    "update": _ENDS,
+    "update": _ENDS | _HOLDS,
     "commit_many": {
         "scope in each item, or store.scoped(scope).commit_many": "scope user user_id",
         "it in each item": "tags session_id author role metadata metadatas source key keys"
