@@ -119,8 +119,8 @@ _STATES: Final = (
         "store.rules.add(text)": "rule is_rule",
         "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
         "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
-        "metadata (kept with it; nothing ranks by it)": "importance priority weight salience confidence"
-        " language lang parent parent_id",
+        "metadata (kept with it; nothing ranks by it)": "importance priority weight salience"
+        " confidence language lang parent parent_id",
         'provenance={"artifact_ref": …}': "url source_url uri link",
         "t_valid (from when it holds) or t_ref (when it was said)": "reference_time reference_date"
         " said_at",
