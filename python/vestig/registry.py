@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.embedders.checked import CheckedEmbedder, EmbeddingSettings, checked_embedder
 from vestig.errors import ConfigError
@@ -26,6 +26,9 @@ from vestig.ports import (
     Reranker,
     RerankerSettings,
 )
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUP: Final = "vestig.embedders"
 
@@ -142,11 +145,13 @@ def unused_entry_points() -> list[str]:
         >>> unused_entry_points()
         []
     """
+    kinds = {kind.group: kind for kind in (_EMBEDDERS, _RERANKERS, _LANGUAGE_MODELS)}
+    offered = _entry_points()
     return [
-        f"{name} = {value} ({kind.group})"
-        for kind in (_EMBEDDERS, _RERANKERS, _LANGUAGE_MODELS)
-        for name, value in _entry_points(kind.group)
-        if name in kind.absent or kind.shipped.get(name, value) != value
+        f"{point.name} = {point.value} ({group})"
+        for group, kind in kinds.items()
+        for point in offered.select(group=group)
+        if point.name in kind.absent or kind.shipped.get(point.name, point.value) != point.value
     ]
 
 
@@ -206,14 +211,14 @@ def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:
 
 
 def _installed(group: str) -> dict[str, str]:
-    return dict(_entry_points(group))
+    return {point.name: point.value for point in _entry_points().select(group=group)}
 
 
-def _entry_points(group: str) -> list[tuple[str, str]]:
-    """(name, value) of what installed packages offer. Slow: the metadata of all of them is read."""
+def _entry_points() -> EntryPoints:
+    """What installed packages offer. Slow: the metadata of all of them is read."""
     from importlib.metadata import entry_points
 
-    return [(point.name, point.value) for point in entry_points(group=group)]
+    return entry_points()
 
 
 def _attribute(kind: _Kind, target: str, provider: str) -> Callable[[Any], Any]:

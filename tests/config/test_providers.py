@@ -112,12 +112,12 @@ def test_no_package_takes_a_name_of_this_one(
 def test_a_shipped_provider_is_found_without_reading_metadata(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(group: str) -> object:
-        raise AssertionError(f"entry points of {group} are read")
+    def read() -> object:
+        raise AssertionError("entry points are read")
 
     monkeypatch.setattr("importlib.metadata.entry_points", read)
     vestig.open(tmp_path / "store", config={"embedding.provider": "hashing"}).close()
-    with pytest.raises(AssertionError, match=r"entry points of vestig\.embedders are read"):
+    with pytest.raises(AssertionError, match="entry points are read"):
         vestig.open(tmp_path / "store", config={"embedding.provider": "recorded"})
 
 

@@ -96,6 +96,7 @@ def rows_of(declaration: type[Request]) -> Mapping[str, Argument]:
     return _plan(declaration).rows
 
 
+@cache
 def required_of(declaration: type[Request]) -> tuple[str, ...]:
     """The names of the arguments that have to be there."""
     rows = _plan(declaration).rows
