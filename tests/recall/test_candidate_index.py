@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from scripted import Opener
 from vestig.errors import VestigError
 from vestig.recall.scan import build_index
 from vestig.store.projection.candidate_file import FILE
-from vestig.testing import HashingEmbedder
+from vestig.testing import FrozenClock, HashingEmbedder
 
 NUMBER = 1_200
 CONFIG = {
@@ -26,6 +28,7 @@ CONFIG = {
 }
 EXACT = {**CONFIG, "index.approximate_above": 2_147_483_647}
 DIMENSIONS = 64
+Filled = Callable[[], vestig.Vestig]
 
 
 def texts(count: int, seed: int = 1) -> list[str]:
@@ -34,10 +37,31 @@ def texts(count: int, seed: int = 1) -> list[str]:
     return [" ".join(chance.sample(words, 8)) for _ in range(count)]
 
 
-def filled(opener: Opener, config: dict[str, Any], path: str = "store") -> vestig.Vestig:
-    store = opener(path, embedder=HashingEmbedder(DIMENSIONS), config=config)
+def fill(folder: str | Path) -> vestig.Vestig:
+    store = vestig.open(
+        folder, embedder=HashingEmbedder(DIMENSIONS), config=CONFIG, clock=FrozenClock()
+    )
     store.commit_many(texts(NUMBER))
     return store
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store without an index, of which tests take copies."""
+    folder = tmp_path_factory.mktemp("candidates") / "store"
+    fill(folder).close()
+    return folder
+
+
+@pytest.fixture
+def filled(opener: Opener, original: Path, tmp_path: Path) -> Filled:
+    """Opens a copy of the original as the store of the test."""
+
+    def opened() -> vestig.Vestig:
+        shutil.copytree(original, tmp_path / "store")
+        return again(opener, CONFIG)
+
+    return opened
 
 
 def again(opener: Opener, config: dict[str, Any]) -> vestig.Vestig:
@@ -53,8 +77,10 @@ def ranked(store: vestig.Vestig, query: str, **fields: Any) -> list[str]:
     return [hit.id for hit in store.recall(query, **selecting(fields)).results]
 
 
-def test_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path) -> None:
-    store = filled(opener, CONFIG)
+def test_commits_make_no_index_and_compaction_does(
+    filled: Filled, opener: Opener, folder: Path
+) -> None:
+    store = filled()
     assert not (folder / FILE).exists()
     assert not store.recall("word1 word2").counts.approximate
     store.admin.compact()
@@ -73,8 +99,8 @@ def test_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path)
     assert not (folder / FILE).exists()
 
 
-def test_the_best_are_found(opener: Opener) -> None:
-    store = filled(opener, CONFIG)
+def test_the_best_are_found(filled: Filled, opener: Opener) -> None:
+    store = filled()
     store.admin.rebuild()
     queries = [" ".join(text.split()[:3]) for text in texts(NUMBER)[::60]]
     found = [ranked(store, query, profile="baseline") for query in queries]
@@ -85,8 +111,8 @@ def test_the_best_are_found(opener: Opener) -> None:
         assert ids == ranked(exact, query, profile="baseline")
 
 
-def test_new_memories_are_candidates_at_once(opener: Opener) -> None:
-    store = filled(opener, CONFIG)
+def test_new_memories_are_candidates_at_once(filled: Filled) -> None:
+    store = filled()
     store.admin.compact()
     fresh = str(store.commit("an entirely different remark about herons").memory_id)
     result = store.recall("remark about herons", limit=1)
@@ -99,8 +125,8 @@ def test_new_memories_are_candidates_at_once(opener: Opener) -> None:
     assert store.recall("remark about herons").counts.approximate
 
 
-def test_filters_come_before_the_cut(opener: Opener) -> None:
-    store = filled(opener, CONFIG)
+def test_filters_come_before_the_cut(filled: Filled) -> None:
+    store = filled()
     store.admin.compact()
     listed = store.list(limit=1000).memories
     few = [memory.id for memory in listed[: NUMBER // 20]]
@@ -113,8 +139,8 @@ def test_filters_come_before_the_cut(opener: Opener) -> None:
     assert len(store.recall("word1 word2", limit=NUMBER).results) == NUMBER
 
 
-def test_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
-    store = filled(opener, CONFIG)
+def test_forgetting_drops_the_index(filled: Filled, folder: Path) -> None:
+    store = filled()
     store.admin.compact()
     victim = store.recall(texts(1)[0], limit=1).results[0].id
     report = store.forget(victim)
@@ -128,8 +154,10 @@ def test_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [3, 60, 5_000, -1])
-def test_a_damaged_index_is_dropped_and_reported(opener: Opener, folder: Path, place: int) -> None:
-    store = filled(opener, CONFIG)
+def test_a_damaged_index_is_dropped_and_reported(
+    filled: Filled, opener: Opener, folder: Path, place: int
+) -> None:
+    store = filled()
     store.admin.compact()
     store.close()
     raw = bytearray((folder / FILE).read_bytes())
@@ -146,9 +174,9 @@ def test_a_damaged_index_is_dropped_and_reported(opener: Opener, folder: Path, p
 
 
 def test_an_index_that_cannot_be_removed_is_not_used(
-    opener: Opener, folder: Path, monkeypatch: pytest.MonkeyPatch
+    filled: Filled, opener: Opener, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = filled(opener, CONFIG)
+    store = filled()
     store.admin.compact()
     store.close()
     raw = bytearray((folder / FILE).read_bytes())
@@ -172,18 +200,19 @@ def test_an_index_that_cannot_be_removed_is_not_used(
         small.admin.rebuild()
 
 
-def test_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) -> None:
-    filled(opener, CONFIG, "other").admin.compact()
-    store = filled(opener, CONFIG)
-    other = folder.parent.parent / "other" / "projection" / FILE
+def test_an_index_of_another_store_is_dropped(filled: Filled, folder: Path, tmp_path: Path) -> None:
+    with fill(tmp_path / "other") as another:
+        another.admin.compact()
+    store = filled()
+    other = tmp_path / "other" / "projection" / FILE
     (folder / FILE).write_bytes(other.read_bytes())
     result = store.recall("word1 word2")
     assert not result.counts.approximate
     assert [one.code for one in result.degraded] == ["projection_stale"]
 
 
-def test_a_store_in_memory_has_none(opener: Opener) -> None:
-    store = filled(opener, CONFIG, ":memory:")
-    store.admin.rebuild()
-    assert not store.recall("word1 word2").counts.approximate
-    assert build_index(store._session) == 0
+def test_a_store_in_memory_has_none() -> None:
+    with fill(":memory:") as store:
+        store.admin.rebuild()
+        assert not store.recall("word1 word2").counts.approximate
+        assert build_index(store._session) == 0

@@ -142,7 +142,7 @@ def test_a_line_takes_work_that_is_linear_in_it() -> None:
         "xargs -I{} sh -c ",
     ]
     for part in hostile:
-        little, much = (_calls(part * (size // len(part))) for size in (5_000, 40_000))
+        little, much = (_calls(part * (size // len(part))) for size in (2_000, 16_000))
         assert much < 1_000 + 12 * little, part
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,9 +90,8 @@ class World:
     other."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.rules, clock = folder, 0, FrozenClock()
-        self.store = vestig.open(":memory:", embedder=HashingEmbedder(64), clock=clock)
-        self.view = self.store.scoped(ADA)
+        self.rules = 0
+        self.open(folder)
         ids = [
             self.view.commit(text).memory_id
             for text in ("Ada keeps the boat in Porto", "The boat of Ada is red",
@@ -110,20 +111,35 @@ class World:
         self.store.graph.link(self.own[0], memory, "RELATED")
         self.bos = {"memory": memory, "rule": rule, "document": document.source_id,
                     "anchored": anchored}  # fmt: skip
-        lines = folder / "lines.jsonl"
-        lines.write_text('{"content": "Ada has a stove"}\n', encoding="utf-8")
+        self.places["files"].write_text('{"content": "Ada has a stove"}\n', encoding="utf-8")
         self.sound: dict[str, Any] = {
             "content": "Ada has bread in the galley",
             "topic": "The galley", "context": "Ada looked at the galley",
             "items": ["Ada has an anchor"],
             "id": self.own[0], "ids": [self.own[1]], "old": self.own[0], "new": self.own[1],
             "by": "Ada", "queries": ["boat"], "query": "boat", "messages": [{"content": "boat?"}],
-            "key": "boat", "start": "2020-01-01", "target": folder / "out.jsonl", "files": lines,
-            "text": "# Galley\n\nThere is bread.", "dest": folder / "copy", "value": 1,
+            "key": "boat", "start": "2020-01-01",
+            "text": "# Galley\n\nThere is bread.", "value": 1,
             "name": "fix/pool", "a": "Ada", "b": "Bo", "from_id": self.own[0],
             "to_id": self.own[1], "edge_id": "edge_0123abcd", "when": 'command = "row"',
             "tool": "Bash", "scope": ADA,
         }  # fmt: skip
+
+    def open(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = vestig.open(
+            folder / "store", embedder=HashingEmbedder(64), clock=FrozenClock()
+        )
+        self.view = self.store.scoped(ADA)
+        self.places = {"target": folder / "out.jsonl", "files": folder / "lines.jsonl",
+                       "dest": folder / "copy"}  # fmt: skip
+
+    def copied(self, folder: Path) -> World:
+        """A world of the same ids, as this one was when it was closed."""
+        made = copy(self)
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        made.open(folder)
+        return made
 
     def given(self, group: str, name: str) -> dict[str, Any]:
         """Sound values of what has no default, and what a call cannot do without."""
@@ -143,7 +159,7 @@ class World:
             own["id"] = self.view.add_document("# Oars\n\nTwo oars.").source_id
         if group == "anchors":
             own["id"] = self.view.commit("Ada oiled it", anchor=self.own[0]).memory_id
-        values = self.sound | own
+        values = self.sound | self.places | own
         return {
             key: values[key]
             for key, one in parameters(group, name).items()
@@ -169,16 +185,23 @@ class World:
         ]
 
 
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A closed world, of which tests take copies."""
+    made = World(tmp_path_factory.mktemp("original"))
+    made.store.close()
+    return made
+
+
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with a_world(tmp_path) as made:
+def world(original: World, tmp_path: Path) -> Iterator[World]:
+    with a_copy(original, tmp_path) as made:
         yield made
 
 
 @contextmanager
-def a_world(folder: Path) -> Iterator[World]:
-    folder.mkdir(exist_ok=True)
-    made = World(folder)
+def a_copy(original: World, folder: Path) -> Iterator[World]:
+    made = original.copied(folder)
     with made.store:
         yield made
 
@@ -209,9 +232,9 @@ def texts(answer: object) -> str:
 
 @each(("group", "name"), calls())
 def test_an_id_of_another_scope_is_an_id_that_nothing_has(
-    tmp_path: Path, group: str, name: str
+    original: World, tmp_path: Path, group: str, name: str
 ) -> None:
-    with a_world(tmp_path) as world:
+    with a_copy(original, tmp_path) as world:
         compare_ids(world, group, name)
 
 
@@ -241,9 +264,9 @@ def compare_ids(world: World, group: str, name: str) -> None:
 
 @each(("group", "name"), calls())
 def test_no_call_of_a_view_says_or_changes_anything_of_another_scope(
-    tmp_path: Path, group: str, name: str
+    original: World, tmp_path: Path, group: str, name: str
 ) -> None:
-    with a_world(tmp_path) as world:
+    with a_copy(original, tmp_path) as world:
         look_at_answer(world, group, name)
 
 

@@ -252,9 +252,14 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
     budget=st.integers(1, 400),
     pairs=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=4),
     seed=st.integers(0, 99),
+    count=st.sampled_from((words, estimate, len)),
 )
 def test_every_id_once_and_never_more_than_the_budget(
-    texts: list[str], budget: int, pairs: list[tuple[int, int]], seed: int
+    texts: list[str],
+    budget: int,
+    pairs: list[tuple[int, int]],
+    seed: int,
+    count: Callable[[str], int],
 ) -> None:
     dice = random.Random(seed)
     entries = [
@@ -269,24 +274,23 @@ def test_every_id_once_and_never_more_than_the_budget(
         for number, text in enumerate(texts)
     ]
     twins = [(a, b) for a, b in pairs if a != b]
-    for count in (words, estimate, len):
-        shown = made(*entries, twins=twins, budget=budget, count=count)
-        assert shown.tokens == count(shown.text) <= shown.budget == budget
-        gone = [one.id for one in shown.left_out]
-        every = [*shown.ids, *shown.neighbours, *gone]
-        assert sorted(every) == sorted(one.memory.id for one in entries)
-        beside = {one.memory.id for one in entries if one.neighbour}
-        assert set(shown.neighbours) | {one.id for one in shown.left_out if one.neighbour} == beside
-        inside = [*shown.ids, *shown.neighbours]
-        counted = {id: shown.text.count(f"[{short(id)}]") for id in every}
-        assert all(counted[id] == 1 for id in inside if id not in shown.folded)
-        assert all(counted[id] <= 1 for id in shown.folded)
-        assert not any(counted[id] for id in gone)
-        assert set(shown.folded) | set(shown.folded.values()) <= set(inside)
-        again = made(*reversed(entries), twins=twins, budget=budget, count=count)
-        assert again.text == shown.text
-        wide = made(*entries, twins=twins, count=count)
-        assert wide.left_out == ()
+    shown = made(*entries, twins=twins, budget=budget, count=count)
+    assert shown.tokens == count(shown.text) <= shown.budget == budget
+    gone = [one.id for one in shown.left_out]
+    every = [*shown.ids, *shown.neighbours, *gone]
+    assert sorted(every) == sorted(one.memory.id for one in entries)
+    beside = {one.memory.id for one in entries if one.neighbour}
+    assert set(shown.neighbours) | {one.id for one in shown.left_out if one.neighbour} == beside
+    inside = [*shown.ids, *shown.neighbours]
+    counted = {id: shown.text.count(f"[{short(id)}]") for id in every}
+    assert all(counted[id] == 1 for id in inside if id not in shown.folded)
+    assert all(counted[id] <= 1 for id in shown.folded)
+    assert not any(counted[id] for id in gone)
+    assert set(shown.folded) | set(shown.folded.values()) <= set(inside)
+    again = made(*reversed(entries), twins=twins, budget=budget, count=count)
+    assert again.text == shown.text
+    wide = made(*entries, twins=twins, count=count)
+    assert wide.left_out == ()
 
 
 def test_the_lowest_score_goes_first_and_neighbours_before_results() -> None:
