@@ -9,6 +9,7 @@ import pytest
 
 import vestig
 from scripted import Opener
+from tables import each
 from vestig.calls.filter import KEYWORDS
 from vestig.testing import FrozenClock
 
@@ -70,14 +71,19 @@ CASES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("where", "names"), CASES, ids=lambda value: str(value)[:60])
-@pytest.mark.parametrize("published", [False, True], ids=["tail", "published"])
+@pytest.fixture(params=[False, True], ids=["tail", "published"])
+def either(request: pytest.FixtureRequest, named: dict[str, Any]) -> dict[str, Any]:
+    """`named` as commits leave it, and as a rebuild does."""
+    if request.param:
+        named["store"].admin.rebuild()
+    return named
+
+
+@each(("where", "names"), CASES, ids=lambda value: str(value)[:60])
 def test_names_are_compared_by_what_they_are(
-    named: dict[str, Any], where: Any, names: str, published: bool
+    either: dict[str, Any], where: Any, names: str
 ) -> None:
-    store: vestig.Vestig = named["store"]
-    if published:
-        store.admin.rebuild()
+    named, store = either, either["store"]
     wanted = {named[name] for name in names.split()}
     assert {hit.id for hit in store.recall(QUERY, where=where)} == wanted
     assert {memory.id for memory in store.list(where)} == wanted

@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from vestig.embedders.checked import CheckedEmbedder, EmbeddingSettings, checked_embedder
 from vestig.errors import ConfigError
@@ -26,9 +26,6 @@ from vestig.ports import (
     Reranker,
     RerankerSettings,
 )
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
 
 GROUP: Final = "vestig.embedders"
 
@@ -146,12 +143,10 @@ def unused_entry_points() -> list[str]:
         []
     """
     kinds = {kind.group: kind for kind in (_EMBEDDERS, _RERANKERS, _LANGUAGE_MODELS)}
-    offered = _entry_points()
     return [
-        f"{point.name} = {point.value} ({group})"
-        for group, kind in kinds.items()
-        for point in offered.select(group=group)
-        if point.name in kind.absent or kind.shipped.get(point.name, point.value) != point.value
+        f"{name} = {value} ({group})"
+        for group, name, value in _entry_points(*kinds)
+        if name in kinds[group].absent or kinds[group].shipped.get(name, value) != value
     ]
 
 
@@ -211,14 +206,16 @@ def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:
 
 
 def _installed(group: str) -> dict[str, str]:
-    return {point.name: point.value for point in _entry_points().select(group=group)}
+    return {name: value for _, name, value in _entry_points(group)}
 
 
-def _entry_points() -> EntryPoints:
-    """What installed packages offer. Slow: the metadata of all of them is read."""
+def _entry_points(*groups: str) -> list[tuple[str, str, str]]:
+    """(group, name, value) of what installed packages offer. Slow: the metadata of all of them is
+    read."""
     from importlib.metadata import entry_points
 
-    return entry_points()
+    found = entry_points()
+    return [(group, one.name, one.value) for group in groups for one in found.select(group=group)]
 
 
 def _attribute(kind: _Kind, target: str, provider: str) -> Callable[[Any], Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall.confidence import fits
 from vestig.recall.judgement import fit
 from vestig.recall.silence import least_confidence
-from vestig.testing import HashingEmbedder
+from vestig.testing import FrozenClock, HashingEmbedder
 
 ASKED = "where does Maria live?"
 TEXTS = (
@@ -25,12 +27,20 @@ TEXTS = (
 )
 
 
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed store of `TEXTS`, of which tests take copies."""
+    folder = tmp_path_factory.mktemp("silence") / "store"
+    with vestig.open(folder, embedder=BuiltinEmbedder(), clock=FrozenClock()) as made:
+        for text in TEXTS:
+            made.commit(text)
+    return folder
+
+
 @pytest.fixture
-def store(opener: Opener) -> vestig.Vestig:
-    made = opener(embedder=BuiltinEmbedder())
-    for text in TEXTS:
-        made.commit(text)
-    return made
+def store(original: Path, opener: Opener, tmp_path: Path) -> vestig.Vestig:
+    shutil.copytree(original, tmp_path / "store")
+    return opener(embedder=BuiltinEmbedder())
 
 
 UNANSWERED = "Who is Maria's dentist?"
