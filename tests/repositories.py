@@ -10,6 +10,8 @@ from pathlib import Path
 from vestig.testing import HashingEmbedder
 
 EMBEDDER = HashingEmbedder(32)
+# The files of repositories that were made, those of git among them.
+_made: dict[tuple[tuple[str, str], ...], dict[str, bytes]] = {}
 
 
 def text_of(first: int, last: int, word: str = "line") -> str:
@@ -31,18 +33,29 @@ def _environment() -> dict[str, str]:
 
 
 def repository(folder: Path, files: Mapping[str, str]) -> Path:
-    """A repository with one commit of these files."""
+    """A repository with one commit of these files. The first one of these files is made by git, and
+    those after it are copies."""
+    key = tuple(sorted(files.items()))
+    if key in _made:
+        _write(folder, _made[key])
+        return folder
     folder.mkdir(parents=True, exist_ok=True)
-    git(folder, "init", "-q", "-b", "main")
+    git(folder, "init", "-q", "-b", "main", "--template=")
     write(folder, files)
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "first")
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    _made[key] = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
     return folder
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
     """Writes files below a folder."""
-    for name, text in files.items():
+    _write(folder, {name: text.encode() for name, text in files.items()})
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(data)
