@@ -2,11 +2,13 @@
 
 What a command or a server needs takes longer to load than most of them run. One process of each
 worker loads it, and the others are forks of that one, with their own streams, environment, folder
-and exit code. A test of how a process starts, of its flags or of what it loads starts a real one.
+and exit code. A test of how a process starts or ends, of its flags or of what it loads starts a
+real one.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -15,14 +17,16 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 __all__ = ["Process", "run"]
 
@@ -142,9 +146,12 @@ def _load() -> None:
     import vestig.surfaces.mcp.server
     from vestig.testing import HashingEmbedder
 
-    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        store.commit("The crane is red.")
-        store.recall("crane")
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "vestig.yaml"
+        config.write_text("store: {path: ':memory:'}\n")
+        with vestig.open(config=config, embedder=HashingEmbedder()) as store:
+            store.commit("The crane is red.")
+            store.recall("crane")
     assert threading.active_count() == 1, "a fork has no other thread"
     gc.freeze()
 
@@ -184,6 +191,31 @@ def _process(link: socket.socket) -> str:
         return str(request["code"])
 
 
+def _end(code: int) -> NoReturn:
+    """End as an interpreter does, but for taking down what is loaded: a fork would copy all of it
+    to do so."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            code = code or 120
+    os._exit(code)
+
+
 if __name__ == "__main__":
     _load()
-    exec(_process(socket.socket(fileno=int(sys.argv[1]))), {"__name__": "__main__"})
+    text = _process(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        exec(text, {"__name__": "__main__"})
+    except SystemExit as end:
+        if end.code is not None and not isinstance(end.code, int):
+            sys.stderr.write(f"{end.code}\n")
+        _end(end.code if isinstance(end.code, int) else int(end.code is not None))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        traceback.print_exc()
+        _end(1)
+    _end(0)
