@@ -532,12 +532,12 @@ VALUES = (None, "", "x" * 70, -1, 10**20, 0.5, True, [], ["x"], {}, {"events": 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "end"])
 def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(
     kind: str, step: int
 ) -> None:
-    """With every fourth value, another one of each member that follows; all of them in torture."""
+    """With every eighth value, another one of each member that follows; all of them in torture."""
     whole_lines = lines()
     members = [name for name in of(whole_lines, kind) if name != "record"]
     store = opened()

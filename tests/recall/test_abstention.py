@@ -151,7 +151,7 @@ def test_without_a_vector_recall_never_abstains(opener: Opener) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("step", [24, pytest.param(1, marks=pytest.mark.torture)])
 def test_foreign_questions_of_the_shipped_benchmark_are_less_sure(
     opener: Opener, step: int
 ) -> None:

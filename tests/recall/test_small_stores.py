@@ -68,9 +68,12 @@ def test_what_is_needed_grows_with_the_memories_that_may_answer(opener: Opener) 
 
 
 @pytest.mark.slow
-def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_something() -> None:
+@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.torture)])
+def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_something(
+    step: int,
+) -> None:
     answered = asked = brought = others = 0
-    for one in stores():
+    for one in stores()[::step]:
         with vestig.open(":memory:", config={"judge.budget_ms": 60_000}) as store:
             ids = [store.commit(fact).memory_id for fact in one.facts]
             for question, places in one.asked:
@@ -80,6 +83,6 @@ def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_somet
             for question in one.unanswered:
                 others += 1
                 brought += bool(store.recall(question))
-    assert (asked, others) == (397, 313)
+    assert (asked, others) == {1: (397, 313), 2: (191, 155)}[step]
     assert answered >= 0.77 * asked
     assert brought <= 0.17 * others

@@ -66,7 +66,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("groups", [pytest.param(1, marks=pytest.mark.torture), 2])
 def test_a_killed_import_goes_on(
     groups: int, whole: tuple[Path, list[Any]], tmp_path: Path
 ) -> None:

@@ -133,7 +133,7 @@ def findings(folder: Path, *words: str) -> str:
 
 @pytest.mark.slow
 def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path) -> None:
-    assert findings(tmp_path, "--phases", "fuzzing", "--max-examples", "2", "--seed", "17") == ""
+    assert findings(tmp_path, "--phases", "fuzzing", "--max-examples", "1", "--seed", "17") == ""
 
 
 @pytest.mark.torture
