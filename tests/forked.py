@@ -28,7 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-__all__ = ["Process", "run"]
+__all__ = ["Process", "run", "script"]
 
 _COMMAND = "import sys; from vestig.surfaces.cli import run; sys.exit(run(sys.argv[1:]))"
 # The files that go to the server with a request: the one that says what to run, standard input,
@@ -135,6 +135,15 @@ def run(
         read = [pool.submit(one.read) for one in (started.stdout, started.stderr)]
         out, err = (one.result().decode() for one in read)
     return subprocess.CompletedProcess(started.args, started.wait(), out, err)
+
+
+def script(path: Path, *folders: Path) -> str:
+    """Code that runs a file as `python FILE` does, with modules of these folders beside it."""
+    places = [str(one) for one in (path.parent, *folders)]
+    return (
+        f"import runpy, sys; sys.path[:0] = {places!r};"
+        f" runpy.run_path({str(path)!r}, run_name='__main__')"
+    )
 
 
 def _load() -> None:

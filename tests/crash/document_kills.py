@@ -6,14 +6,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 from outcome import Outcome
 from writer import open_store
 
+import forked
 import vestig
 
 WRITER: Final = Path(__file__).with_name("document_writer.py")
@@ -50,11 +49,8 @@ def _write(docs: Path, keel: str, *, at: int) -> None:
 
 
 def _import(store: Path, docs: Path, statement: int) -> list[str]:
-    words = [sys.executable, str(WRITER), str(store), str(docs), str(statement)]
-    paths = os.pathsep.join((str(TESTS), str(WRITER.parent)))
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}
-    )
+    words = [str(store), str(docs), str(statement)]
+    done = forked.run(words, env=os.environ, code=forked.script(WRITER, TESTS))
     assert done.returncode in (0, -9), done.stderr
     return done.stdout.splitlines()
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cognify_writer import fill, opened
 
+import forked
 import vestig
 
 WRITER = Path(__file__).with_name("cognify_writer.py")
@@ -20,11 +19,8 @@ POINTS = int(os.environ.get("VESTIG_TEST_KILLS", "6"))
 
 
 def run(store: Path, statement: int, days: int = 0) -> list[str]:
-    words = [sys.executable, str(WRITER), str(store), str(statement), str(days)]
-    paths = os.pathsep.join((str(TESTS), str(WRITER.parent)))
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}
-    )
+    words = [str(store), str(statement), str(days)]
+    done = forked.run(words, env=os.environ, code=forked.script(WRITER, TESTS))
     assert done.returncode in (0, -9), done.stderr
     return done.stdout.splitlines()
 
