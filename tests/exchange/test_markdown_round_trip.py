@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -93,7 +92,9 @@ def told(store: vestig.Vestig) -> list[tuple[Any, ...]]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("VESTIG_TEST_EXAMPLES", "40")) // 5))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(n, marks=pytest.mark.torture) for n in range(8, 24))]
+)
 def test_markdown_brings_any_store_back(seed: int, tmp_path: Path) -> None:
     with opened(tmp_path / "store") as store, opened(tmp_path / "copy") as copy:
         fill(store, seed)
