@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,13 @@ def filled(path: Path | str, **options: Any) -> vestig.Vestig:
     return store
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[vestig.Vestig]:
+    """A filled store, for tests that read."""
+    with filled(tmp_path_factory.mktemp("many") / "store") as opened:
+        yield opened
+
+
 def questions(count: int) -> list[str]:
     chance = random.Random(11)
     made = []
@@ -72,14 +80,13 @@ CALLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.slow
 @each("case", CALLS)
-def test_each_result_is_that_of_its_own_recall(case: str, tmp_path: Path) -> None:
-    with filled(tmp_path / "store") as store:
-        asked = [*questions(15), "who keeps the red key?"]
-        together = store.recall_many(asked, **CALLS[case])
-        alone = [store.recall(query, **CALLS[case]) for query in asked]
-        assert [plain(one) for one in together] == [plain(one) for one in alone]
-        if case == "default":
-            assert any(one.counts.folded for one in alone)
+def test_each_result_is_that_of_its_own_recall(case: str, store: vestig.Vestig) -> None:
+    asked = [*questions(15), "who keeps the red key?"]
+    together = store.recall_many(asked, **CALLS[case])
+    alone = [store.recall(query, **CALLS[case]) for query in asked]
+    assert [plain(one) for one in together] == [plain(one) for one in alone]
+    if case == "default":
+        assert any(one.counts.folded for one in alone)
 
 
 @pytest.mark.slow
@@ -133,9 +140,9 @@ def test_a_query_that_is_none_is_an_entry_at_its_place(tmp_path: Path) -> None:
     ids=["number", "object", "too many", "limit", "budget", "profile", "nothing asked"],
 )
 def test_a_wrong_argument_of_all_is_refused(
-    queries: Any, arguments: dict[str, Any], named: str, tmp_path: Path
+    queries: Any, arguments: dict[str, Any], named: str, store: vestig.Vestig
 ) -> None:
-    with filled(tmp_path / "store") as store, pytest.raises(ValidationError, match=named):
+    with pytest.raises(ValidationError, match=named):
         store.recall_many(queries, **arguments)
 
 
