@@ -317,6 +317,8 @@ class BoundQuery:
     def named_terms(self) -> list[str]:
         """Return those that a capital inside a sentence shows to be names."""
         text = self.request.query
+        if text.isupper():
+            return []
         return [
             one.term
             for one in self.content

@@ -43,9 +43,9 @@ const OF_PRESENT: Bounds = Bounds {
 };
 /// A memory reads as an answer from this logit on.
 const ANSWERS_MIN: f64 = 1.0;
-/// Which part of the query's idf a text that a judge read holds at most where it does not repeat what
-/// is asked about.
-const ELSEWHERE_MAX: f64 = 0.4;
+/// One of so many content terms of the query a text that a judge read holds at most where it does not
+/// repeat what is asked about.
+const ELSEWHERE_OF: usize = 3;
 /// A text states several things that holds so much of what an earlier one holds, by idf, and is so
 /// many times as much.
 const SEVERAL_HELD: f64 = 0.9;
@@ -64,8 +64,9 @@ struct Statement<'a> {
     order: (bool, i64, i64, i64),
     /// Content terms of title and text, each with its idf; only few of the best are compared by them.
     terms: OnceCell<BTreeMap<&'a str, f64>>,
-    /// Sum of the idf of the query's content terms that it holds.
+    /// The query's content terms that it holds: the sum of their idf, and their number.
     cover: f64,
+    held: usize,
     /// Which of the query's names it holds.
     names: Vec<bool>,
     /// One of its terms has a digit.
@@ -78,8 +79,11 @@ impl Statement<'_> {
     /// It reads as an answer and is confirmed, and the other is not: it stands before that however
     /// far below it lies.
     fn answers_for(&self, other: &Self) -> bool {
-        let reads_as_answer = self.answers.is_some_and(|logit| logit >= ANSWERS_MIN);
-        reads_as_answer && self.order.0 && !other.order.0
+        self.reads_as_answer() && self.order.0 && !other.order.0
+    }
+
+    fn reads_as_answer(&self) -> bool {
+        self.answers.is_some_and(|logit| logit >= ANSWERS_MIN)
     }
 }
 
@@ -118,6 +122,7 @@ pub const SIGNALS: [&str; 7] = [
 /// Values of [`SIGNALS`], in their order.
 pub type Signals = [f64; SIGNALS.len()];
 
+/// Pairs that count beside those that were read, and their cosine.
 const OTHERS: f64 = 3.0;
 const OTHERS_ALIKE: f64 = 0.4;
 const US_OF_DAY: f64 = 86_400e6;
@@ -156,11 +161,13 @@ pub struct Question<'a> {
 ///
 /// The best memory that is in no group yet gathers the later versions of it among those behind it.
 /// One joins that holds since a later time (or was stored later, or stands behind it in its session,
-/// where that is equal), shares its scope, has a number where it has one, and holds as much of the
-/// query; where a judge read both, by the weighted sum of [`SIGNALS`], also one that holds the same
-/// names of the query, or at most 0.4 of it. Else it lies at most 2 below it by L and is linked with it: ½ cosine + ½ shared
-/// idf as a part of that of the text with more ≥ 0.4. Where the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3
-/// below, and be linked by 0.3. Texts of more than 250 code points, questions and what does not hold
+/// where that is equal), shares its scope, has a number where it has one, and says the same in like
+/// words: it holds as much of the query, lies at most 2 below it by L and is linked with it, half the
+/// cosine and half the shared idf, as a part of that of the text with more, being 0.4 together. Where
+/// the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3 below,
+/// and be linked by 0.3. Of two that a judge read, the later one reads as an answer too; or it joins by
+/// the weighted sum of [`SIGNALS`], if it holds as much of the query, the same names of it, or at most
+/// a third of its content terms. Texts of more than 250 code points, questions and what does not hold
 /// yet join none.
 ///
 /// `rows`: best first.
@@ -192,13 +199,17 @@ pub fn versions(
             if !rule.may_follow(newer, older) {
                 return false;
             }
+            let in_like_words = || {
+                rows[at].level - rows[*place].level <= rule.bounds.behind_max
+                    && rule.says_as_much(newer, older)
+                    && rule.link(newer, older) >= rule.bounds.link_min
+            };
             match rule.signals(&others, newer, older) {
-                Some(signals) => rule.may_answer(newer, older) && weights.pass(&signals),
-                None => {
-                    rows[at].level - rows[*place].level <= rule.bounds.behind_max
-                        && rule.says_as_much(newer, older)
-                        && rule.link(newer, older) >= rule.bounds.link_min
+                Some(signals) => {
+                    rule.may_answer(newer, older) && weights.pass(&signals)
+                        || newer.reads_as_answer() && in_like_words()
                 }
+                None => in_like_words(),
             }
         };
         let mut group: Vec<usize> = (at + 1..rows.len()).filter(joins).collect();
@@ -418,7 +429,7 @@ fn statement<'a>(
         .text_terms(row)
         .map(|number| segment.term(number as usize))
         .collect();
-    let covered = content.iter().filter(|(term, _)| held.contains(term));
+    let covered = || content.iter().filter(|(term, _)| held.contains(term));
     let at = |section| segment.column::<i64>(section)[row];
     Some(Statement {
         segment,
@@ -432,7 +443,8 @@ fn statement<'a>(
         ),
         has_number: terms(segment, row).any(|term| term.chars().any(char::is_numeric)),
         terms: OnceCell::new(),
-        cover: covered.map(|(_, idf)| idf).sum(),
+        cover: covered().map(|(_, idf)| idf).sum(),
+        held: covered().count(),
         names: names
             .iter()
             .map(|name| held.contains(name.as_str()))
@@ -506,7 +518,7 @@ impl<'r, 'a> Rule<'r, 'a> {
             && (newer.has_number || !older.has_number || !self.bounds.keeps_number)
     }
 
-    /// [`SIGNALS`] of two texts; None where a judge did not read both, or a model stated one of them.
+    /// [`SIGNALS`] of two texts; None where a judge did not read both, or only one of them is confirmed.
     fn signals(
         &self,
         others: &Others,
@@ -553,7 +565,9 @@ impl<'r, 'a> Rule<'r, 'a> {
             let mut each = older.names.iter().zip(&newer.names);
             older.names.contains(&true) && each.all(|(older, newer)| *newer || !older)
         };
-        self.says_as_much(newer, older) || newer.cover <= self.asked * ELSEWHERE_MAX || names()
+        self.says_as_much(newer, older)
+            || newer.held * ELSEWHERE_OF <= self.content.len()
+            || names()
     }
 
     /// It holds nearly all that the other one holds, and much more: several facts, none of them anew.
