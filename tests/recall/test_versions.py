@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,6 +28,7 @@ PLAIN = {
     "entities": {"enabled": False},
     "hygiene": {"near_duplicate": {"enabled": False}},
 }
+DAY = datetime(2026, 1, 5, tzinfo=UTC)
 FAR_US = 4_000_000_000_000_000
 MONTHS = ("2026-01-05", "2026-02-05", "2026-03-05")
 
@@ -447,3 +449,44 @@ def test_signals_are_of_pairs_that_were_read_the_later_behind_the_earlier(opener
     # no other pair was read: three of a cosine of 0.4 stand for others
     assert named["others_alike"] == pytest.approx(0.4)
     assert signals([1, 0, 2]) == [], "the later one stands before the earlier one"
+
+
+@pytest.mark.parametrize("days", [0, 1, 30])
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (["Maria lives in Porto.", "Maria lives in Lisbon."], "Where does Maria live?"),
+        (
+            ["Maria lives in Porto.", "Maria lives in Lisbon.", "Maria lives in Madrid."],
+            "Where does Maria live?",
+        ),
+        (["Tom works at Acme.", "Tom works at Globex."], "Where does Tom work?"),
+        (["Ann's manager is Helen.", "Ann's manager is Omar."], "Who is Ann's manager?"),
+    ],
+)
+def test_a_restatement_in_like_words_comes_first_alone_and_at_once(
+    texts: list[str], question: str, days: int
+) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for at, text in enumerate(texts):
+            store.commit(text, t_valid=DAY + timedelta(days=days * at))
+        assert [hit.content for hit in store.recall(question, all=True)] == texts[::-1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (
+            ["The staging server runs version 4.2.", "The production server runs version 4.1."],
+            "What is the version of the staging server?",
+        ),
+        (["The gym opens at 6.", "The gym closes at 22."], "What time does the gym open?"),
+    ],
+)
+def test_a_store_of_two_facts_keeps_the_one_that_is_asked_for(
+    texts: list[str], question: str
+) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for at, text in enumerate(texts):
+            store.commit(text, t_valid=DAY + timedelta(days=30 * at))
+        assert store.recall(question, all=True)[0].content == texts[0]

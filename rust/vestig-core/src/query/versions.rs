@@ -41,8 +41,10 @@ const OF_PRESENT: Bounds = Bounds {
     lack_max: 0.3,
     keeps_number: false,
 };
-/// A memory reads as an answer from this logit on.
+/// A memory reads as an answer from this logit on; one that says the same as an earlier one in like
+/// words, already from the second on.
 const ANSWERS_MIN: f64 = 1.0;
+const ANSWERS_ALIKE_MIN: f64 = 0.0;
 /// One of so many content terms of the query a text that a judge read holds at most where it does not
 /// repeat what is asked about.
 const ELSEWHERE_OF: usize = 3;
@@ -79,11 +81,8 @@ impl Statement<'_> {
     /// It reads as an answer and is confirmed, and the other is not: it stands before that however
     /// far below it lies.
     fn answers_for(&self, other: &Self) -> bool {
-        self.reads_as_answer() && self.order.0 && !other.order.0
-    }
-
-    fn reads_as_answer(&self) -> bool {
-        self.answers.is_some_and(|logit| logit >= ANSWERS_MIN)
+        let reads_as_answer = self.answers.is_some_and(|logit| logit >= ANSWERS_MIN);
+        reads_as_answer && self.order.0 && !other.order.0
     }
 }
 
@@ -207,7 +206,7 @@ pub fn versions(
             match rule.signals(&others, newer, older) {
                 Some(signals) => {
                     rule.may_answer(newer, older) && weights.pass(&signals)
-                        || newer.reads_as_answer() && in_like_words()
+                        || newer.answers >= Some(ANSWERS_ALIKE_MIN) && in_like_words()
                 }
                 None => in_like_words(),
             }
