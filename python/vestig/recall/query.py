@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Final
@@ -468,12 +468,11 @@ class BoundQuery:
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
         levels: Sequence[float] = [row.start_score for row in rows]
-        answered_by: Mapping[bytes, float] = {}
         read = None
         if judge is not None and asks_the_judge(self, scan):
             read = judged(self, judge, chosen.query, rows)
         if read is not None:
-            rows, levels, answered_by = read.rows, read.levels, read.answers
+            rows, levels = read.rows, read.levels
         if by.newer_first:
             of_now = asks_about_now(chosen.query, bool(self.query.windows))
             at_us = chosen.moments.query_time_us
@@ -483,7 +482,7 @@ class BoundQuery:
                 self._filter_without(chosen, others),
                 rows,
                 levels,
-                answered_by,
+                {} if read is None else read.answers,
                 query=chosen.query,
                 content=self.content_terms(scan),
                 names=self.named_terms,

@@ -68,6 +68,20 @@ fn found(rows: Vec<FoundRow>) -> PyResult<Vec<Found>> {
         .collect()
 }
 
+fn question<'a>(
+    content: &'a [String],
+    names: &'a [String],
+    of_present: bool,
+    at: i64,
+) -> Question<'a> {
+    Question {
+        content,
+        names,
+        of_present,
+        at,
+    }
+}
+
 /// Segments, manifest and tail of one store.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Projection(CoreProjection);
@@ -473,12 +487,7 @@ impl Projection {
         least: f64,
     ) -> PyResult<Vec<Vec<usize>>> {
         let rows = found(rows)?;
-        let question = Question {
-            content: &content,
-            names: &names,
-            of_present,
-            at: at_us,
-        };
+        let question = question(&content, &names, of_present, at_us);
         let weights = Weights { weights, least };
         self.on_snapshot(py, seq, |snapshot| {
             versions(snapshot, &filter.0, &rows, &question, &weights)
@@ -498,12 +507,7 @@ impl Projection {
         at_us: i64,
     ) -> PyResult<Vec<(usize, usize, Signals)>> {
         let rows = found(rows)?;
-        let question = Question {
-            content: &content,
-            names: &names,
-            of_present,
-            at: at_us,
-        };
+        let question = question(&content, &names, of_present, at_us);
         self.on_snapshot(py, seq, |snapshot| {
             version_signals(snapshot, &filter.0, &rows, &question)
         })

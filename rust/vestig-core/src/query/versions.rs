@@ -45,9 +45,9 @@ const OF_PRESENT: Bounds = Bounds {
 /// words, already from the second on.
 const ANSWERS_MIN: f64 = 1.0;
 const ANSWERS_ALIKE_MIN: f64 = 0.0;
-/// One of so many content terms of the query a text that a judge read holds at most where it does not
-/// repeat what is asked about.
-const ELSEWHERE_OF: usize = 3;
+/// A text holds few of the query's content terms where it holds at most one of so many: it answers
+/// without repeating what is asked about.
+const FEW_TERMS_OF: usize = 3;
 /// A text states several things that holds so much of what an earlier one holds, by idf, and is so
 /// many times as much.
 const SEVERAL_HELD: f64 = 0.9;
@@ -205,7 +205,7 @@ pub fn versions(
             };
             match rule.signals(&others, newer, older) {
                 Some(signals) => {
-                    rule.may_answer(newer, older) && weights.pass(&signals)
+                    rule.may_replace(newer, older) && weights.pass(&signals)
                         || newer.answers >= Some(ANSWERS_ALIKE_MIN) && in_like_words()
                 }
                 None => in_like_words(),
@@ -244,7 +244,7 @@ pub fn version_signals(
                 continue;
             };
             let signals = rule.signals(&others, newer, older);
-            let may = rule.may_follow(newer, older) && rule.may_answer(newer, older);
+            let may = rule.may_follow(newer, older) && rule.may_replace(newer, older);
             if let Some(signals) = signals.filter(|_| may) {
                 pairs.push((at, place, signals));
             }
@@ -552,20 +552,20 @@ impl<'r, 'a> Rule<'r, 'a> {
     }
 
     /// It may say of now what the other one said.
-    fn may_answer(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
-        self.leaves_no_part(newer, older) && !self.holds_several(newer, older)
+    fn may_replace(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        self.is_about_the_same(newer, older) && !self.holds_several(newer, older)
     }
 
     /// It holds as much of the query, or all of its names that the other one holds, or so little that
     /// what it is about stands elsewhere, as in an answer of a few words. What else holds a part of the
     /// query but not all is about another case.
-    fn leaves_no_part(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+    fn is_about_the_same(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
         let names = || {
             let mut each = older.names.iter().zip(&newer.names);
             older.names.contains(&true) && each.all(|(older, newer)| *newer || !older)
         };
         self.says_as_much(newer, older)
-            || newer.held * ELSEWHERE_OF <= self.content.len()
+            || newer.held * FEW_TERMS_OF <= self.content.len()
             || names()
     }
 
