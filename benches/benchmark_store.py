@@ -3,8 +3,9 @@ one call of the core, with every signal that it weighs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from benchmarks.confidence import Case
@@ -30,6 +31,8 @@ from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 
 PAGE = 1_000
+# Questions that the judge reads together.
+AT_ONCE = 16
 
 
 def unit_of(conversation: str | None, unit: str) -> str:
@@ -156,6 +159,20 @@ class BenchmarkStore:
             return list(zip(bounds, ranked, strict=True))
 
         return read_when_known(session, read)
+
+    def judged(
+        self, asked: Sequence[Case], stored: StoredUnits, limit: int
+    ) -> Iterator[tuple[int, Case, BoundQuery, Ranked]]:
+        """The results of cases as the judge orders them, each with its place among those beside it
+        that have all but their text in common."""
+        for fields, alike in groupby(asked, lambda one: one.fields(stored)):
+            group = list(alike)
+            for start in range(0, len(group), AT_ONCE):
+                some = group[start : start + AT_ONCE]
+                texts = [one.query.text for one in some]
+                found = self.ranked(texts, limit=limit, judges=True, **fields)
+                for number, (one, own) in enumerate(zip(some, found, strict=True), start):
+                    yield number, one, *own
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
         """Arguments of `recall` for a question: its conversation as scope, its query time."""

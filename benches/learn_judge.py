@@ -19,7 +19,6 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -57,7 +56,6 @@ RESULTS: Final = 10
 LIKELY: Final = 0.5
 # Questions of a set beside its worlds.
 QUESTIONS: Final = 200
-AT_ONCE: Final = 16
 # How often a question without an answer may bring something, as it is reported.
 SILENCES: Final = (0.05, 0.1, SILENCE, 0.5)
 # Memories of the small stores.
@@ -115,38 +113,27 @@ def examples(
             ]
         )
         asked.sort(key=lambda case: case.population)
-        for fields, alike in groupby(asked, lambda one: one.fields(stored)):
-            group = list(alike)
-            for start in range(0, len(group), AT_ONCE):
-                some = group[start : start + AT_ONCE]
-                answers = store.ranked(
-                    [one.query.text for one in some], limit=RESULTS, judges=True, **fields
-                )
-                for number, (case, (bound, ranked)) in enumerate(
-                    zip(some, answers, strict=True), start
-                ):
-                    known = bound.query.judgements
-                    confidence = bound.confidence(ranked.scan)
-                    if known is None or not known.known or confidence is None:
-                        continue
-                    rows = sorted(ranked.rows[:RESULTS], key=lambda row: -row.start_score)
-                    rows.sort(key=lambda row: row.id not in known.known)
-                    units = tuple(frozenset(stored.units_of[row.memory_id]) for row in rows)
-                    place = names.index(case.query.conversation or "") if names[1:] else number
-                    yield Example(
-                        set=benchmark.name,
-                        fold=place % FOLDS,
-                        population=case.population,
-                        eligible=ranked.scan.eligible,
-                        confidence=confidence,
-                        levels=np.array([row.start_score for row in rows]),
-                        judgements=np.array(
-                            [known.known[row.id] for row in rows if row.id in known.known]
-                        ),
-                        relevant=frozenset(case.query.relevant),
-                        units=units,
-                        answering=_answering(case, units),
-                    )
+        for number, case, bound, ranked in store.judged(asked, stored, RESULTS):
+            known = bound.query.judgements
+            confidence = bound.confidence(ranked.scan)
+            if known is None or not known.known or confidence is None:
+                continue
+            rows = sorted(ranked.rows[:RESULTS], key=lambda row: -row.start_score)
+            rows.sort(key=lambda row: row.id not in known.known)
+            units = tuple(frozenset(stored.units_of[row.memory_id]) for row in rows)
+            place = names.index(case.query.conversation or "") if names[1:] else number
+            yield Example(
+                set=benchmark.name,
+                fold=place % FOLDS,
+                population=case.population,
+                eligible=ranked.scan.eligible,
+                confidence=confidence,
+                levels=np.array([row.start_score for row in rows]),
+                judgements=np.array([known.known[row.id] for row in rows if row.id in known.known]),
+                relevant=frozenset(case.query.relevant),
+                units=units,
+                answering=_answering(case, units),
+            )
 
 
 def small_stores(

@@ -21,7 +21,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ import msgspec
 import numpy as np
 
 from benchmark_store import BenchmarkStore
+from benchmarks.confidence import ANSWERABLE, Case
 from benchmarks.reader import Benchmark, Query, read_benchmark
 from benchmarks.run import CachedEmbedder, StoredUnits, cached_embedder
 from learn_confidence import DIGITS
@@ -51,7 +51,6 @@ LOSS_MAX: Final = 0.5
 UNDECIDED: Final = 0.25
 # Of the pairs of a few results, and so many at most beside those that the labels name.
 FEW, FEW_OTHERS = 0.5, 3
-AT_ONCE: Final = 16
 # Questions of a set, about.
 MOST: Final = 1_000
 _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
@@ -116,25 +115,16 @@ def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]
     names = sorted({query.conversation or "" for query in benchmark.queries})
     with BenchmarkStore([benchmark], vectors, _SETTINGS) as store:
         stored = store.stored[benchmark.name]
-        fields = {query.id: store.case(benchmark, query) for query in benchmark.queries}
-        asked = sorted(benchmark.queries, key=lambda query: repr(fields[query.id]))
-        for _, alike in groupby(asked, lambda query: repr(fields[query.id])):
-            group = list(alike)
-            for start in range(0, len(group), AT_ONCE):
-                some = group[start : start + AT_ONCE]
-                found = store.ranked(
-                    [query.text for query in some],
-                    limit=ROWS_MOVED,
-                    judges=True,
-                    **fields[some[0].id],
-                )
-                for number, (query, (bound, ranked)) in enumerate(
-                    zip(some, found, strict=True), start
-                ):
-                    if not asks_about_now(query.text, bool(bound.query.windows)):
-                        continue
-                    place = names.index(query.conversation or "") if names[1:] else number
-                    yield example(benchmark.name, place % FOLDS, query, stored, bound, ranked)
+        asked = [
+            Case(population=ANSWERABLE, query=query, conversation=query.conversation)
+            for query in benchmark.queries
+        ]
+        asked.sort(key=lambda case: repr(case.fields(stored)))
+        for number, case, bound, ranked in store.judged(asked, stored, ROWS_MOVED):
+            query = case.query
+            if asks_about_now(query.text, bool(bound.query.windows)):
+                place = names.index(query.conversation or "") if names[1:] else number
+                yield example(benchmark.name, place % FOLDS, query, stored, bound, ranked)
 
 
 def example(
