@@ -31,7 +31,7 @@ from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 
 PAGE = 1_000
-# Questions that the judge reads together.
+# Questions that are asked together.
 AT_ONCE = 16
 
 
@@ -160,17 +160,17 @@ class BenchmarkStore:
 
         return read_when_known(session, read)
 
-    def judged(
-        self, asked: Sequence[Case], stored: StoredUnits, limit: int
+    def ranked_cases(
+        self, asked: Sequence[Case], stored: StoredUnits, *, limit: int, judges: bool = False
     ) -> Iterator[tuple[int, Case, BoundQuery, Ranked]]:
-        """The results of cases as the judge orders them, each with its place among those beside it
-        that have all but their text in common."""
+        """The results of cases, each with its place among those beside it that have all but their
+        text in common; `judges` as of `ranked`."""
         for fields, alike in groupby(asked, lambda one: one.fields(stored)):
             group = list(alike)
             for start in range(0, len(group), AT_ONCE):
                 some = group[start : start + AT_ONCE]
                 texts = [one.query.text for one in some]
-                found = self.ranked(texts, limit=limit, judges=True, **fields)
+                found = self.ranked(texts, limit=limit, judges=judges, **fields)
                 for number, (one, own) in enumerate(zip(some, found, strict=True), start):
                     yield number, one, *own
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -46,7 +45,6 @@ QUESTIONS, RESULTS = 120, 20
 # what was never stored.
 OTHER = 0.06
 SCORE = ("level", "behind", "lead")
-AT_ONCE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,19 +97,12 @@ def examples(
             if not (labelled and case.population == REMOVED)
         ]
         asked.sort(key=lambda case: case.population)
-        for fields, alike in groupby(asked, lambda one: one.fields(stored)):
-            group = list(alike)
-            for start in range(0, len(group), AT_ONCE):
-                some = group[start : start + AT_ONCE]
-                answers = store.ranked([one.query.text for one in some], limit=RESULTS, **fields)
-                for case, (bound, ranked) in zip(some, answers, strict=True):
-                    place = (
-                        names.index(case.query.conversation or "")
-                        if names[1:]
-                        else numbers[case.query.id]
-                    )
-                    found = features(ranked.scan, bound.confidence_input(ranked.scan))
-                    yield _example(benchmark.name, place % FOLDS, case, found, ranked, stored)
+        for _, case, bound, ranked in store.ranked_cases(asked, stored, limit=RESULTS):
+            place = (
+                names.index(case.query.conversation or "") if names[1:] else numbers[case.query.id]
+            )
+            found = features(ranked.scan, bound.confidence_input(ranked.scan))
+            yield _example(benchmark.name, place % FOLDS, case, found, ranked, stored)
 
 
 def _example(

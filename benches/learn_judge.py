@@ -113,7 +113,9 @@ def examples(
             ]
         )
         asked.sort(key=lambda case: case.population)
-        for number, case, bound, ranked in store.judged(asked, stored, RESULTS):
+        for number, case, bound, ranked in store.ranked_cases(
+            asked, stored, limit=RESULTS, judges=True
+        ):
             known = bound.query.judgements
             confidence = bound.confidence(ranked.scan)
             if known is None or not known.known or confidence is None:

@@ -120,7 +120,9 @@ def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]
             for query in benchmark.queries
         ]
         asked.sort(key=lambda case: repr(case.fields(stored)))
-        for number, case, bound, ranked in store.judged(asked, stored, ROWS_MOVED):
+        for number, case, bound, ranked in store.ranked_cases(
+            asked, stored, limit=ROWS_MOVED, judges=True
+        ):
             query = case.query
             if asks_about_now(query.text, bool(bound.query.windows)):
                 place = names.index(query.conversation or "") if names[1:] else number
