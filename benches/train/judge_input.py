@@ -103,12 +103,12 @@ def window(text: Pieces, question: frozenset[int], most: int) -> Pieces:
     return text[best : best + most]
 
 
-def memory_pieces(question: Pieces, memory: Memory) -> Pieces:
-    """The pieces of a memory that are read beside a question. The turn before fills what its text
-    leaves free, with its last pieces."""
+def memory_pieces(question: Pieces, memory: Memory, most: int = MEMORY_PIECES) -> Pieces:
+    """The pieces of a memory that are read beside a question, `most` at most. The turn before fills
+    what its text leaves free, with its last pieces."""
     label = _LABEL_PIECES - len(memory.day)
     lead = memory.lead[: max(0, label)]
-    room = MEMORY_PIECES - len(memory.day) - len(lead)
+    room = most - len(memory.day) - len(lead)
     text = window(memory.text, frozenset(question), room)
     free = room - len(text)
     before = memory.before[-free:] if free >= _BEFORE_MIN else []

@@ -1,0 +1,142 @@
+"""What the version reader is trained on: a question, an older and a newer memory, and whether the
+newer one takes the place of the older one.
+
+Examples come from labelled worlds, where a question about now brings both of them, and from pairs
+that were written for this (`version_pairs.jsonl`). JAX is not needed here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from judge_input import Memory, memory_pieces, question_pieces
+from worlds import MARKS, Pieces, Read
+
+PAIRS_FILE: Final = Path(__file__).with_name("version_pairs.jsonl")
+# Of each memory with all that stands before its text.
+MEMORY_PIECES: Final = 56
+# Of a question's pairs of results about so many are read in a pass, by what older and newer are.
+_TAKES, _RIGHT_WRONG, _OUTDATED_WRONG, _WRONG_RIGHT, _BOTH_WRONG, _BOTH_RIGHT = 3, 2, 1, 1, 0.3, 0.5
+# Pairs near the top are drawn the more often: e times at this many places higher, both together.
+_DECAY: Final = 6
+# What a memory is to a question.
+WRONG, RIGHT, OUTDATED = range(3)
+
+
+class Triple(NamedTuple):
+    """Word pieces of `[CLS] question [SEP] older [SEP] newer [SEP]`, and where each memory
+    begins."""
+
+    pieces: Pieces
+    older: int
+    newer: int
+
+
+class Example(NamedTuple):
+    """A question and two memories; `takes`: the newer one takes the place of the older one."""
+
+    question: Pieces
+    older: Memory
+    newer: Memory
+    takes: bool
+
+    @property
+    def triple(self) -> Triple:
+        """Its word pieces."""
+        return triple(self.question, self.older, self.newer)
+
+
+class Result(NamedTuple):
+    """A memory that a question brings, what it is to it, and since when it holds, in an order."""
+
+    memory: Memory
+    what: int
+    since: tuple[int, int]
+
+
+class Asked(NamedTuple):
+    """A question about now with its results, best first."""
+
+    question: Pieces
+    results: tuple[Result, ...]
+
+
+def triple(question: Pieces, older: Memory, newer: Memory) -> Triple:
+    """A question, cut by `question_pieces`, and two memories."""
+    start, end = MARKS
+    pieces = [start, *question, end]
+    first = len(pieces)
+    pieces += [*memory_pieces(question, older, MEMORY_PIECES), end]
+    second = len(pieces)
+    pieces += [*memory_pieces(question, newer, MEMORY_PIECES), end]
+    return Triple(pieces, first, second)
+
+
+def written_pairs(read: Read, path: Path = PAIRS_FILE) -> Iterator[Example]:
+    """The examples of a file of pairs, in its order."""
+
+    def memory(day: str, by: str, text: str) -> Memory:
+        when = date.fromisoformat(day)
+        return Memory(
+            day=words(f"{when:%A} {when.day} {when:%B} {when.year} ·"),
+            before=[],
+            lead=words(f"{by}:") if by else [],
+            text=words(text),
+        )
+
+    def words(text: str) -> Pieces:
+        return [piece for word in text.split() for piece in read(word)[1:-1]]
+
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        older, newer = (
+            memory(row[f"{which}_date"], row[f"{which}_by"], row[which])
+            for which in ("older", "newer")
+        )
+        yield Example(question_pieces(read(row["question"])), older, newer, row["update"])
+
+
+def drawn(asked: Asked, draw: np.random.Generator) -> list[Example]:
+    """Some pairs of the results of a question, those of which the newer one takes the place
+    first."""
+    groups: dict[tuple[int, int] | None, list[tuple[int, int]]] = {}
+    results = asked.results
+    for older, one in enumerate(results):
+        for newer, other in enumerate(results):
+            if other.since > one.since:
+                groups.setdefault(_group(one.what, other.what), []).append((older, newer))
+    found = []
+    for group, share in (
+        (None, _TAKES),
+        ((RIGHT, WRONG), _RIGHT_WRONG),
+        ((OUTDATED, WRONG), _OUTDATED_WRONG),
+        ((WRONG, RIGHT), _WRONG_RIGHT),
+        ((WRONG, WRONG), _BOTH_WRONG),
+        ((RIGHT, RIGHT), _BOTH_RIGHT),
+    ):
+        pairs = groups.get(group, [])
+        count = min(len(pairs), int(share) + int(draw.random() < share % 1))
+        if not count:
+            continue
+        weights = np.exp(-np.array([older + newer for older, newer in pairs]) / _DECAY)
+        for place in draw.choice(len(pairs), count, replace=False, p=weights / weights.sum()):
+            older, newer = (results[at].memory for at in pairs[place])
+            found.append(Example(asked.question, older, newer, group is None))
+    return found
+
+
+def _group(older: int, newer: int) -> tuple[int, int] | None:
+    """The kind of a pair; None where the newer one takes the place of the older one."""
+    if older == OUTDATED and newer != WRONG:
+        return None
+    return older, RIGHT if newer == OUTDATED and older == WRONG else newer
+
+
+def counted(examples: Sequence[Example]) -> tuple[int, int]:
+    """How many examples there are, and of how many the newer one takes the place."""
+    return len(examples), sum(one.takes for one in examples)
