@@ -1,15 +1,14 @@
-"""When the later of two memories that the judge read takes the place of the earlier one, from
-labelled questions.
+"""When the later of two memories that the version reader read takes the place of the earlier one,
+from labelled questions.
 
     python benches/learn_versions.py FOLDER … --cache CACHE --out python/vestig/data
 
-An example is a pair of results of a question about now, the earlier one before the later one in
-the order of the judge: the later one takes its place where the labels call the earlier one outdated
-and the later one not less true. Each question counts twice: with all of its results, and with those
-that the labels name and a few others, as in a small store. The least sum is the smallest of a few
-by which no set loses more than half a point of hit@1, each set judged by weights that have not seen
-the conversation. Prints, by set, hit@1 and how often a right memory stands above all outdated ones,
-before and after.
+An example is a pair of results of a question about now that a recall lets the version reader read:
+the later one takes its place where the labels call the earlier one outdated and the later one not
+less true. Each question counts twice: with all of its results, and with those that the labels name
+and a few others, as in a small store. The least sum is the smallest of a few by which no set loses
+more than half a point of hit@1, each set judged by weights that have not seen the conversation.
+Prints, by set, hit@1 and how often a right memory stands above all outdated ones, before and after.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -30,14 +29,16 @@ import numpy as np
 from benchmark_store import BenchmarkStore
 from benchmarks.confidence import ANSWERABLE, Case
 from benchmarks.reader import Benchmark, Query, read_benchmark
-from benchmarks.run import CachedEmbedder, StoredUnits, cached_embedder
+from benchmarks.run import CachedEmbedder, cached_embedder
 from learn_confidence import DIGITS
 from learning import FOLDS, Values, rounded
 from logistic import fit_logistic, logistic
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.language.words import speaks_of_present
-from vestig.recall.query import BoundQuery, Ranked
-from vestig.recall.versions import FIT, ROWS_MOVED, asks_about_now
+from vestig.ports import ScanRow
+from vestig.recall.judged import compared
+from vestig.recall.query import BoundQuery
+from vestig.recall.unread import read_when_known
+from vestig.recall.versions import FIT, ROWS_MOVED, asks_about_now, pairs_to_read
 from vestig.store.projection.scan_objects import VERSION_SIGNALS
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.records.memory_queries import unconfirmed
@@ -45,12 +46,12 @@ from vestig.store.records.reads import LedgerView
 
 RIDGE: Final = 1e-4
 # From which probability on the later one takes the place, tried.
-LEAST: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6)
-LOSS_MAX: Final = 0.5
+LEAST: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 # Of a pair by which no place of a right memory is won or lost.
 UNDECIDED: Final = 0.25
 # Of the pairs of a few results, and so many at most beside those that the labels name.
 FEW, FEW_OTHERS = 0.5, 3
+LOSS_MAX: Final = 0.5
 # Questions of a set, about.
 MOST: Final = 1_000
 _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
@@ -59,19 +60,33 @@ _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
 Pairs = dict[tuple[int, int], list[float]]
 
 
+class AboutNow(NamedTuple):
+    """A question about now, and of each of its results, best first, the unit that it holds, and if
+    it answers (`right`) or answered once (`outdated`)."""
+
+    query: Query
+    bound: BoundQuery
+    rows: Sequence[ScanRow]
+    units: list[str]
+    right: list[bool]
+    outdated: list[bool]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """One question.
 
     Attributes:
         right: of each result, best first, if it answers; `outdated`: if it answered.
-        pairs: those of all results; `few`: those of a few.
+        later: pairs of which the one behind is the later one.
+        pairs: those of all results that were read; `few`: those of a few.
     """
 
     set: str
     fold: int
     right: Sequence[bool]
     outdated: Sequence[bool]
+    later: frozenset[tuple[int, int]]
     pairs: Pairs
     few: Pairs
 
@@ -89,7 +104,7 @@ class Example:
 
         def newest(one: int, other: int) -> int:
             low, high = min(one, other), max(one, other)
-            later = high if (low, high) in self.pairs else low
+            later = high if (low, high) in self.later else low
             return -1 if later == one else 1
 
         for older in range(len(order)):
@@ -108,11 +123,18 @@ class Example:
         return order
 
 
-def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]:
-    """Questions that have an answer and ask about now."""
-    every = -(-len(benchmark.queries) // MOST)
-    benchmark = msgspec.structs.replace(benchmark, queries=benchmark.queries[::every])
-    names = sorted({query.conversation or "" for query in benchmark.queries})
+def about_now(
+    benchmark: Benchmark, vectors: CachedEmbedder, most: int = MOST
+) -> Iterator[AboutNow]:
+    """Questions that have an answer and ask about now, of about so many of a set; all of those of
+    which something is outdated are among them."""
+    every = -(-len(benchmark.queries) // most)
+    chosen = [
+        query
+        for number, query in enumerate(benchmark.queries)
+        if number % every == 0 or query.outdated
+    ]
+    benchmark = msgspec.structs.replace(benchmark, queries=tuple(chosen))
     with BenchmarkStore([benchmark], vectors, _SETTINGS) as store:
         stored = store.stored[benchmark.name]
         asked = [
@@ -120,58 +142,71 @@ def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]
             for query in benchmark.queries
         ]
         asked.sort(key=lambda case: repr(case.fields(stored)))
-        for number, case, bound, ranked in store.ranked_cases(
+        for _, case, bound, ranked in store.ranked_cases(
             asked, stored, limit=ROWS_MOVED, judges=True
         ):
             query = case.query
-            if asks_about_now(query.text, bool(bound.query.windows)):
-                place = names.index(query.conversation or "") if names[1:] else number
-                yield example(benchmark.name, place % FOLDS, query, stored, bound, ranked)
-
-
-def example(
-    name: str, fold: int, query: Query, stored: StoredUnits, bound: BoundQuery, ranked: Ranked
-) -> Example:
-    """One question with the pairs of its results."""
-    rows = ranked.rows[:ROWS_MOVED]
-    known = {} if bound.query.judgements is None else bound.query.judgements.known
-    units = [frozenset(stored.units_of[row.memory_id]) for row in rows]
-    right = [not own.isdisjoint(query.relevant) for own in units]
-    outdated = [
-        not own.isdisjoint(query.outdated) and not is_right
-        for own, is_right in zip(units, right, strict=True)
-    ]
-    labelled = [at for at in range(len(rows)) if right[at] or outdated[at]]
-    others = [at for at in range(len(rows)) if at not in labelled]
-    drawn = random.Random(query.text)
-    few = sorted([*labelled, *drawn.sample(others, min(len(others), drawn.randint(0, FEW_OTHERS)))])
-    filter = CoreFilter(**bound.filter())
-    content, at_us = bound.content_terms(ranked.scan), bound.request.moments.query_time_us
-    present = speaks_of_present(query.text)
-    session = bound.session
-
-    def pairs(places: Sequence[int]) -> Pairs:
-        def read(view: LedgerView, _: Any) -> Pairs:
-            ids = [rows[at].id for at in places]
-            of_models = unconfirmed(view, bound.request.namespace, ids)
-            placed = [
-                (id, 0.0, known[id].answers if id in known else None, id in of_models) for id in ids
+            if not asks_about_now(query.text, bool(bound.query.windows)):
+                continue
+            rows = ranked.rows[:ROWS_MOVED]
+            units = [frozenset(stored.units_of[row.memory_id]) for row in rows]
+            right = [not own.isdisjoint(query.relevant) for own in units]
+            outdated = [
+                not own.isdisjoint(query.outdated) and not is_right
+                for own, is_right in zip(units, right, strict=True)
             ]
-            found = session.keeper.core.version_signals(
-                view.seq, filter, placed, content, bound.named_terms, present, at_us
-            )
-            return {(places[older], places[newer]): own for older, newer, own in found}
+            first = [min(own) for own in units]
+            yield AboutNow(query, bound, rows, first, right, outdated)
 
-        return session.keeper.run(read)
 
+def example(name: str, fold: int, one: AboutNow) -> Example:
+    """One question with the pairs that a recall lets the version reader read."""
+    bound, rows = one.bound, one.rows
+    known = {} if bound.query.judgements is None else bound.query.judgements.known
+    session, at_us = bound.session, bound.request.moments.query_time_us
+    core, filter = session.keeper.core, CoreFilter(**bound.filter())
+    judge = bound.query.config.settings.judge
+    labelled = [at for at in range(len(rows)) if one.right[at] or one.outdated[at]]
+    others = [at for at in range(len(rows)) if at not in labelled]
+    drawn = random.Random(one.query.text)
+    few = sorted([*labelled, *drawn.sample(others, min(len(others), drawn.randint(0, FEW_OTHERS)))])
+
+    def read(view: LedgerView, places: Sequence[int]) -> tuple[frozenset[tuple[int, int]], Pairs]:
+        ids = [rows[at].id for at in places]
+        of_models = unconfirmed(view, bound.request.namespace, ids)
+        placed = [
+            (id, 0.0, known[id].answers if id in known else None, id in of_models) for id in ids
+        ]
+        later = frozenset(core.version_pairs(view.seq, placed, at_us))
+        pairs = pairs_to_read(session, view.seq, placed, at_us)
+        texts = [(rows[places[older]], rows[places[newer]]) for older, newer in pairs]
+        again = BoundQuery(session, view, bound.query)
+        logits = compared(again, judge, one.query.text, texts)
+        together = [
+            (*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None
+        ]
+        signals = core.version_signals(view.seq, filter, placed, together, at_us)
+        return later, {(places[older], places[newer]): own for older, newer, own in signals}
+
+    later, pairs = read_when_known(session, lambda view: read(view, range(len(rows))))
+    _, of_few = read_when_known(session, lambda view: read(view, few))
     return Example(
         set=name,
         fold=fold,
-        right=right,
-        outdated=outdated,
-        pairs=pairs(range(len(rows))),
-        few=pairs(few),
+        right=one.right,
+        outdated=one.outdated,
+        later=later,
+        pairs=pairs,
+        few=of_few,
     )
+
+
+def examples(benchmark: Benchmark, vectors: CachedEmbedder) -> Iterator[Example]:
+    """The questions of a set that ask about now; each conversation is in one fold."""
+    names = sorted({query.conversation or "" for query in benchmark.queries})
+    for number, one in enumerate(about_now(benchmark, vectors)):
+        place = names.index(one.query.conversation or "") if names[1:] else number
+        yield example(benchmark.name, place % FOLDS, one)
 
 
 def fitted(found: Sequence[Example]) -> tuple[Values, float]:
@@ -214,6 +249,26 @@ def figures(
     return {name: round(value, 1) for name, value in shown.items()}
 
 
+def least_of(tried: Mapping[float, dict[str, dict[str, float]]]) -> float:
+    """The smallest probability by which no set loses more than `LOSS_MAX` of hit@1 against none
+    moved, which is that of infinity.
+
+    Raises:
+        SystemExit: there is none.
+
+    Example:
+        >>> none = {"a": {"hit@1": 50.0}}
+        >>> least_of({math.inf: none, 0.2: {"a": {"hit@1": 49.0}}, 0.3: {"a": {"hit@1": 49.5}}})
+        0.3
+    """
+    before = tried[math.inf]
+    for least, after in tried.items():
+        loses = (after[name]["hit@1"] < before[name]["hit@1"] - LOSS_MAX for name in before)
+        if math.isfinite(least) and not any(loses):
+            return least
+    raise SystemExit("every least probability loses hit@1 of a set")
+
+
 def main() -> None:
     """Reads the folders, writes `versions.json` and prints the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
@@ -230,32 +285,23 @@ def main() -> None:
         name: [n for n, one in enumerate(found) if one.set == name]
         for name in dict.fromkeys(one.set for one in found)
     }
-
-    def shown(least: float) -> dict[str, dict[str, float]]:
-        return {
+    tried = {
+        least: {
             name: figures([found[n] for n in own], [known[n] for n in own], least)
             for name, own in by_set.items()
         }
-
-    before = shown(math.inf)
-    tried = {least: shown(least) for least in LEAST}
-    print(json.dumps(tried))
-    least = next(
-        (
-            least
-            for least, after in tried.items()
-            if all(after[name]["hit@1"] >= before[name]["hit@1"] - LOSS_MAX for name in by_set)
-        ),
-        None,
-    )
-    if least is None:
-        raise SystemExit("every least probability loses hit@1 of a set")
+        for least in (math.inf, *LEAST)
+    }
+    print(json.dumps({str(least): after for least, after in tried.items()}))
+    least = least_of(tried)
     weights, constant = fitted(found)
     document = {
         "weights": dict(zip(VERSION_SIGNALS, rounded(weights, DIGITS).tolist(), strict=True)),
         "least": round(math.log(least / (1 - least)) - constant, DIGITS),
         "data": {one.name: one.digest for one in benchmarks},
-        "figures": {name: {"before": before[name], "after": tried[least][name]} for name in by_set},
+        "figures": {
+            name: {"before": tried[math.inf][name], "after": tried[least][name]} for name in by_set
+        },
     }
     (asked.out / FIT.name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(document, indent=1))

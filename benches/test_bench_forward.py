@@ -1,5 +1,5 @@
-"""The forward pass of the built-in embedder beside onnxruntime, two threads beside one, and the
-judge.
+"""The forward pass of the built-in embedder beside onnxruntime, two threads beside one, the judge
+and the version reader.
 
     VESTIG_TEST_BENCH=small pytest benches/test_bench_forward.py
 
@@ -22,7 +22,7 @@ from conftest import note_line
 from test_bench_embedder import onnxruntime_session
 from vestig import _core
 from vestig.embedders import builtin
-from vestig.rerankers import judge
+from vestig.rerankers import judge, version_reader
 
 # How many times as fast as onnxruntime at so many pieces, by instruction level.
 BARS = {
@@ -33,6 +33,8 @@ BARS = {
 LEVELS = [level for level in _core.testing.levels() if level in BARS]
 ROUNDS = 5 if os.environ.get("VESTIG_TEST_BENCH") == "small" else 25
 BAR_TWO_THREADS = 1.8
+# CPU time of the version reader, beside that of the judge.
+BAR_VERSIONS = 1.2
 # Wall time of the judge by instruction level and threads.
 JUDGE_BARS_MS = {
     "avx512-vnni": {1: 42.5, 2: 22.5},
@@ -129,3 +131,37 @@ def test_judge() -> None:
                 f" {wall:.1f} ms · bar {bar:g} {'met' if wall <= bar else 'MISSED'} ·"
                 f" {cpu:.1f} ms CPU a thread"
             )
+
+
+def test_version_reader() -> None:
+    words, reader, own = builtin.packed(), version_reader.packed(), judge.packed()
+    chance = np.random.default_rng(1)
+
+    def part(count: int) -> list[int]:
+        return chance.integers(1000, 30_000, count).tolist()
+
+    triples = [([101, *part(12), 102, *part(45), 102, *part(45), 102], 14, 60) for _ in range(4)]
+    pairs = [([101, *part(12), 102, *part(45), 102], 14) for _ in range(8)]
+    level = _core.testing.levels()[0]
+    for threads in (1, 2):
+
+        def spent_ms(read: Callable[[], object], threads: int = threads) -> float:
+            """CPU time of a thread."""
+            cpu = time.process_time()
+            read()
+            return 1000 * (time.process_time() - cpu) / threads
+
+        def judged(threads: int = threads) -> object:
+            return _core.testing.judge_with(level, own, words, pairs, threads)
+
+        def compared(threads: int = threads) -> object:
+            return _core.testing.version_logits_with(level, reader, words, triples, threads)
+
+        judged(), compared()
+        times = [(spent_ms(judged), spent_ms(compared)) for _ in range(ROUNDS)]
+        ratio = median(two / one for one, two in times)
+        note_line(
+            f"version reader, 4 pairs of 45 pieces, question of 12, {level}, {threads} threads:"
+            f" {median(two for _, two in times):.1f} ms CPU a thread, {ratio:.2f} × the judge's 8"
+            f" memories · bar {BAR_VERSIONS} {'met' if ratio <= BAR_VERSIONS else 'MISSED'}"
+        )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learn_versions import Example, chances, figures, fitted
+from learn_versions import Example, chances, figures, fitted, least_of
 from vestig.recall.versions import FIT, fit
 from vestig.store.projection.scan_objects import VERSION_SIGNALS
 
@@ -30,6 +30,7 @@ def example(rng: np.random.Generator, **changes: Any) -> Example:
         "fold": 0,
         "right": RIGHT,
         "outdated": OUTDATED,
+        "later": frozenset(pairs),
         "pairs": pairs,
         "few": {(0, 1): pairs[0, 1]},
     }
@@ -70,7 +71,19 @@ def test_a_pair_counts_by_what_it_changes() -> None:
     assert one.label((0, 3))[1] < 1.0
 
 
+def test_the_least_probability_loses_little_of_every_set() -> None:
+    def shown(one: float, other: float) -> dict[str, dict[str, float]]:
+        return {"one": {"hit@1": one}, "other": {"hit@1": other}}
+
+    tried = {math.inf: shown(50, 50), 0.2: shown(60, 49.4), 0.3: shown(55, 49.5)}
+    assert least_of(tried) == 0.3
+    del tried[0.3]
+    with pytest.raises(SystemExit, match="every least probability"):
+        least_of(tried)
+
+
 def test_the_shipped_weights_are_of_the_signals_of_the_core() -> None:
     assert set(fit().weights) == set(VERSION_SIGNALS)
+    assert fit().weights["reads"] > 0
     assert fit().weights["answers"] > 0
     assert FIT.is_file()

@@ -78,6 +78,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "embedders/packed_file.py",
         "config/weights.py",
         "rerankers/judge.py",
+        "rerankers/version_reader.py",
     ),
     # usearch is loaded behind it: the other order ends the process
     "onnxruntime": ("indexes.py", "rerankers/onnx.py"),

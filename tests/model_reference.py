@@ -1,5 +1,5 @@
-"""The arrays of the built-in embedder's two files and of the judge's, and the states of the
-embedder in float64."""
+"""The arrays of the built-in embedder's two files, of the judge's and of the version reader, and
+the states of the embedder in float64."""
 
 from __future__ import annotations
 
@@ -116,6 +116,42 @@ def judge() -> dict[str, NDArray[Any]]:
         found[f"inner.embeddings.{name}"] = arrays.take(kind, *shape)
     found["head.weight"] = arrays.take("<f4", 2, 1152)
     found["head.bias"] = arrays.take("<f4", 2)
+    arrays.end()
+    return found
+
+
+@cache
+def version_reader() -> dict[str, NDArray[Any]]:
+    """The arrays of the version reader by name: those of the judge with the change, each value of a
+    matrix rounded to the nearest of 255 codes."""
+    arrays = _Arrays("version_change.bin")
+    found = dict(judge())
+    sizes = [(384, 384)] * 4 + [(384, 1536), (1536, 384)]
+
+    def factor(rows: int, columns: int) -> Doubles:
+        codes = arrays.take("i1", rows, columns).astype(float)
+        return codes * arrays.take("<f4", rows)[:, None].astype(float)
+
+    for layer in range(6):
+        name = f"inner.encoder.layer.{layer}"
+        for together in ((0, 1, 2), (3,), (4,), (5,)):
+            inner = factor(16, sizes[together[0]][0])
+            for at in together:
+                dense, outputs = f"{name}.{DENSE[at]}", sizes[at][1]
+                outer = factor(outputs, 16)
+                values = found[f"{dense}.codes"] * found[f"{dense}.scales"].astype(float)
+                for place in range(16):
+                    values = values + inner[place][:, None] * outer[:, place]
+                scales = (np.abs(values).max(0) / 127).astype("<f4")
+                found[f"{dense}.codes"] = np.round(values / scales.astype(float)).astype("i1")
+                found[f"{dense}.scales"] = scales
+        for dense, (_, outputs) in zip(DENSE, sizes, strict=True):
+            found[f"{name}.{dense}.bias"] = arrays.take("<f4", outputs)
+        for norm in ("attention.output.LayerNorm", "output.LayerNorm"):
+            for part in ("weight", "bias"):
+                found[f"{name}.{norm}.{part}"] = arrays.take("<f4", 384)
+    found["head.weight"] = arrays.take("<f4", 1, 1152)
+    found["head.bias"] = arrays.take("<f4", 1)
     arrays.end()
     return found
 

@@ -1,5 +1,5 @@
-"""The forward pass of the built-in embedder and of the judge, slowly: numpy in float32,
-sums of integers exact in float64, every order of operations as the core defines it."""
+"""The forward pass of the built-in embedder, the judge and the version reader, slowly: numpy in
+float32, sums of integers exact in float64, every order of operations as the core defines it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from model_reference import DENSE, initialisers, judge, layers
+from model_reference import DENSE, initialisers, judge, layers, version_reader
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Floats: TypeAlias = NDArray[np.float32]
@@ -97,8 +97,21 @@ def hidden_states(ids: Sequence[int]) -> Floats:
 
 def judged(ids: Sequence[int], memory_from: int) -> Floats:
     """Both logits of a question and a memory: `[CLS] question [SEP] memory [SEP]`."""
-    weights = initialisers() | judge()
-    types = [int(at >= memory_from) for at in range(len(ids))]
+    parts = slice(1, memory_from - 1), slice(memory_from, -1)
+    return _head(ids, memory_from, parts, initialisers() | judge())
+
+
+def compared(ids: Sequence[int], older_from: int, newer_from: int) -> Floats:
+    """The logit of a question and two memories: `[CLS] question [SEP] older [SEP] newer [SEP]`."""
+    parts = slice(older_from, newer_from - 1), slice(newer_from, -1)
+    return _head(ids, older_from, parts, initialisers() | version_reader())
+
+
+def _head(
+    ids: Sequence[int], second_from: int, parts: tuple[slice, slice], weights: Arrays
+) -> Floats:
+    """The outputs over the states of two parts of a text."""
+    types = [int(at >= second_from) for at in range(len(ids))]
     states = _states(ids, types, weights).astype(float)
 
     def mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,8 +120,8 @@ def judged(ids: Sequence[int], memory_from: int) -> Floats:
             total += row
         return total / max(1, len(rows))
 
-    question, memory = mean(states[1 : memory_from - 1]), mean(states[memory_from:-1])
-    features = np.concatenate([states[0], question * memory, np.abs(question - memory)])
+    one, other = (mean(states[part]) for part in parts)
+    features = np.concatenate([states[0], one * other, np.abs(one - other)])
     terms = features * weights["head.weight"].astype(float)
     terms = np.concatenate([weights["head.bias"].astype(float)[:, None], terms], axis=1)
     found: Floats = np.cumsum(terms, axis=1)[:, -1].astype(F)

@@ -72,7 +72,7 @@ def test_the_first_use_makes_the_file_and_the_next_one_maps_it(
 ) -> None:
     assert Judge().read(QUESTION, MEMORIES) == judgements
     assert cache.read_bytes()[:8] == b"VESTIGWT"
-    monkeypatch.setattr(judge, "_path", lambda: "nowhere")
+    monkeypatch.setattr(judge, "file", lambda: "nowhere")
     assert Judge().read(QUESTION, MEMORIES) == judgements
 
 
@@ -114,7 +114,7 @@ def test_weights_that_are_missing_or_others_are_named(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "judge_layers.bin"
-    monkeypatch.setattr(judge, "_path", lambda: str(path))
+    monkeypatch.setattr(judge, "file", lambda: str(path))
     with pytest.raises(ConfigError, match=r"the judge: expected weights at .*install vestig again"):
         Judge().read(QUESTION, MEMORIES)
     path.write_bytes(b"others")

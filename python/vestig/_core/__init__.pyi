@@ -46,6 +46,7 @@ __all__ = [
     "Scan",
     "SnapshotMoved",
     "Substrings",
+    "VersionWeights",
     "WeightsUnusable",
     "WordPieces",
     "absent_names",
@@ -221,6 +222,41 @@ class JudgeWeights:
         damaged."""
 
 @final
+class VersionWeights:
+    """Weights of the version reader without its word vectors, mapped from a packed file or in
+    memory."""
+
+    @staticmethod
+    def map(path: str | PathLike[str], judge: bytes, change: bytes) -> VersionWeights:
+        """Maps a packed file of the judge's file and the change with these hashes. Errors as of
+        `JudgeWeights.map`."""
+
+    @staticmethod
+    def pack(
+        judge_file: str | PathLike[str],
+        change_file: str | PathLike[str],
+        judge: bytes,
+        change: bytes,
+    ) -> VersionWeights:
+        """Packs in memory the judge's weights with the change. Errors as of `JudgeWeights.pack`."""
+
+    def write(self, path: str | PathLike[str]) -> bool:
+        """As `PackedWeights.write`."""
+
+    def read(
+        self,
+        words: PackedWeights,
+        pieces: WordPieces,
+        question: str,
+        pairs: Sequence[tuple[tuple[str, str, str, str], tuple[str, str, str, str]]],
+        *,
+        threads: int,
+    ) -> list[float]:
+        """The logit of each pair of an older and a newer memory (head, last words of the turn
+        before, lead, text) that the newer one takes the place of the older one. WeightsUnusable:
+        the file of `words` is damaged."""
+
+@final
 class PieceAxes:
     """Mean and axes of the codes of word pieces."""
 
@@ -246,11 +282,10 @@ def unit(v: Buffer) -> bytes:
 ROWS_READ: int
 """So many of the best rows of a scan make its features."""
 VERSION_SIGNALS: tuple[str, ...]
-"""Numbers that tell if the later of two texts that a judge read takes the place of the earlier one:
-their cosine (`alike`); the mean cosine of the other pairs that were read, with three of 0.4
-(`others_alike`); shared idf, as a part of that of the text with more (`shared`); the logit by which
-the later one answers (`answers`); ln(1 + days) between them (`days`); both have a number
-(`numbers`); the query has a word of the present (`of_present`)."""
+"""Numbers that tell if the later of two memories that a model read together takes the place of the
+earlier one: the model's logit (`reads`); their cosine (`alike`); the mean cosine of the other pairs
+that a judge read, with three of 0.4 (`others_alike`); shared idf, as a part of that of the text
+with more (`shared`); the logit by which the later one answers (`answers`)."""
 FEATURES: tuple[str, ...]
 """Of the best direct rows: the largest L (`level`), and how far it is above the fifth or the last
 of fewer (`margin`); the largest `late` and `topic`; `cover` the largest share of the idf of the
@@ -908,33 +943,38 @@ class Projection:
         filter: Filter,
         rows: Sequence[tuple[bytes, float, float | None, bool]],
         content: Sequence[str],
-        names: Sequence[str],
         of_present: bool,
         at_us: int,
+        read: Sequence[tuple[int, int, float]],
         weights: Sequence[float],
         least: float,
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
         bytes, L, the logit by which a judge that read it says that it answers, and whether a model
         stated it and nobody confirmed it; best first), the confirmed first, then the newest.
-        `content`: content terms of the query; `names`: those of them that are names; `of_present`:
-        it has a word of the present; `at_us`: when it is asked; `weights`: of each of
-        `VERSION_SIGNALS`, whose sum is at least `least` where the later of two that were read takes
-        the place of the earlier one. Raises SnapshotMoved unless applied_seq == seq."""
+        `content`: content terms of the query; `of_present`: it has a word of the present; `at_us`:
+        when it is asked; `read`: of pairs that a model read together the places of the earlier and
+        of the later one, and the logit that that takes its place; `weights`: of each of
+        `VERSION_SIGNALS`, whose sum is at least `least` where it does. Raises SnapshotMoved unless
+        applied_seq == seq."""
 
     def version_signals(
         self,
         seq: int,
         filter: Filter,
         rows: Sequence[tuple[bytes, float, float | None, bool]],
-        content: Sequence[str],
-        names: Sequence[str],
-        of_present: bool,
+        read: Sequence[tuple[int, int, float]],
         at_us: int,
     ) -> list[tuple[int, int, list[float]]]:
-        """`VERSION_SIGNALS` of each pair of rows that a judge read of which the one behind may take
-        the place of the one before: places of the earlier and of the later one, signals. Arguments
-        and errors as of `versions`."""
+        """`VERSION_SIGNALS` of each of the pairs that a model read, unless it speaks against them,
+        behind their places. Arguments and errors as of `versions`."""
+
+    def version_pairs(
+        self, seq: int, rows: Sequence[tuple[bytes, float, float | None, bool]], at_us: int
+    ) -> list[tuple[int, int]]:
+        """Pairs of rows that a judge read of which the one behind is the later one, of the same
+        scope and as much confirmed, those next to the top first. Arguments and errors as of
+        `versions`."""
 
     def versions_of(
         self, seq: int, filter: Filter, id: bytes, others: Sequence[bytes], at_us: int

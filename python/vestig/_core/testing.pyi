@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import Buffer
 
-from vestig._core import JudgeWeights, PackedWeights, WordPieces, _ConfidenceInput
+from vestig._core import JudgeWeights, PackedWeights, VersionWeights, WordPieces, _ConfidenceInput
 from vestig.store.projection.scan_objects import TraceFields
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "similar_within",
     "temporal_match",
     "tracerank",
+    "version_logits_with",
+    "version_triples",
     "walk_uniform",
 ]
 
@@ -56,6 +58,24 @@ def judge_with(
     threads: int,
 ) -> list[tuple[float, float]]:
     """Both logits of pairs as `judge_pairs` gives them, computed by one instruction level of
+    `levels()`; every level and number of threads gives the same bits."""
+
+def version_triples(
+    pieces: WordPieces,
+    question: str,
+    pairs: Sequence[tuple[tuple[str, str, str, str], tuple[str, str, str, str]]],
+) -> list[tuple[list[int], int, int]]:
+    """Of a question with each pair of an older and a newer memory the word pieces that the version
+    reader reads, and where each memory begins in them."""
+
+def version_logits_with(
+    level: str,
+    weights: VersionWeights,
+    words: PackedWeights,
+    triples: Sequence[tuple[Sequence[int], int, int]],
+    threads: int,
+) -> list[float]:
+    """The logit of triples as `version_triples` gives them, computed by one instruction level of
     `levels()`; every level and number of threads gives the same bits."""
 
 def most_similar(

@@ -380,7 +380,10 @@ class JudgeSettings(Stage, frozen=True, kw_only=True):
     pool: Annotated[Count, doc("How many of the best memories the judge reads.", shown=True)] = 8
     budget_ms: Annotated[
         Timeout,
-        doc("Milliseconds that the judge may read; what it has not read by then keeps its place."),
+        doc(
+            "Milliseconds that the judge may read, and the version reader as long again; what is"
+            " not read by then keeps its place."
+        ),
     ] = 150.0
 
 

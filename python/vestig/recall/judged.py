@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 from vestig.answers import Judged
 from vestig.config.recall_sections import JudgeSettings
@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
     from vestig.recall.ranking import Ranking
     from vestig.rerankers.judge import Judge, MemoryText
+    from vestig.rerankers.version_reader import VersionReader
     from vestig.session.session import Session
     from vestig.store.projection.scan_objects import Row
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 # Words of the turn before that are read.
 _BEFORE_WORDS: Final = 20
@@ -40,6 +44,8 @@ _MONTHS: Final = (
 )  # fmt: skip
 # Memories that are read before the time that is left is looked at again.
 _AT_ONCE: Final = 4
+# Pairs of memories that are read before it is looked at again.
+_PAIRS_AT_ONCE: Final = 2
 # Content terms of a query, from which on it is read whatever it is.
 _CONTENT_MIN: Final = 2
 
@@ -51,6 +57,14 @@ def _judge() -> Judge:
     from vestig.rerankers.judge import Judge
 
     return Judge()
+
+
+@cache
+def _version_reader() -> VersionReader:
+    """The version reader of this process, made at its first use."""
+    from vestig.rerankers.version_reader import VersionReader
+
+    return VersionReader()
 
 
 class ToJudge(NamedTuple):
@@ -68,11 +82,28 @@ class ToJudge(NamedTuple):
             self.known.ask(session, self)
 
 
+class ToCompare(NamedTuple):
+    """Pairs of an older and a newer memory that the version reader has to read for a question."""
+
+    question: str
+    ids: list[tuple[bytes, bytes]]
+    texts: list[tuple[MemoryText, MemoryText]]
+    known: Judgements
+    budget_ms: float
+
+    def ask(self, session: Session) -> None:
+        """Lets it read them; where it fails or takes too long, the call goes on without."""
+        with span("judge", memories=len({id for pair in self.ids for id in pair})):
+            self.known.compare(session, self)
+
+
 class Judgements:
     """The judgements of one call, by memory: each is read once, however often it is ranked."""
 
     def __init__(self) -> None:
         self.known: dict[bytes, Judgement] = {}
+        # of an older and a newer memory, the logit that the newer one takes the place of the older
+        self.compared: dict[tuple[bytes, bytes], float] = {}
         # those that ask or state nothing, or speak another language: they are not read
         self.silent: set[bytes] = set()
         # one of those speaks another language
@@ -94,18 +125,46 @@ class Judgements:
         """Adds the judgements of these memories, the best first; `degraded` says why some have
         none."""
         judge = _judge()
+
+        def read(part: slice) -> Mapping[bytes, Judgement]:
+            found = judge.read(wanted.question, wanted.texts[part])
+            return dict(zip(wanted.ids[part], [Judgement(*one) for one in found], strict=True))
+
+        parts = _parts(len(wanted.ids), _AT_ONCE)
+        self._read(session, judge.load, self.known, read, parts, wanted.budget_ms)
+
+    def compare(self, session: Session, wanted: ToCompare) -> None:
+        """Adds what the version reader says of these pairs, in order; `degraded` says why some have
+        not been read."""
+        reader = _version_reader()
+
+        def read(part: slice) -> Mapping[tuple[bytes, bytes], float]:
+            found = reader.read(wanted.question, wanted.texts[part])
+            return dict(zip(wanted.ids[part], found, strict=True))
+
+        parts = _parts(len(wanted.ids), _PAIRS_AT_ONCE)
+        self._read(session, reader.load, self.compared, read, parts, wanted.budget_ms)
+
+    def _read(
+        self,
+        session: Session,
+        load: Callable[[], None],
+        known: dict[_K, _V],
+        read: Callable[[slice], Mapping[_K, _V]],
+        parts: Sequence[slice],
+        budget_ms: float,
+    ) -> None:
+        """Adds to `known` what is read of each part, as long as there is time."""
         started = time.perf_counter()
         try:
             # the weights are read once, and no recall is told that the first one waited for them
-            judge.load()
+            load()
             started = time.perf_counter()
-            for at in range(0, len(wanted.ids), _AT_ONCE):
-                ids, texts = wanted.ids[at : at + _AT_ONCE], wanted.texts[at : at + _AT_ONCE]
-                left_s = wanted.budget_ms / 1e3 - (time.perf_counter() - started)
-                found = within(left_s, partial(judge.read, wanted.question, texts))
-                self.known.update(zip(ids, [Judgement(*one) for one in found], strict=True))
+            for part in parts:
+                left_s = budget_ms / 1e3 - (time.perf_counter() - started)
+                known.update(within(left_s, partial(read, part)))
         except TimeoutError:
-            self._fail(session, "timeout", f"no answer within {wanted.budget_ms:g} ms")
+            self._fail(session, "timeout", f"no answer within {budget_ms:g} ms")
         except (ConfigError, ProviderError) as error:
             self._fail(session, error_type(error), str(error))
         self.spent_ms += 1e3 * (time.perf_counter() - started)
@@ -113,8 +172,14 @@ class Judgements:
     def _fail(self, session: Session, kind: str, why: str) -> None:
         session.metrics.add("vestig_errors_total", operation="judge", error_type=kind)
         read = f"the best {len(self.known)} were read" if self.known else "ranked without it"
+        if self.compared:
+            read += f", {len(self.compared)} pairs of them compared"
         detail = f"judge: {why}: {read} (judge.budget_ms, judge.pool)"
         self.degraded = Degradation(code="partial_backend", detail=detail)
+
+
+def _parts(count: int, at_once: int) -> list[slice]:
+    return [slice(at, at + at_once) for at in range(0, count, at_once)]
 
 
 class ReadRows(NamedTuple):
@@ -208,6 +273,33 @@ def judged(
         {best[at].id: one.answers for at, one in found.items()},
         None if known.meets_language else max(one.answers for one in found.values()),
     )
+
+
+def compared(
+    bound: BoundQuery,
+    settings: JudgeSettings,
+    question: str,
+    pairs: Sequence[tuple[ScanRow, ScanRow]],
+) -> list[float | None]:
+    """The logit of each pair of an older and a newer row, both read by the judge, that the newer
+    one takes the place of the older one; None where it was not read.
+
+    Raises:
+        UnreadError: some have to be read first.
+    """
+    known = bound.query.judgements
+    if known is None:
+        return [None] * len(pairs)
+    # those of a changed scan come from the core too
+    asked = cast("Sequence[tuple[Row, Row]]", pairs)
+    unread = [pair for pair in asked if (pair[0].id, pair[1].id) not in known.compared]
+    if unread and known.degraded is None:
+        rows = {row.id: row for pair in unread for row in pair}
+        texts, _ = _texts(bound, [*rows.values()])
+        ids = [(older.id, newer.id) for older, newer in unread]
+        read = [(texts[older], texts[newer]) for older, newer in ids]
+        raise UnreadError([ToCompare(question, ids, read, known, settings.budget_ms)])
+    return [known.compared.get((older.id, newer.id)) for older, newer in asked]
 
 
 def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, MemoryText], bool]:

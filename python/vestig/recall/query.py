@@ -28,7 +28,6 @@ from vestig.language.languages import language_of
 from vestig.language.time import expressions
 from vestig.language.time.expressions import is_yearless
 from vestig.language.words import ContentTerm, content_terms
-from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import distinct, text_keys
 from vestig.ports import (
     STATE_DIMENSIONS,
@@ -49,7 +48,7 @@ from vestig.recall.confidence import (
     score_formula,
     scored,
 )
-from vestig.recall.judged import Judgements, asks_the_judge, judged, may_read
+from vestig.recall.judged import Judgements, asks_the_judge, compared, judged, may_read
 from vestig.recall.judgement import confidence_with
 from vestig.recall.judgement import fit as judged_fit
 from vestig.recall.ranking import (
@@ -74,8 +73,6 @@ from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-# The end of a text behind which a word stands inside a sentence.
-_IN_SENTENCE: Final = lazy_pattern(r"[^\s.!?:][\s(\"'“„]*$")
 # Of the best score: what scores less is no part of an answer that the best one is part of.
 _SHARE_MIN: Final = 0.2
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
@@ -313,18 +310,6 @@ class BoundQuery:
         """Return them without those of a date that an eligible memory meets."""
         return [one.term for one in self.content if not (one.in_time and scan.dates_met)]
 
-    @cached_property
-    def named_terms(self) -> list[str]:
-        """Return those that a capital inside a sentence shows to be names."""
-        text = self.request.query
-        if text.isupper():
-            return []
-        return [
-            one.term
-            for one in self.content
-            if text[one.start].isupper() and _IN_SENTENCE.search(text, 0, one.start)
-        ]
-
     def confidence_input(self, scan: Scan) -> ConfidenceInput:
         """Return what of the query and a scan counts for confidence."""
         return ConfidenceInput(
@@ -485,11 +470,11 @@ class BoundQuery:
                 {} if read is None else read.answers,
                 query=chosen.query,
                 content=self.content_terms(scan),
-                names=self.named_terms,
                 of_now=of_now,
                 at_us=at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
                 recalled=partial(self.view.recalled, chosen.namespace),
+                compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
             )
             if of_now and not words.speaks_of_future(chosen.query):
                 begins = partial(begins_of_keys, self.view, chosen.namespace)

@@ -28,13 +28,20 @@ from vestig.store.records.rows import RecalledMemory
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "versions.json"
 # Among how many of the best results versions are looked for.
 ROWS_MOVED: Final = 10
+# Pairs that are read at most, and how well the later one has to read as an answer.
+PAIRS_MAX: Final = 4
+ANSWERS_MIN: Final = -3.0
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 
 
+# Id, L, logit of the judge, a model stated it.
+Placed = tuple[bytes, float, float | None, bool]
+
+
 class VersionFit(msgspec.Struct, frozen=True, kw_only=True):
-    """When the later of two memories that the judge read takes the place of the earlier one;
-    `benches/learn_versions.py` writes the file.
+    """When the later of two memories that the version reader read takes the place of the earlier
+    one; `benches/learn_versions.py` writes the file.
 
     `weights`: of each of `VERSION_SIGNALS`; `least`: the least sum of the weighted signals.
     `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, before and after.
@@ -93,11 +100,11 @@ def newest_first(
     *,
     query: str,
     content: Sequence[str],
-    names: Sequence[str],
     of_now: bool,
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+    compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places; where the
     question asks for no newest, only with what a model stated behind the others. Each place keeps
@@ -110,11 +117,12 @@ def newest_first(
         levels: L of each, with what a judge adds.
         answers: the logit by which each answers the query, of those that a judge read.
         content: content terms of the query.
-        names: those of them that are names.
         of_now: the newest version answers the query.
         at_us: when it is asked: what does not hold yet is no version.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
         recalled: reads the memories with these ids.
+        compared: reads pairs of an earlier and a later row: the logit that the later one takes the
+            place of the earlier one, or None.
     """
     # those of a changed scan come from the core too
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
@@ -127,14 +135,16 @@ def newest_first(
         (row.id, level, answers.get(row.id), row.id in of_models)
         for row, level in zip(best, levels, strict=False)
     ]
+    pairs = pairs_to_read(session, seq, placed, at_us) if of_now and answers else []
+    logits = compared([(best[older], best[newer]) for older, newer in pairs])
     groups = session.keeper.core.versions(
         seq,
         CoreFilter(**filter),
         placed,
         content,
-        names,
         speaks_of_present(query),
         at_us,
+        [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None],
         *fit().in_order(),
     )
     groups = _of_one_number(groups, best, numbered(query), recalled)
@@ -154,6 +164,23 @@ def newest_first(
                 older_than=None if first or at not in alike else newest,
             )
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def pairs_to_read(
+    session: Session, seq: int, placed: Sequence[Placed], at_us: int
+) -> list[tuple[int, int]]:
+    """Return the pairs of rows that the version reader reads: places of the earlier and of the
+    later one, which reads as an answer at least a little; those next to the top, of which most
+    hangs.
+
+    Args:
+        placed: id, L, logit of the judge that read it, and if a model stated it; best first.
+        at_us: when it is asked.
+    """
+    pairs = session.keeper.core.version_pairs(seq, placed, at_us)
+    return [(older, newer) for older, newer in pairs if (placed[newer][2] or 0.0) >= ANSWERS_MIN][
+        :PAIRS_MAX
+    ]
 
 
 def _of_one_number(

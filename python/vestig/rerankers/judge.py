@@ -110,7 +110,7 @@ def packed() -> _core.JudgeWeights:
     """
     from vestig._core import JudgeWeights
 
-    return JudgeWeights.pack(_path(), _PINNED)
+    return JudgeWeights.pack(file(), _PINNED)
 
 
 def _map(path: str) -> _core.JudgeWeights:
@@ -124,12 +124,13 @@ def _pack() -> _core.JudgeWeights:
         return packed()
     except OSError as error:
         raise ConfigError(
-            f"the judge: expected weights at {_path()}, reading failed: {error.strerror}; install"
+            f"the judge: expected weights at {file()}, reading failed: {error.strerror}; install"
             " vestig again"
         ) from error
     except ValueError as error:
         raise ProviderError(f"the judge: {error}; install vestig again") from error
 
 
-def _path() -> str:
+def file() -> str:
+    """Path of the weights of the installation."""
     return data_file("judge_layers.bin")

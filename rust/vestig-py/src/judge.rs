@@ -1,9 +1,10 @@
-//! The judge: its weights, and what it says of a question and memories.
+//! The judge and the version reader: their weights, and what they say of a question and memories.
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use vestig_core::embed::{self, MemoryText, Pair};
+use vestig_core::embed::version_reader::Sources;
+use vestig_core::embed::{self, MemoryText, Pair, Triple};
 use vestig_core::kernels::dispatch::Level;
 
 use crate::embedder::{PackedWeights, WordPieces};
@@ -72,15 +73,95 @@ impl JudgeWeights {
         pairs: impl FnOnce() -> Vec<Pair> + Send,
         threads: usize,
     ) -> PyResult<Vec<(f32, f32)>> {
-        if threads == 0 {
-            return Err(PyValueError::new_err("expected at least one thread, got 0"));
-        }
+        at_least_one(threads)?;
         let found = run(py, || self.0.read(level, &words.0, &pairs(), threads))?;
         Ok(found.iter().map(|of| (of.answers, of.rank)).collect())
     }
 }
 
-/// Adds the type of this file to the module.
+/// Weights of the version reader without its word vectors, mapped or in memory.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct VersionWeights(embed::VersionWeights);
+
+#[pymethods]
+impl VersionWeights {
+    #[staticmethod]
+    fn map(py: Python<'_>, path: PathBuf, judge: [u8; 32], change: [u8; 32]) -> PyResult<Self> {
+        let sources = Sources { judge, change };
+        run(py, || embed::VersionWeights::map(&path, &sources)).map(Self)
+    }
+
+    #[staticmethod]
+    fn pack(
+        py: Python<'_>,
+        judge_file: PathBuf,
+        change_file: PathBuf,
+        judge: [u8; 32],
+        change: [u8; 32],
+    ) -> PyResult<Self> {
+        let sources = Sources { judge, change };
+        run(py, || {
+            embed::VersionWeights::pack(&judge_file, &change_file, &sources)
+        })
+        .map(Self)
+    }
+
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+        run(py, || self.0.write(&path))
+    }
+
+    #[pyo3(signature = (words, pieces, question, pairs, *, threads))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        words: &PackedWeights,
+        pieces: &WordPieces,
+        question: &str,
+        pairs: Vec<(OwnedMemory, OwnedMemory)>,
+        threads: usize,
+    ) -> PyResult<Vec<f32>> {
+        let triples = || triples_of(pieces, question, &pairs);
+        self.logits(py, Level::best(), words, triples, threads)
+    }
+}
+
+/// A question with each pair of memories.
+pub(crate) fn triples_of(
+    pieces: &WordPieces,
+    question: &str,
+    pairs: &[(OwnedMemory, OwnedMemory)],
+) -> Vec<Triple> {
+    let pairs: Vec<_> = pairs
+        .iter()
+        .map(|(older, newer)| (view_of(older), view_of(newer)))
+        .collect();
+    embed::version_reader::triples(&pieces.0, question, &pairs)
+}
+
+impl VersionWeights {
+    /// The logit of each of the triples.
+    pub(crate) fn logits(
+        &self,
+        py: Python<'_>,
+        level: Level,
+        words: &PackedWeights,
+        triples: impl FnOnce() -> Vec<Triple> + Send,
+        threads: usize,
+    ) -> PyResult<Vec<f32>> {
+        at_least_one(threads)?;
+        run(py, || self.0.read(level, &words.0, &triples(), threads))
+    }
+}
+
+fn at_least_one(threads: usize) -> PyResult<()> {
+    match threads {
+        0 => Err(PyValueError::new_err("expected at least one thread, got 0")),
+        _ => Ok(()),
+    }
+}
+
+/// Adds the types of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<JudgeWeights>()
+    module.add_class::<JudgeWeights>()?;
+    module.add_class::<VersionWeights>()
 }

@@ -14,7 +14,8 @@ use vestig_core::query::{
     related::{Texts, related},
     search,
     versions::{
-        Found, Question, SIGNALS, Signals, Weights, version_signals, versions, versions_of,
+        Found, Question, ReadPair, SIGNALS, Signals, Weights, version_pairs, version_signals,
+        versions, versions_of,
     },
 };
 use vestig_core::recall::{
@@ -68,18 +69,13 @@ fn found(rows: Vec<FoundRow>) -> PyResult<Vec<Found>> {
         .collect()
 }
 
-fn question<'a>(
-    content: &'a [String],
-    names: &'a [String],
-    of_present: bool,
-    at: i64,
-) -> Question<'a> {
-    Question {
-        content,
-        names,
-        of_present,
-        at,
-    }
+fn read_pairs(pairs: Vec<(usize, usize, f64)>) -> Vec<ReadPair> {
+    let pair = |(older, newer, reads)| ReadPair {
+        older,
+        newer,
+        reads,
+    };
+    pairs.into_iter().map(pair).collect()
 }
 
 /// Segments, manifest and tail of one store.
@@ -480,37 +476,49 @@ impl Projection {
         filter: &Filter,
         rows: Vec<FoundRow>,
         content: Vec<String>,
-        names: Vec<String>,
         of_present: bool,
         at_us: i64,
+        read: Vec<(usize, usize, f64)>,
         weights: Signals,
         least: f64,
     ) -> PyResult<Vec<Vec<usize>>> {
         let rows = found(rows)?;
-        let question = question(&content, &names, of_present, at_us);
+        let question = Question {
+            content: &content,
+            of_present,
+            at: at_us,
+        };
+        let read = read_pairs(read);
         let weights = Weights { weights, least };
         self.on_snapshot(py, seq, |snapshot| {
-            versions(snapshot, &filter.0, &rows, &question, &weights)
+            versions(snapshot, &filter.0, &rows, &question, &read, &weights)
         })
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn version_signals(
         &self,
         py: Python<'_>,
         seq: u64,
         filter: &Filter,
         rows: Vec<FoundRow>,
-        content: Vec<String>,
-        names: Vec<String>,
-        of_present: bool,
+        read: Vec<(usize, usize, f64)>,
         at_us: i64,
     ) -> PyResult<Vec<(usize, usize, Signals)>> {
-        let rows = found(rows)?;
-        let question = question(&content, &names, of_present, at_us);
+        let (rows, read) = (found(rows)?, read_pairs(read));
         self.on_snapshot(py, seq, |snapshot| {
-            version_signals(snapshot, &filter.0, &rows, &question)
+            version_signals(snapshot, &filter.0, &rows, &read, at_us)
         })
+    }
+
+    fn version_pairs(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        rows: Vec<FoundRow>,
+        at_us: i64,
+    ) -> PyResult<Vec<(usize, usize)>> {
+        let rows = found(rows)?;
+        self.on_snapshot(py, seq, |snapshot| version_pairs(snapshot, &rows, at_us))
     }
 
     fn versions_of(

@@ -16,7 +16,7 @@ use vestig_core::words::names::class_of;
 use crate::confidence::OwnedInput;
 use crate::embedder::{PackedWeights, WordPieces};
 use crate::errors::{run, to_python};
-use crate::judge::{JudgeWeights, OwnedMemory, pairs_of};
+use crate::judge::{JudgeWeights, OwnedMemory, VersionWeights, pairs_of, triples_of};
 use crate::numbers::{TraceFields, floats, to_bytes};
 
 fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
@@ -98,6 +98,40 @@ fn judge_with(
     let pairs = pairs.into_iter();
     let pairs = pairs.map(|(ids, memory_from)| embed::Pair { ids, memory_from });
     weights.judgements(py, level, words, || pairs.collect(), threads)
+}
+
+/// Word pieces of a question with each pair of memories, and where the older and the newer begin.
+#[pyfunction]
+fn version_triples(
+    py: Python<'_>,
+    pieces: &WordPieces,
+    question: &str,
+    pairs: Vec<(OwnedMemory, OwnedMemory)>,
+) -> Vec<(Vec<u32>, usize, usize)> {
+    let found = py.detach(|| triples_of(pieces, question, &pairs));
+    let parts = found.into_iter();
+    parts
+        .map(|one| (one.ids, one.older_from, one.newer_from))
+        .collect()
+}
+
+#[pyfunction]
+fn version_logits_with(
+    py: Python<'_>,
+    level: &str,
+    weights: &VersionWeights,
+    words: &PackedWeights,
+    triples: Vec<(Vec<u32>, usize, usize)>,
+    threads: usize,
+) -> PyResult<Vec<f32>> {
+    let level = level_named(level)?;
+    let triple = |(ids, older_from, newer_from)| embed::Triple {
+        ids,
+        older_from,
+        newer_from,
+    };
+    let triples = triples.into_iter().map(triple);
+    weights.logits(py, level, words, || triples.collect(), threads)
 }
 
 /// For each word piece of a query the largest similarity with one of a memory's codes, by a level.
@@ -229,6 +263,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hidden_states, &module)?)?;
     module.add_function(wrap_pyfunction!(judge_pairs, &module)?)?;
     module.add_function(wrap_pyfunction!(judge_with, &module)?)?;
+    module.add_function(wrap_pyfunction!(version_triples, &module)?)?;
+    module.add_function(wrap_pyfunction!(version_logits_with, &module)?)?;
     module.add_function(wrap_pyfunction!(levels, &module)?)?;
     module.add_function(wrap_pyfunction!(exp, &module)?)?;
     module.add_function(wrap_pyfunction!(tracerank, &module)?)?;

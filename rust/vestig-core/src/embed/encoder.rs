@@ -7,7 +7,7 @@ use crate::error::{CoreError, Result};
 use crate::segment::map::{bytes_of, cast};
 
 /// Inputs and columns of the matrices of a layer, in their order.
-const MATRICES: [(usize, usize); 6] = [
+pub(super) const MATRICES: [(usize, usize); 6] = [
     (HIDDEN, HIDDEN),
     (HIDDEN, HIDDEN),
     (HIDDEN, HIDDEN),

@@ -7,14 +7,15 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
+use super::cross_encoder::{self, CrossEncoder, FEATURES, Parts, TOKEN_TYPES};
 use super::encoder::{self, Rest};
-use super::forward::{Hidden, Text, embed_each_with};
-use super::image::{Image, Plan};
+use super::forward::Text;
+use super::image::{Draft, Plan};
 use super::packed::PackedWeights;
 use super::pinned::read_pinned;
-use super::weights::{HIDDEN, Layer, Norm, PIECES_MAX, Row, Weights};
+use super::weights::{HIDDEN, PIECES_MAX};
 use super::word_pieces::WordPieces;
-use crate::error::{CoreError, Result};
+use crate::error::Result;
 use crate::kernels::dispatch::Level;
 use crate::segment::map::bytes_of;
 
@@ -31,11 +32,6 @@ const BEFORE_MIN: usize = 5;
 /// Windows of a long text begin at multiples of this.
 const WINDOW_STEP: usize = 8;
 
-const TOKEN_TYPES: usize = 2;
-const HEAD_WEIGHTS: usize = encoder::ARRAYS;
-const HEAD_BIASES: usize = HEAD_WEIGHTS + 1;
-/// State of the first piece, product and difference of the means of both parts.
-const FEATURES: usize = 3 * HIDDEN;
 const OUTPUTS: usize = 2;
 
 /// One memory as the judge reads it, part by part.
@@ -70,10 +66,14 @@ pub struct Pair {
 }
 
 impl Pair {
-    fn text(&self) -> Text<'_> {
-        Text {
-            ids: &self.ids,
-            second_from: self.memory_from,
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            text: Text {
+                ids: &self.ids,
+                second_from: self.memory_from,
+            },
+            first: 1..self.memory_from.saturating_sub(1),
+            second: self.memory_from..self.ids.len().saturating_sub(1),
         }
     }
 }
@@ -81,31 +81,42 @@ impl Pair {
 /// The pair of a question with each memory.
 #[must_use]
 pub fn pairs(pieces: &WordPieces, question: &str, memories: &[MemoryText<'_>]) -> Vec<Pair> {
-    let mut question = pieces.unmarked(question);
-    if question.len() > QUESTION_MAX {
-        let last = question.len() - (QUESTION_MAX - QUESTION_FIRST);
-        question.drain(QUESTION_FIRST..last);
-    }
+    let question = question_pieces(pieces, question);
     let (first, last) = pieces.marks();
     let pair = |memory: &MemoryText<'_>| {
         let mut ids = vec![first];
         ids.extend(&question);
         ids.push(last);
         let memory_from = ids.len();
-        ids.extend(memory_pieces(pieces, &question, memory));
+        ids.extend(memory_pieces(pieces, &question, memory, MEMORY_MAX));
         ids.push(last);
         Pair { ids, memory_from }
     };
     memories.iter().map(pair).collect()
 }
 
-/// At most 71 pieces of a memory: head, what was said before as far as there is room, lead, text.
-fn memory_pieces(pieces: &WordPieces, question: &[u32], memory: &MemoryText<'_>) -> Vec<u32> {
+/// The pieces of a question that are read.
+pub(super) fn question_pieces(pieces: &WordPieces, question: &str) -> Vec<u32> {
+    let mut question = pieces.unmarked(question);
+    if question.len() > QUESTION_MAX {
+        let last = question.len() - (QUESTION_MAX - QUESTION_FIRST);
+        question.drain(QUESTION_FIRST..last);
+    }
+    question
+}
+
+/// At most so many pieces of a memory, 31 at least: head, what was said before as far as there is room, lead, text.
+pub(super) fn memory_pieces(
+    pieces: &WordPieces,
+    question: &[u32],
+    memory: &MemoryText<'_>,
+    most: usize,
+) -> Vec<u32> {
     let mut found = pieces.unmarked(memory.head);
     found.truncate(HEAD_MAX);
     let mut lead = pieces.unmarked(memory.lead);
     lead.truncate(HEAD_LEAD_MAX - found.len());
-    let room = MEMORY_MAX - found.len() - lead.len();
+    let room = most - found.len() - lead.len();
     let text = pieces.unmarked(memory.text);
     let text = window(&text, question, room);
     let free = room - text.len();
@@ -132,12 +143,10 @@ fn window<'a>(text: &'a [u32], question: &[u32], room: usize) -> &'a [u32] {
 }
 
 /// Weights of the judge without its word vectors, mapped or in memory.
-pub struct JudgeWeights(Image);
+pub struct JudgeWeights(CrossEncoder);
 
 fn plan(sha256: &[u8; 32]) -> Plan {
-    let floats = size_of::<f32>();
-    let head = [OUTPUTS * FEATURES * floats, OUTPUTS * floats];
-    Plan::new(&[*sha256], encoder::lengths(TOKEN_TYPES).chain(head))
+    cross_encoder::plan(&[*sha256], OUTPUTS)
 }
 
 impl JudgeWeights {
@@ -147,9 +156,7 @@ impl JudgeWeights {
     /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
     /// layout, of another file or damaged.
     pub fn map(path: &Path, sha256: &[u8; 32]) -> Result<Self> {
-        let image = Image::map(path, plan(sha256))?;
-        image.check()?;
-        Ok(Self(image))
+        CrossEncoder::map(path, plan(sha256)).map(Self)
     }
 
     /// Packs in memory the weights of a file of them.
@@ -158,20 +165,15 @@ impl JudgeWeights {
     /// not of the model.
     pub fn pack(path: &Path, sha256: &[u8; 32]) -> Result<Self> {
         let file = read_pinned(path, sha256, "a judge")?;
-        let image = Image::pack(plan(sha256), |image| {
+        CrossEncoder::pack(plan(sha256), |image| {
             let mut rest = Rest::new(&file);
             encoder::fill_layers(image, &mut rest)?;
-            for rows in [1, 1, TOKEN_TYPES] {
-                image.floats(&rest.floats(rows * HIDDEN)?)?;
-            }
-            let positions = rest.codes(PIECES_MAX * HIDDEN, "positions")?;
-            image.put(bytes_of(positions))?;
-            image.floats(&rest.scales(PIECES_MAX, "positions")?)?;
+            fill_embeddings(image, &mut rest)?;
             image.floats(&rest.floats(OUTPUTS * FEATURES)?)?;
             image.floats(&rest.floats(OUTPUTS)?)?;
             rest.end()
-        });
-        image.map(Self)
+        })
+        .map(Self)
     }
 
     /// Writes the packed file. False when another process is just doing so.
@@ -183,8 +185,7 @@ impl JudgeWeights {
     /// `threads` threads by a named level. Neither level nor threads nor other pairs change a bit.
     ///
     /// # Errors
-    /// [`CoreError::Weights`] where the embedder's weights are damaged, [`CoreError::Invalid`] for
-    /// an unknown word piece.
+    /// `Weights` where the embedder's weights are damaged, `Invalid` for an unknown word piece.
     pub fn read(
         &self,
         level: Level,
@@ -192,83 +193,21 @@ impl JudgeWeights {
         pairs: &[Pair],
         threads: usize,
     ) -> Result<Vec<Judgement>> {
-        let (rows, biases) = (self.0.values(HEAD_WEIGHTS)?, self.0.values(HEAD_BIASES)?);
-        let ([answers, rank], [of_answers, of_rank]) = (rows, biases) else {
-            let text = format!("expected a head of {OUTPUTS} outputs, got {}", rows.len());
-            return Err(CoreError::Invalid(text));
-        };
-        let texts: Vec<_> = pairs.iter().map(Pair::text).collect();
-        let weights = WithWords { judge: self, words };
-        embed_each_with(level, &weights, &texts, threads, |number, hidden| {
-            let features = features(hidden, pairs[number].memory_from);
-            Judgement {
-                answers: weighted(&features, answers, *of_answers),
-                rank: weighted(&features, rank, *of_rank),
-            }
-        })
+        let texts: Vec<_> = pairs.iter().map(Pair::parts).collect();
+        let found = self.0.read(level, words, &texts, threads)?;
+        let judgement = |[answers, rank]: [f32; OUTPUTS]| Judgement { answers, rank };
+        Ok(found.into_iter().map(judgement).collect())
     }
 }
 
-/// State of the first piece; product and absolute difference of the means of both parts.
-fn features(hidden: &Hidden<'_>, memory_from: usize) -> [f64; FEATURES] {
-    let rows = hidden.rows();
-    let question = mean(
-        rows.get(1..memory_from.saturating_sub(1))
-            .unwrap_or_default(),
-    );
-    let memory = rows.get(memory_from..rows.len().saturating_sub(1));
-    let memory = mean(memory.unwrap_or_default());
-    let first = rows.first().copied().unwrap_or([0.0; HIDDEN]);
-    std::array::from_fn(|i| match (i / HIDDEN, i % HIDDEN) {
-        (0, j) => f64::from(first[j]),
-        (1, j) => question[j] * memory[j],
-        (_, j) => (question[j] - memory[j]).abs(),
-    })
-}
-
-/// The mean of rows, added in order; zeros for none.
-fn mean(rows: &[[f32; HIDDEN]]) -> [f64; HIDDEN] {
-    let mut mean = [0.0; HIDDEN];
-    for row in rows {
-        for (sum, value) in mean.iter_mut().zip(row) {
-            *sum += f64::from(*value);
-        }
+/// Norm, token types and positions, as the judge's file has them behind its layers.
+pub(super) fn fill_embeddings(image: &mut Draft<'_>, rest: &mut Rest<'_>) -> Result<()> {
+    for rows in [1, 1, TOKEN_TYPES] {
+        image.floats(&rest.floats(rows * HIDDEN)?)?;
     }
-    mean.map(|sum| sum / rows.len().max(1) as f64)
-}
-
-/// Features times weights, added in order behind the bias.
-fn weighted(features: &[f64; FEATURES], weights: &[f32; FEATURES], bias: f32) -> f32 {
-    let products = features.iter().zip(weights).map(|(x, w)| x * f64::from(*w));
-    products.fold(f64::from(bias), |sum, product| sum + product) as f32
-}
-
-/// The judge's weights with the word vectors of the embedder.
-struct WithWords<'a> {
-    judge: &'a JudgeWeights,
-    words: &'a PackedWeights,
-}
-
-impl Weights for WithWords<'_> {
-    fn word(&self, id: u32) -> Result<Row<'_>> {
-        self.words.word(id)
-    }
-
-    fn position(&self, at: usize) -> Result<Row<'_>> {
-        encoder::position(&self.judge.0, at)
-    }
-
-    fn token_type(&self, number: usize) -> Result<&[f32; HIDDEN]> {
-        encoder::token_type(&self.judge.0, number)
-    }
-
-    fn embedding_norm(&self) -> Result<Norm<'_>> {
-        encoder::embedding_norm(&self.judge.0)
-    }
-
-    fn layer(&self, number: usize) -> Result<Layer<'_>> {
-        encoder::layer(&self.judge.0, number)
-    }
+    let positions = rest.codes(PIECES_MAX * HIDDEN, "positions")?;
+    image.put(bytes_of(positions))?;
+    image.floats(&rest.scales(PIECES_MAX, "positions")?)
 }
 
 #[cfg(test)]
@@ -323,23 +262,5 @@ mod tests {
         assert_eq!(window(&text, &[12, 17], 10), &text[8..18]);
         // 24 is the last multiple of 8 at which a window fits: no window holds both.
         assert_eq!(window(&text, &[33, 39], 10), &text[24..34]);
-    }
-
-    #[test]
-    fn features_are_the_first_state_and_the_means_of_both_parts_without_marks() {
-        let row = |value: f32| [value; HIDDEN];
-        // [CLS] 2 4 [SEP] 5 [SEP]
-        let rows = [9.0, 2.0, 4.0, 7.0, 5.0, 8.0].map(row);
-        let found = features(&Hidden::new(&rows), 4);
-        assert_eq!(
-            (found[0], found[HIDDEN], found[2 * HIDDEN]),
-            (9.0, 15.0, 2.0)
-        );
-        // [CLS] [SEP] [SEP]
-        let found = features(&Hidden::new(&rows[..3]), 2);
-        assert_eq!(
-            (found[0], found[HIDDEN], found[2 * HIDDEN]),
-            (9.0, 0.0, 0.0)
-        );
     }
 }

@@ -1,5 +1,7 @@
-//! The built-in embedder and the judge: which vector has a text, and does it answer a question?
+//! The built-in embedder, the judge and the version reader: which vector has a text, does it answer a
+//! question, and does it take the place of another one?
 
+mod cross_encoder;
 mod encoder;
 pub mod forward;
 pub mod image;
@@ -8,6 +10,7 @@ pub mod onnx;
 pub mod packed;
 pub mod piece_axes;
 mod pinned;
+pub mod version_reader;
 pub mod weights;
 pub mod word_pieces;
 
@@ -15,5 +18,6 @@ pub use forward::{Hidden, Text, embed, embed_each, embed_each_with};
 pub use judge::{JudgeWeights, Judgement, MemoryText, Pair};
 pub use packed::{PackedWeights, SourceHashes};
 pub use piece_axes::PieceAxes;
+pub use version_reader::{Triple, VersionWeights};
 pub use weights::Weights;
 pub use word_pieces::WordPieces;

@@ -45,13 +45,12 @@ const OF_PRESENT: Bounds = Bounds {
 /// words, already from the second on.
 const ANSWERS_MIN: f64 = 1.0;
 const ANSWERS_ALIKE_MIN: f64 = 0.0;
-/// A text holds few of the query's content terms where it holds at most one of so many: it answers
-/// without repeating what is asked about.
-const FEW_TERMS_OF: usize = 3;
-/// A text states several things that holds so much of what an earlier one holds, by idf, and is so
-/// many times as much.
-const SEVERAL_HELD: f64 = 0.9;
-const SEVERAL_MORE: f64 = 3.0;
+/// From this logit on a model is sure enough for a later text that holds less of the query.
+const READS_SURE: f64 = 0.5;
+/// A model speaks against it below this logit; of two that say the same in like words, below the
+/// second one.
+const READS_MIN: f64 = 0.0;
+const READS_ALIKE_MIN: f64 = -1.5;
 /// A text of more code points states several things.
 const LENGTH_MAX: u32 = 250;
 /// Sums of idf that differ by less are equal.
@@ -66,11 +65,10 @@ struct Statement<'a> {
     order: (bool, i64, i64, i64),
     /// Content terms of title and text, each with its idf; only few of the best are compared by them.
     terms: OnceCell<BTreeMap<&'a str, f64>>,
-    /// The query's content terms that it holds: the sum of their idf, and their number.
+    /// Sum of the idf of the query's content terms that it holds.
     cover: f64,
-    held: usize,
-    /// Which of the query's names it holds.
-    names: Vec<bool>,
+    /// It is so long that it states several things.
+    states_several: bool,
     /// One of its terms has a digit.
     has_number: bool,
     /// The logit by which it answers the query, of a judge that read both.
@@ -83,6 +81,11 @@ impl Statement<'_> {
     fn answers_for(&self, other: &Self) -> bool {
         let reads_as_answer = self.answers.is_some_and(|logit| logit >= ANSWERS_MIN);
         reads_as_answer && self.order.0 && !other.order.0
+    }
+
+    /// It is later, and of the same scope.
+    fn follows(&self, older: &Self) -> bool {
+        self.order > older.order && self.scope == older.scope
     }
 }
 
@@ -99,34 +102,35 @@ pub struct Found {
     pub unconfirmed: bool,
 }
 
-/// Numbers that tell if the later of two texts that a judge read takes the place of the earlier one:
+/// A query for which memories are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// Content terms of the query.
+    pub content: &'a [String],
+    /// It has a word of the present.
+    pub of_present: bool,
+    /// When it is asked, µs.
+    pub at: i64,
+}
+
+/// Numbers that tell if the later of two memories that a model read together takes the place of the
+/// earlier one:
 ///
+/// * `reads`: the model's logit that it does;
 /// * `alike`: cosine of both;
-/// * `others_alike`: mean cosine of the other pairs of texts that were read, with `OTHERS` of
+/// * `others_alike`: mean cosine of the other pairs of memories that a judge read, with `OTHERS` of
 ///   `OTHERS_ALIKE` more: texts of one subject and shape are all alike;
 /// * `shared`: shared idf, as a part of that of the text with more;
-/// * `answers`: the logit by which the later one answers the query;
-/// * `days`: ln(1 + days) between the times since when they hold;
-/// * `numbers`: both have a number;
-/// * `of_present`: the query has a word of the present.
-pub const SIGNALS: [&str; 7] = [
-    "alike",
-    "others_alike",
-    "shared",
-    "answers",
-    "days",
-    "numbers",
-    "of_present",
-];
+/// * `answers`: the logit by which the later one answers the query.
+pub const SIGNALS: [&str; 5] = ["reads", "alike", "others_alike", "shared", "answers"];
 /// Values of [`SIGNALS`], in their order.
 pub type Signals = [f64; SIGNALS.len()];
 
 /// Pairs that count beside those that were read, and their cosine.
 const OTHERS: f64 = 3.0;
 const OTHERS_ALIKE: f64 = 0.4;
-const US_OF_DAY: f64 = 86_400e6;
 
-/// From which sum on the later of two texts that a judge read takes the place of the earlier one.
+/// From which sum on the later of two memories that a model read takes the place of the earlier one.
 #[derive(Debug, Clone, Copy)]
 pub struct Weights {
     /// Of each of [`SIGNALS`].
@@ -142,46 +146,51 @@ impl Weights {
     }
 }
 
-/// A query for which memories are compared.
+/// Two memories that a model read together.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// Content terms of the query.
-    pub content: &'a [String],
-    /// Those among them that are names.
-    pub names: &'a [String],
-    /// It has a word of the present.
-    pub of_present: bool,
-    /// When it is asked, µs.
-    pub at: i64,
+pub struct ReadPair {
+    /// Place of the earlier one.
+    pub older: usize,
+    /// Place of the later one.
+    pub newer: usize,
+    /// The logit that the later one takes its place.
+    pub reads: f64,
 }
 
 /// Groups of memories that are versions of one statement: places among `rows`, the newest first. A
 /// memory stands in one group at most, and what passes the filter no more in none.
 ///
 /// The best memory that is in no group yet gathers the later versions of it among those behind it.
-/// One joins that holds since a later time (or was stored later, or stands behind it in its session,
-/// where that is equal), shares its scope, has a number where it has one, and says the same in like
-/// words: it holds as much of the query, lies at most 2 below it by L and is linked with it, half the
-/// cosine and half the shared idf, as a part of that of the text with more, being 0.4 together. Where
-/// the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3 below,
-/// and be linked by 0.3. Of two that a judge read, the later one reads as an answer too; or it joins by
-/// the weighted sum of [`SIGNALS`], if it holds as much of the query, the same names of it, or at most
-/// a third of its content terms. Texts of more than 250 code points, questions and what does not hold
-/// yet join none.
+/// Of two that a model read together ([`version_pairs`]) the later one joins by the weighted sum of
+/// [`SIGNALS`], unless the model speaks against it, or is not sure of one that holds less of the
+/// query. Any other, and one against which it speaks but
+/// little, joins that holds since a later time (or was stored later, or stands
+/// behind it in its session, where that is equal), shares its scope, has a number where it has one, and
+/// says the same in like words: it holds as much of the query, lies at most 2 below it by L and is
+/// linked with it, half the cosine and half the shared idf, as a part of that of the text with more,
+/// being 0.4 together. Where the query has a word of the present, it may lack 0.3 of the query's idf
+/// and a number, lie 3 below, and be linked by 0.3. Where a judge read both, it reads as an answer too.
+/// Texts of more than 250 code points are compared by a model alone, questions and what does not hold
+/// yet not at all.
 ///
-/// `rows`: best first.
+/// `rows`: best first. `read`: pairs of them that a model read.
 #[must_use]
 pub fn versions(
     snapshot: &Snapshot,
     filter: &Filter,
     rows: &[Found],
     question: &Question<'_>,
+    read: &[ReadPair],
     weights: &Weights,
 ) -> Vec<Vec<usize>> {
     let rarity = Rarity::new(snapshot, filter);
     let rule = Rule::of(&rarity, question);
-    let found = rule.statements(snapshot, rows, question);
+    let found = statements(snapshot, rows, &rule.content, question.at);
     let others = Others::of(&found);
+    let read: HashMap<_, _> = read
+        .iter()
+        .map(|pair| ((pair.older, pair.newer), pair.reads))
+        .collect();
     let mut grouped = vec![false; rows.len()];
     let mut groups = Vec::new();
     for (at, older) in found.iter().enumerate() {
@@ -195,18 +204,20 @@ pub fn versions(
             if newer.answers_for(older) {
                 return rule.answers_instead(newer, older);
             }
-            if !rule.may_follow(newer, older) {
-                return false;
-            }
+            let both_read = older.answers.is_some() && newer.answers.is_some();
             let in_like_words = || {
-                rows[at].level - rows[*place].level <= rule.bounds.behind_max
+                rule.may_follow(newer, older)
+                    && (!both_read || newer.answers >= Some(ANSWERS_ALIKE_MIN))
+                    && rows[at].level - rows[*place].level <= rule.bounds.behind_max
                     && rule.says_as_much(newer, older)
                     && rule.link(newer, older) >= rule.bounds.link_min
             };
-            match rule.signals(&others, newer, older) {
-                Some(signals) => {
-                    rule.may_replace(newer, older) && weights.pass(&signals)
-                        || newer.answers >= Some(ANSWERS_ALIKE_MIN) && in_like_words()
+            match read.get(&(at, *place)) {
+                Some(reads) => {
+                    *reads >= READS_MIN
+                        && (*reads >= READS_SURE || rule.says_as_much(newer, older))
+                        && weights.pass(&rule.signals(&others, newer, older, *reads))
+                        || *reads >= READS_ALIKE_MIN && in_like_words()
                 }
                 None => in_like_words(),
             }
@@ -223,37 +234,67 @@ pub fn versions(
     groups
 }
 
-/// [`SIGNALS`] of each pair of memories that a judge read of which the one behind may take the place
-/// of the one before: (place of the earlier, place of the later, signals). Weights are learned from
-/// them.
+/// Pairs of memories that a judge read of which the one behind is the later one, of the same scope and
+/// as much confirmed: (place of the earlier one, place of the later one), those next to the top first.
+///
+/// `at`: when it is asked, µs.
+#[must_use]
+pub fn version_pairs(snapshot: &Snapshot, rows: &[Found], at: i64) -> Vec<(usize, usize)> {
+    let found = statements(snapshot, rows, &[], at);
+    let read = |place: usize| found[place].as_ref().filter(|one| one.answers.is_some());
+    let mut pairs: Vec<_> = (0..rows.len())
+        .flat_map(|older| (older + 1..rows.len()).map(move |newer| (older, newer)))
+        .filter(|&(older, newer)| {
+            read(older).zip(read(newer)).is_some_and(|(older, newer)| {
+                newer.follows(older) && newer.order.0 == older.order.0
+            })
+        })
+        .collect();
+    pairs.sort_by_key(|(older, newer)| (older + newer, *older));
+    pairs
+}
+
+/// [`SIGNALS`] of each of the pairs that a model read, unless it speaks against them: (place of the
+/// earlier one, place of the later one, signals). Weights are learned from them.
 #[must_use]
 pub fn version_signals(
     snapshot: &Snapshot,
     filter: &Filter,
     rows: &[Found],
-    question: &Question<'_>,
+    read: &[ReadPair],
+    at: i64,
 ) -> Vec<(usize, usize, Signals)> {
     let rarity = Rarity::new(snapshot, filter);
-    let rule = Rule::of(&rarity, question);
-    let found = rule.statements(snapshot, rows, question);
+    let rule = Rule::of_texts(&rarity);
+    let found = statements(snapshot, rows, &[], at);
     let others = Others::of(&found);
-    let mut pairs = Vec::new();
-    for (at, older) in found.iter().enumerate() {
-        for (place, newer) in found.iter().enumerate().skip(at + 1) {
-            let (Some(older), Some(newer)) = (older, newer) else {
-                continue;
-            };
-            let signals = rule.signals(&others, newer, older);
-            let may = rule.may_follow(newer, older) && rule.may_replace(newer, older);
-            if let Some(signals) = signals.filter(|_| may) {
-                pairs.push((at, place, signals));
-            }
-        }
-    }
-    pairs
+    let signals = |pair: &ReadPair| {
+        let [older, newer] = [pair.older, pair.newer].map(|place| found.get(place)?.as_ref());
+        let signals = rule.signals(&others, newer?, older?, pair.reads);
+        Some((pair.older, pair.newer, signals))
+    };
+    let read = read.iter().filter(|pair| pair.reads >= READS_MIN);
+    read.filter_map(signals).collect()
 }
 
-/// How alike the texts that a judge read are.
+/// The memories of rows that hold already and state something.
+fn statements<'a>(
+    snapshot: &'a Snapshot,
+    rows: &[Found],
+    content: &[(&str, f64)],
+    at: i64,
+) -> Vec<Option<Statement<'a>>> {
+    rows.iter()
+        .map(|row| {
+            let mut found = statement(snapshot, content, &row.id)?;
+            found.answers = row.answers;
+            found.order.0 = !row.unconfirmed;
+            (found.order.1 <= at).then_some(found)
+        })
+        .collect()
+}
+
+/// How alike the memories that a judge read are.
 struct Others {
     /// Sum of the cosines of all pairs, and their number.
     sum: f64,
@@ -300,7 +341,7 @@ pub fn versions_of(
     at: i64,
 ) -> Vec<usize> {
     let rarity = Rarity::new(snapshot, filter);
-    let found = |id| statement(snapshot, &[], &[], id).filter(|one| one.order.1 <= at);
+    let found = |id| statement(snapshot, &[], id).filter(|one| one.order.1 <= at);
     let Some(own) = found(id) else {
         return Vec::new();
     };
@@ -416,19 +457,18 @@ pub(crate) fn overlap(one: &BTreeMap<&str, f64>, other: &BTreeMap<&str, f64>) ->
 fn statement<'a>(
     snapshot: &'a Snapshot,
     content: &[(&str, f64)],
-    names: &[String],
     id: &Id,
 ) -> Option<Statement<'a>> {
     let (segment, row) = snapshot.find(id)?;
     let features = segment.features(row);
-    if features & flag::LENGTH > LENGTH_MAX || features & (flag::QUESTION | flag::ASKS) != 0 {
+    if features & (flag::QUESTION | flag::ASKS) != 0 {
         return None;
     }
     let held: HashSet<&str> = segment
         .text_terms(row)
         .map(|number| segment.term(number as usize))
         .collect();
-    let covered = || content.iter().filter(|(term, _)| held.contains(term));
+    let covered = content.iter().filter(|(term, _)| held.contains(term));
     let at = |section| segment.column::<i64>(section)[row];
     Some(Statement {
         segment,
@@ -442,12 +482,8 @@ fn statement<'a>(
         ),
         has_number: terms(segment, row).any(|term| term.chars().any(char::is_numeric)),
         terms: OnceCell::new(),
-        cover: covered().map(|(_, idf)| idf).sum(),
-        held: covered().count(),
-        names: names
-            .iter()
-            .map(|name| held.contains(name.as_str()))
-            .collect(),
+        cover: covered.map(|(_, idf)| idf).sum(),
+        states_several: features & flag::LENGTH > LENGTH_MAX,
         answers: None,
     })
 }
@@ -459,7 +495,6 @@ struct Rule<'r, 'a> {
     /// The query's content terms, each once, with their idf, and the sum of these.
     content: Vec<(&'r str, f64)>,
     asked: f64,
-    of_present: bool,
 }
 
 impl<'r, 'a> Rule<'r, 'a> {
@@ -478,7 +513,6 @@ impl<'r, 'a> Rule<'r, 'a> {
             },
             asked: content.iter().map(|(_, idf)| idf).sum(),
             content,
-            of_present: question.of_present,
         }
     }
 
@@ -489,93 +523,45 @@ impl<'r, 'a> Rule<'r, 'a> {
             bounds: PLAIN,
             content: Vec::new(),
             asked: 0.0,
-            of_present: false,
         }
     }
 
-    /// The memories of rows that hold already and may be versions.
-    fn statements(
-        &self,
-        snapshot: &'a Snapshot,
-        rows: &[Found],
-        question: &Question<'_>,
-    ) -> Vec<Option<Statement<'a>>> {
-        rows.iter()
-            .map(|row| {
-                let mut found = statement(snapshot, &self.content, question.names, &row.id)?;
-                found.answers = row.answers;
-                found.order.0 = !row.unconfirmed;
-                (found.order.1 <= question.at).then_some(found)
-            })
-            .collect()
-    }
-
-    /// It is later, of the same scope, and has a number where the other one has one.
+    /// It is later, of the same scope, and has a number where the other one has one; neither states
+    /// several things.
     fn may_follow(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
-        newer.order > older.order
-            && newer.scope == older.scope
+        newer.follows(older)
+            && !(newer.states_several || older.states_several)
             && (newer.has_number || !older.has_number || !self.bounds.keeps_number)
     }
 
-    /// [`SIGNALS`] of two texts; None where a judge did not read both, or only one of them is confirmed.
+    /// [`SIGNALS`] of two memories that a model read.
     fn signals(
         &self,
         others: &Others,
         newer: &Statement<'a>,
         older: &Statement<'a>,
-    ) -> Option<Signals> {
-        older.answers?;
-        if newer.order.0 != older.order.0 {
-            return None;
-        }
+        reads: f64,
+    ) -> Signals {
         let alike = alike(newer, older);
-        let apart_us = (newer.order.1 - older.order.1).max(0) as f64;
-        Some([
+        [
+            reads,
             alike,
             others.mean_without(alike),
             self.shared(newer, older),
-            newer.answers?,
-            (apart_us / US_OF_DAY).ln_1p(),
-            f64::from(older.has_number && newer.has_number),
-            f64::from(self.of_present),
-        ])
+            newer.answers.unwrap_or_default(),
+        ]
     }
 
     /// It answers the query where a model states the other one, and both say something of the same.
     fn answers_instead(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
-        newer.scope == older.scope && self.link(newer, older) >= OF_PRESENT.link_min
+        newer.scope == older.scope
+            && !(newer.states_several || older.states_several)
+            && self.link(newer, older) >= OF_PRESENT.link_min
     }
 
     /// It holds as much of the query.
     fn says_as_much(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
         newer.cover >= older.cover - self.asked * self.bounds.lack_max - COVER_STEP
-    }
-
-    /// It may say of now what the other one said.
-    fn may_replace(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
-        self.is_about_the_same(newer, older) && !self.holds_several(newer, older)
-    }
-
-    /// It holds as much of the query, or all of its names that the other one holds, or so little that
-    /// what it is about stands elsewhere, as in an answer of a few words. What else holds a part of the
-    /// query but not all is about another case.
-    fn is_about_the_same(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
-        let names = || {
-            let mut each = older.names.iter().zip(&newer.names);
-            older.names.contains(&true) && each.all(|(older, newer)| *newer || !older)
-        };
-        self.says_as_much(newer, older)
-            || newer.held * FEW_TERMS_OF <= self.content.len()
-            || names()
-    }
-
-    /// It holds nearly all that the other one holds, and much more: several facts, none of them anew.
-    fn holds_several(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
-        let [newer, older] = [newer, older].map(|one| self.terms(one));
-        let sum = |terms: &BTreeMap<&str, f64>| terms.values().sum::<f64>();
-        let held = older.iter().filter(|(term, _)| newer.contains_key(*term));
-        let held: f64 = held.map(|(_, idf)| idf).sum();
-        held >= SEVERAL_HELD * sum(older) && sum(newer) >= SEVERAL_MORE * sum(older)
     }
 
     /// Without a query: it is later and linked with the other one.
