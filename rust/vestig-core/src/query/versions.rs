@@ -45,8 +45,6 @@ const OF_PRESENT: Bounds = Bounds {
 /// words, already from the second on.
 const ANSWERS_MIN: f64 = 1.0;
 const ANSWERS_ALIKE_MIN: f64 = 0.0;
-/// From this logit on a model is sure enough for a later text that holds less of the query.
-const READS_SURE: f64 = 0.5;
 /// A model speaks against it below this logit; of two that say the same in like words, below the
 /// second one.
 const READS_MIN: f64 = 0.0;
@@ -162,8 +160,7 @@ pub struct ReadPair {
 ///
 /// The best memory that is in no group yet gathers the later versions of it among those behind it.
 /// Of two that a model read together ([`version_pairs`]) the later one joins by the weighted sum of
-/// [`SIGNALS`], unless the model speaks against it, or is not sure of one that holds less of the
-/// query. Any other, and one against which it speaks but
+/// [`SIGNALS`], unless the model speaks against it. Any other, and one against which it speaks but
 /// little, joins that holds since a later time (or was stored later, or stands
 /// behind it in its session, where that is equal), shares its scope, has a number where it has one, and
 /// says the same in like words: it holds as much of the query, lies at most 2 below it by L and is
@@ -215,7 +212,6 @@ pub fn versions(
             match read.get(&(at, *place)) {
                 Some(reads) => {
                     *reads >= READS_MIN
-                        && (*reads >= READS_SURE || rule.says_as_much(newer, older))
                         && weights.pass(&rule.signals(&others, newer, older, *reads))
                         || *reads >= READS_ALIKE_MIN && in_like_words()
                 }
