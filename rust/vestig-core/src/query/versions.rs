@@ -201,10 +201,12 @@ pub fn versions(
             if newer.answers_for(older) {
                 return rule.answers_instead(newer, older);
             }
-            let both_read = older.answers.is_some() && newer.answers.is_some();
+            let judged_alike = older.answers.is_some()
+                && newer.answers.is_some()
+                && older.order.0 == newer.order.0;
             let in_like_words = || {
                 rule.may_follow(newer, older)
-                    && (!both_read || newer.answers >= Some(ANSWERS_ALIKE_MIN))
+                    && (!judged_alike || newer.answers >= Some(ANSWERS_ALIKE_MIN))
                     && rows[at].level - rows[*place].level <= rule.bounds.behind_max
                     && rule.says_as_much(newer, older)
                     && rule.link(newer, older) >= rule.bounds.link_min
