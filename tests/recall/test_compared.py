@@ -14,6 +14,7 @@ from vestig.errors import ProviderError
 from vestig.recall import judged
 from vestig.recall.versions import PAIRS_MAX
 from vestig.rerankers.judge import MemoryText
+from vestig.session.session import Session
 from vestig.testing import vector_at
 
 NOW, THEN = "where does Tom live?", "where did Tom live before?"
@@ -160,3 +161,25 @@ def test_pairs_that_were_read_in_time_count(opener: Opener, reader: ScriptedRead
     result = found(store)
     assert result[0].content == MOVED
     assert "2 pairs of them compared" in result.degraded[0].detail
+
+
+def test_a_memory_that_states_nothing_any_more_is_compared_with_none(
+    opener: Opener, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is changed between the two reads; white space alone is put in place."""
+    no_words = "I do not know where Tom\nlives at the moment"
+    store = opened(opener, PORTO, no_words, MOVED)
+    found(store)
+    assert (PORTO, no_words) in reader.given, "the test changes what a read has seen"
+    reader.given.clear()
+    ask = judged.Judgements.ask
+
+    def ask_and_change(self: judged.Judgements, session: Session, wanted: judged.ToJudge) -> None:
+        ask(self, session, wanted)
+        (one,) = [hit.id for hit in store.list() if hit.content == no_words]
+        monkeypatch.setattr(judged.Judgements, "ask", ask)
+        store.update(one, content=" ".join(no_words.split()))
+
+    monkeypatch.setattr(judged.Judgements, "ask", ask_and_change)
+    assert {hit.content for hit in found(store)} >= {PORTO, MOVED}
+    assert reader.given == [(PORTO, MOVED)]

@@ -381,8 +381,8 @@ class JudgeSettings(Stage, frozen=True, kw_only=True):
     budget_ms: Annotated[
         Timeout,
         doc(
-            "Milliseconds that the judge may read, and the version reader as long again; what is"
-            " not read by then keeps its place."
+            "Milliseconds that the judge may read, and the version reader as long again; a memory"
+            " not read by then keeps its place, a pair goes by words."
         ),
     ] = 150.0
 

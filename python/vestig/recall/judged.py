@@ -296,9 +296,15 @@ def compared(
     if unread and known.degraded is None:
         rows = {row.id: row for pair in unread for row in pair}
         texts, _ = _texts(bound, [*rows.values()])
-        ids = [(older.id, newer.id) for older, newer in unread]
-        read = [(texts[older], texts[newer]) for older, newer in ids]
-        raise UnreadError([ToCompare(question, ids, read, known, settings.budget_ms)])
+        # one that was changed since the judge read it may state nothing any more
+        ids = [
+            (older.id, newer.id)
+            for older, newer in unread
+            if older.id in texts and newer.id in texts
+        ]
+        if ids:
+            read = [(texts[older], texts[newer]) for older, newer in ids]
+            raise UnreadError([ToCompare(question, ids, read, known, settings.budget_ms)])
     return [known.compared.get((older.id, newer.id)) for older, newer in asked]
 
 
