@@ -8,13 +8,12 @@ folder, which every later process maps. Nothing is read before the first memory 
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vestig.embedders import packed_file
 from vestig.embedders.builtin import BuiltinEmbedder, data_file, threads_for
-from vestig.errors import ConfigError, ProviderError
+from vestig.rerankers.cross_encoder import CrossEncoder, of_installation
 
 if TYPE_CHECKING:
     from vestig import _core
@@ -41,7 +40,7 @@ class MemoryText(NamedTuple):
     text: str
 
 
-class Judge:
+class Judge(CrossEncoder["_core.JudgeWeights"]):
     """Judgements of memories; the same bits on every machine, no network, thread-safe.
 
     The judgement of a memory does not depend on the other memories.
@@ -60,20 +59,7 @@ class Judge:
     """
 
     def __init__(self, embedder: BuiltinEmbedder | None = None, *, threads_max: int = 2) -> None:
-        self._embedder = embedder or BuiltinEmbedder()
-        self._threads_max = threads_max
-        self._lock = allocate_lock()
-        self._weights: _core.JudgeWeights | None = None
-
-    def load(self) -> None:
-        """Reads the weights and the vocabulary, where they are not read yet.
-
-        Raises:
-            ConfigError: they are missing.
-            ProviderError: they are not the pinned ones.
-        """
-        self._loaded()
-        self._embedder.with_weights(lambda *_: None)
+        super().__init__(_weights, embedder, threads_max)
 
     def read(self, question: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
         """Two logits for each memory, in order; [] for [].
@@ -95,11 +81,6 @@ class Judge:
 
         return self._embedder.with_weights(run)
 
-    def _loaded(self) -> _core.JudgeWeights:
-        with self._lock:
-            self._weights = self._weights or packed_file.mapped(NAME, _map, _pack)
-            return self._weights
-
 
 def packed() -> _core.JudgeWeights:
     """The weights of the installation, packed in memory.
@@ -113,6 +94,10 @@ def packed() -> _core.JudgeWeights:
     return JudgeWeights.pack(file(), _PINNED)
 
 
+def _weights() -> _core.JudgeWeights:
+    return packed_file.mapped(NAME, _map, _pack)
+
+
 def _map(path: str) -> _core.JudgeWeights:
     from vestig._core import JudgeWeights
 
@@ -120,15 +105,7 @@ def _map(path: str) -> _core.JudgeWeights:
 
 
 def _pack() -> _core.JudgeWeights:
-    try:
-        return packed()
-    except OSError as error:
-        raise ConfigError(
-            f"the judge: expected weights at {file()}, reading failed: {error.strerror}; install"
-            " vestig again"
-        ) from error
-    except ValueError as error:
-        raise ProviderError(f"the judge: {error}; install vestig again") from error
+    return of_installation("the judge", file(), packed)
 
 
 def file() -> str:

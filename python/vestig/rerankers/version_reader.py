@@ -8,14 +8,13 @@ cache folder, which every later process maps.
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from vestig.embedders import packed_file
 from vestig.embedders.builtin import BuiltinEmbedder, data_file, threads_for
-from vestig.errors import ConfigError, ProviderError
 from vestig.rerankers import judge
+from vestig.rerankers.cross_encoder import CrossEncoder, of_installation
 from vestig.rerankers.judge import MemoryText
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ NAME: Final = f"vestig-versions-1-{CHANGE_SHA256[:16]}"
 _PINNED: Final = bytes.fromhex(judge.WEIGHTS_SHA256), bytes.fromhex(CHANGE_SHA256)
 
 
-class VersionReader:
+class VersionReader(CrossEncoder["_core.VersionWeights"]):
     """Logits that a newer memory takes the place of an older one; the same bits on every machine,
     no network, thread-safe.
 
@@ -49,20 +48,7 @@ class VersionReader:
     """
 
     def __init__(self, embedder: BuiltinEmbedder | None = None, *, threads_max: int = 2) -> None:
-        self._embedder = embedder or BuiltinEmbedder()
-        self._threads_max = threads_max
-        self._lock = allocate_lock()
-        self._weights: _core.VersionWeights | None = None
-
-    def load(self) -> None:
-        """Reads the weights and the vocabulary, where they are not read yet.
-
-        Raises:
-            ConfigError: they are missing.
-            ProviderError: they are not the pinned ones.
-        """
-        self._loaded()
-        self._embedder.with_weights(lambda *_: None)
+        super().__init__(_weights, embedder, threads_max)
 
     def read(self, question: str, pairs: Sequence[tuple[MemoryText, MemoryText]]) -> list[float]:
         """The logit of each pair of an older and a newer memory, in order; [] for [].
@@ -81,11 +67,6 @@ class VersionReader:
 
         return self._embedder.with_weights(run)
 
-    def _loaded(self) -> _core.VersionWeights:
-        with self._lock:
-            self._weights = self._weights or packed_file.mapped(NAME, _map, _pack)
-            return self._weights
-
 
 def packed() -> _core.VersionWeights:
     """The weights of the installation, packed in memory.
@@ -99,6 +80,10 @@ def packed() -> _core.VersionWeights:
     return VersionWeights.pack(judge.file(), _path(), *_PINNED)
 
 
+def _weights() -> _core.VersionWeights:
+    return packed_file.mapped(NAME, _map, _pack)
+
+
 def _map(path: str) -> _core.VersionWeights:
     from vestig._core import VersionWeights
 
@@ -106,15 +91,7 @@ def _map(path: str) -> _core.VersionWeights:
 
 
 def _pack() -> _core.VersionWeights:
-    try:
-        return packed()
-    except OSError as error:
-        raise ConfigError(
-            f"the version reader: expected weights at {judge.file()} and {_path()}, reading failed:"
-            f" {error.strerror}; install vestig again"
-        ) from error
-    except ValueError as error:
-        raise ProviderError(f"the version reader: {error}; install vestig again") from error
+    return of_installation("the version reader", f"{judge.file()} and {_path()}", packed)
 
 
 def _path() -> str:
