@@ -24,11 +24,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from judge_recipe import chance
 from version_input import Asked, Example, counted, drawn, written_pairs
 from version_results import asked_in
 
 from benchmarks.reader import read_benchmark
 from vestig.embedders import builtin
+
+# Kinds of draws.
+_EXAMPLES, _PIECES = range(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +68,7 @@ class Passes:
 
     def _of(self, number: int) -> list[Example]:
         if number not in self._passes:
-            draw = np.random.default_rng((self._settings.seed, number))
+            draw = chance(self._settings.seed, _EXAMPLES, number)
             whole = [one for each in self._asked for one in drawn(each, draw)] + [*self._written]
             self._passes[number] = [whole[at] for at in draw.permutation(len(whole))]
         return self._passes[number]
@@ -225,7 +229,7 @@ def train(
     passes = Passes(asked, written, settings)
     began = time.monotonic()
     for step in range(done + 1, settings.steps + 1):
-        draw = np.random.default_rng((settings.seed, 1, step))
+        draw = chance(settings.seed, _PIECES, step)
         examples = sorted(passes.examples(step), key=lambda one: len(one.triple.pieces))
         half, total, gradient = len(examples) // 2, 0.0, None
         # two batches of like length save most of the padding
