@@ -1,5 +1,5 @@
-"""The arrays of the built-in embedder's two files, of the judge's and of the version reader, and
-the states of the embedder in float64."""
+"""The arrays of the built-in embedder's two files, of the judge and of the version reader, and the
+states of the embedder in float64."""
 
 from __future__ import annotations
 
@@ -102,9 +102,10 @@ def layers() -> dict[str, NDArray[Any]]:
 
 
 @cache
-def judge() -> dict[str, NDArray[Any]]:
-    """The arrays of the judge's file by name, its layers as `layers` names them."""
-    arrays = _Arrays("judge_layers.bin")
+def cross_encoder_layers() -> dict[str, NDArray[Any]]:
+    """The arrays of the file of layers of all cross-encoders by name, as `layers` names them, and a
+    head of two outputs that none of them has."""
+    arrays = _Arrays("cross_encoder_layers.bin")
     found = _layers(arrays)
     for name, kind, shape in (
         ("LayerNorm.weight", "<f4", (384,)),
@@ -121,12 +122,40 @@ def judge() -> dict[str, NDArray[Any]]:
 
 
 @cache
+def judge() -> dict[str, NDArray[Any]]:
+    """The arrays of the judge by name."""
+    return _rounded("judge_adapter.bin", outputs=2)
+
+
+@cache
 def version_reader() -> dict[str, NDArray[Any]]:
-    """The arrays of the version reader by name: those of the judge with the change, each value of a
-    matrix rounded to the nearest of 255 codes."""
-    arrays = _Arrays("version_change.bin")
-    found = dict(judge())
+    """The arrays of the version reader by name."""
+    return _rounded("version_adapter.bin", outputs=1)
+
+
+def _rounded(file: str, outputs: int) -> dict[str, NDArray[Any]]:
+    """The layers with an adapter, each value of a matrix rounded to the nearest of 255 codes."""
+    added = adapter(file, outputs)
+    found = dict(cross_encoder_layers())
+    for layer in range(6):
+        for part in DENSE:
+            dense = f"inner.encoder.layer.{layer}.{part}"
+            values = found[f"{dense}.codes"] * found[f"{dense}.scales"].astype(float)
+            inner, outer = added.pop(f"{dense}.inner"), added.pop(f"{dense}.outer")
+            for place in range(16):
+                values = values + inner[place][:, None] * outer[:, place]
+            scales = (np.abs(values).max(0) / 127).astype("<f4")
+            found[f"{dense}.codes"] = np.round(values / scales.astype(float)).astype("i1")
+            found[f"{dense}.scales"] = scales
+    return found | added
+
+
+def adapter(file: str, outputs: int) -> dict[str, NDArray[Any]]:
+    """The arrays of an adapter by name; of each matrix both factors of what is added, `inner`
+    (rank x inputs) and `outer` (outputs x rank)."""
+    arrays = _Arrays(file)
     sizes = [(384, 384)] * 4 + [(384, 1536), (1536, 384)]
+    found: dict[str, NDArray[Any]] = {}
 
     def factor(rows: int, columns: int) -> Doubles:
         codes = arrays.take("i1", rows, columns).astype(float)
@@ -137,21 +166,15 @@ def version_reader() -> dict[str, NDArray[Any]]:
         for together in ((0, 1, 2), (3,), (4,), (5,)):
             inner = factor(16, sizes[together[0]][0])
             for at in together:
-                dense, outputs = f"{name}.{DENSE[at]}", sizes[at][1]
-                outer = factor(outputs, 16)
-                values = found[f"{dense}.codes"] * found[f"{dense}.scales"].astype(float)
-                for place in range(16):
-                    values = values + inner[place][:, None] * outer[:, place]
-                scales = (np.abs(values).max(0) / 127).astype("<f4")
-                found[f"{dense}.codes"] = np.round(values / scales.astype(float)).astype("i1")
-                found[f"{dense}.scales"] = scales
-        for dense, (_, outputs) in zip(DENSE, sizes, strict=True):
-            found[f"{name}.{dense}.bias"] = arrays.take("<f4", outputs)
+                found[f"{name}.{DENSE[at]}.inner"] = inner
+                found[f"{name}.{DENSE[at]}.outer"] = factor(sizes[at][1], 16)
+        for dense, (_, columns) in zip(DENSE, sizes, strict=True):
+            found[f"{name}.{dense}.bias"] = arrays.take("<f4", columns)
         for norm in ("attention.output.LayerNorm", "output.LayerNorm"):
             for part in ("weight", "bias"):
                 found[f"{name}.{norm}.{part}"] = arrays.take("<f4", 384)
-    found["head.weight"] = arrays.take("<f4", 1, 1152)
-    found["head.bias"] = arrays.take("<f4", 1)
+    found["head.weight"] = arrays.take("<f4", outputs, 1152)
+    found["head.bias"] = arrays.take("<f4", outputs)
     arrays.end()
     return found
 

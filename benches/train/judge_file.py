@@ -1,12 +1,12 @@
 """The file of the judge: made of a float cross-encoder, 8 bits a weight.
 
-    python benches/train/judge_file.py JUDGE.npz … --out python/vestig/data/judge_layers.bin
+    python benches/train/judge_file.py JUDGE.npz … --out python/vestig/data/cross_encoder_layers.bin
 
 JUDGE.npz hold the arrays of the recipe in README.md, all together. The file has
 the layers as `layers_file.py` writes them, then weight and bias of the norm of the embeddings, the
 rows of both token types, of the first 256 positions 8-bit codes and a factor each, and weight and
 bias of the head; what has no codes is float32, all little-endian. Prints the SHA-256, which
-`rerankers/judge.py` pins.
+`rerankers/cross_encoder.py` pins.
 """
 
 from __future__ import annotations

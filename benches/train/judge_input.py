@@ -31,7 +31,7 @@ MEMORY_PIECES: Final = 71
 _LABEL_PIECES: Final = 31
 # A window of a longer text starts at a multiple of this.
 _STRIDE: Final = 8
-_WORDS_BEFORE: Final = 20
+WORDS_BEFORE: Final = 20
 # Fewer pieces of the turn before say nothing.
 _BEFORE_MIN: Final = 5
 # Longest pair, with its marks.
@@ -142,7 +142,7 @@ def memories(units: Sequence[Unit], read: Read) -> tuple[Memory, ...]:
         found.append(
             Memory(
                 day=pieces(_day(unit).split()),
-                before=pieces(before.split()[-_WORDS_BEFORE:]),
+                before=pieces(before.split()[-WORDS_BEFORE:]),
                 lead=pieces(f"{label}:".split() if label else ()),
                 text=pieces(unit.text.split()),
             )

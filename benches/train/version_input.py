@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+from adapter_input import Text, written_memory
 from judge_input import Memory, memory_pieces, question_pieces
+from judge_recipe import OUTDATED, RIGHT, WRONG
 from worlds import MARKS, Pieces, Read
 
 PAIRS_FILE: Final = Path(__file__).with_name("version_pairs.jsonl")
@@ -24,17 +25,6 @@ MEMORY_PIECES: Final = 56
 _TAKES, _RIGHT_WRONG, _OUTDATED_WRONG, _WRONG_RIGHT, _BOTH_WRONG, _BOTH_RIGHT = 3, 2, 1, 1, 0.3, 0.5
 # Pairs near the top are drawn the more often: e times at this many places higher, both together.
 _DECAY: Final = 6
-# What a memory is to a question.
-WRONG, RIGHT, OUTDATED = range(3)
-
-
-class Triple(NamedTuple):
-    """Word pieces of `[CLS] question [SEP] older [SEP] newer [SEP]`, and where each memory
-    begins."""
-
-    pieces: Pieces
-    older: int
-    newer: int
 
 
 class Example(NamedTuple):
@@ -46,7 +36,7 @@ class Example(NamedTuple):
     takes: bool
 
     @property
-    def triple(self) -> Triple:
+    def text(self) -> Text:
         """Its word pieces."""
         return triple(self.question, self.older, self.newer)
 
@@ -66,36 +56,24 @@ class Asked(NamedTuple):
     results: tuple[Result, ...]
 
 
-def triple(question: Pieces, older: Memory, newer: Memory) -> Triple:
-    """A question, cut by `question_pieces`, and two memories."""
+def triple(question: Pieces, older: Memory, newer: Memory) -> Text:
+    """`[CLS] question [SEP] older [SEP] newer [SEP]`, of a question cut by `question_pieces`."""
     start, end = MARKS
     pieces = [start, *question, end]
     first = len(pieces)
     pieces += [*memory_pieces(question, older, MEMORY_PIECES), end]
     second = len(pieces)
     pieces += [*memory_pieces(question, newer, MEMORY_PIECES), end]
-    return Triple(pieces, first, second)
+    return Text(pieces, first, slice(first, second - 1), slice(second, len(pieces) - 1))
 
 
 def written_pairs(read: Read, path: Path = PAIRS_FILE) -> Iterator[Example]:
     """The examples of a file of pairs, in its order."""
 
-    def memory(day: str, by: str, text: str) -> Memory:
-        when = date.fromisoformat(day)
-        return Memory(
-            day=words(f"{when:%A} {when.day} {when:%B} {when.year} ·"),
-            before=[],
-            lead=words(f"{by}:") if by else [],
-            text=words(text),
-        )
-
-    def words(text: str) -> Pieces:
-        return [piece for word in text.split() for piece in read(word)[1:-1]]
-
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
         older, newer = (
-            memory(row[f"{which}_date"], row[f"{which}_by"], row[which])
+            written_memory(read, row[f"{which}_date"], row[f"{which}_by"], row[which])
             for which in ("older", "newer")
         )
         yield Example(question_pieces(read(row["question"])), older, newer, row["update"])

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from judge_input import memories, question_pieces
-from version_input import OUTDATED, RIGHT, WRONG, Asked, Result
+from judge_recipe import OUTDATED, RIGHT, WRONG
+from version_input import Asked, Result
 from worlds import Read
 
 from benchmarks.reader import Benchmark

@@ -1,26 +1,20 @@
-"""The judge in the core: its pairs, its definition to the bit at every level, its weights."""
+"""The judge in the core: its pairs, its definition to the bit at every level."""
 
 from __future__ import annotations
 
 import hashlib
 import random
 import struct
-from pathlib import Path
 
 import oracle_forward
 import pytest
 
 from vestig import _core
 from vestig.embedders import builtin
-from vestig.rerankers import judge
-from vestig.rerankers.judge import WEIGHTS_SHA256, MemoryText
+from vestig.rerankers.judge import ADAPTER, MemoryText
 
-PINNED = bytes.fromhex(WEIGHTS_SHA256)
-FILE = Path(builtin.data_file("judge_layers.bin"))
-# Of the packed file: a function of the package's file and of the layout.
-PACKED_SHA256 = "8452dd9f654a5ab652d67a74a9b4d20fa5a865f1ba24ace18d2c2d0b79a614dc"
 # Of the logits of the 24 pairs.
-GOLDEN = "f0619576d9b5e41e1709331a2a13b53e8594ffd6885cde7b50e886d9dff46ea5"
+GOLDEN = "d795e1ef3bbc389ba61259f402e316b766ea65b672e427b7f2ee3d4589e3e267"
 CLS, SEP = 101, 102
 DAY, QUESTION = "tuesday 3 march 2026 ·", "Where does Ada live?"
 
@@ -37,14 +31,7 @@ def words() -> _core.PackedWeights:
 
 @pytest.fixture(scope="module")
 def weights() -> _core.JudgeWeights:
-    return judge.packed()
-
-
-@pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory, weights: _core.JudgeWeights) -> Path:
-    path = tmp_path_factory.mktemp("cache") / "judge.weights"
-    assert weights.write(path)
-    return path
+    return ADAPTER.packed(_core.JudgeWeights)
 
 
 def memory(text: str, *, head: str = DAY, before: str = "", lead: str = "ada:") -> MemoryText:
@@ -192,60 +179,3 @@ def test_what_is_no_pair_is_refused(
             _core.testing.judge_with(_core.testing.levels()[0], weights, words, [(ids, 0)], 1)
     with pytest.raises(ValueError, match="at least one thread"):
         weights.read(words, pieces, QUESTION, [memory("No.")], threads=0)
-
-
-def test_the_packed_bytes_are_a_function_of_the_weights(packed: Path) -> None:
-    content = packed.read_bytes()
-    assert hashlib.sha256(content).hexdigest() == PACKED_SHA256
-    magic, layout, arrays, length, source = struct.unpack("<8sIIQ32s", content[:56])
-    assert (magic, layout, source) == (b"VESTIGWT", _core.PackedWeights.LAYOUT, PINNED)
-    assert (arrays, length) == (6 * 22 + 5 + 2, len(content))
-
-
-def refused(folder: Path, changed: bytes) -> str:
-    """The error for these bytes, given their own hash, so that they are read."""
-    path = folder / "changed.bin"
-    path.write_bytes(changed)
-    with pytest.raises(ValueError, match=r".") as caught:
-        _core.JudgeWeights.pack(path, hashlib.sha256(changed).digest())
-    return str(caught.value)
-
-
-def test_a_file_that_is_not_the_judge_is_refused(tmp_path: Path) -> None:
-    whole = FILE.read_bytes()
-    path = tmp_path / "other.bin"
-    path.write_bytes(whole[:-1])
-    found = hashlib.sha256(whole[:-1]).hexdigest()
-    with pytest.raises(ValueError, match=f"a judge with SHA-256 {WEIGHTS_SHA256}, got {found}"):
-        _core.JudgeWeights.pack(path, PINNED)
-    with pytest.raises(FileNotFoundError):
-        _core.JudgeWeights.pack(tmp_path / "none.bin", PINNED)
-    for length in (0, 147_456, len(whole) - 4):
-        assert "ends early" in refused(tmp_path, whole[:length])
-    assert "4 bytes too many" in refused(tmp_path, whole + bytes(4))
-    assert "-128" in refused(tmp_path, b"\x80" + whole[1:])
-    # behind the positions' codes stand their scales, then the head
-    scales = len(whole) - 4 * (2 * 1152 + 2) - 4 * 256
-    changed = whole[:scales] + struct.pack("<f", -1.0) + whole[scales + 4 :]
-    assert "negative" in refused(tmp_path, changed)
-    assert "-128" in refused(tmp_path, whole[: scales - 1] + b"\x80" + whole[scales:])
-
-
-def test_a_packed_file_that_is_damaged_anywhere_or_foreign_is_not_mapped(
-    packed: Path, tmp_path: Path, words: _core.PackedWeights
-) -> None:
-    whole = packed.read_bytes()
-    assert _core.JudgeWeights.map(packed, PINNED)
-    path = tmp_path / "changed.weights"
-    for at in (30, 700, 20_000, 5_000_000, len(whole) - 1):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
-        with pytest.raises(_core.WeightsUnusable, match="checksum"):
-            _core.JudgeWeights.map(path, PINNED)
-    path.write_bytes(whole[:-1])
-    with pytest.raises(_core.WeightsUnusable, match="bytes"):
-        _core.JudgeWeights.map(path, PINNED)
-    with pytest.raises(_core.WeightsUnusable, match="other weights"):
-        _core.JudgeWeights.map(packed, bytes(32))
-    words.write(path)
-    with pytest.raises(_core.WeightsUnusable, match="layout"):
-        _core.JudgeWeights.map(path, PINNED)

@@ -1,24 +1,19 @@
-"""The version reader in the core: its triples, its definition at every level, its weights."""
+"""The version reader in the core: its triples, its definition at every level."""
 
 from __future__ import annotations
 
 import hashlib
 import random
 import struct
-from pathlib import Path
 
 import oracle_forward
 import pytest
 
 from vestig import _core
 from vestig.embedders import builtin
-from vestig.rerankers import judge, version_reader
 from vestig.rerankers.judge import MemoryText
+from vestig.rerankers.version_reader import ADAPTER
 
-HASHES = tuple(bytes.fromhex(one) for one in (judge.WEIGHTS_SHA256, version_reader.CHANGE_SHA256))
-CHANGE = Path(builtin.data_file("version_change.bin"))
-# Of the packed file: a function of both files of the package and of the layout.
-PACKED_SHA256 = "842ccf65d6d85f660edd7a7dbc1180582dd03366b1718aa37b416072c5fc90bd"
 # Of the logits of the 24 triples.
 GOLDEN = "2fa63eed0371770b4e4ae9f2cbfa88567f44cf778ac07d35c1c5b577e3a00580"
 CLS, SEP = 101, 102
@@ -37,14 +32,7 @@ def words() -> _core.PackedWeights:
 
 @pytest.fixture(scope="module")
 def weights() -> _core.VersionWeights:
-    return version_reader.packed()
-
-
-@pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory, weights: _core.VersionWeights) -> Path:
-    path = tmp_path_factory.mktemp("cache") / "versions.weights"
-    assert weights.write(path)
-    return path
+    return ADAPTER.packed(_core.VersionWeights)
 
 
 def memory(text: str, head: str = EARLY, before: str = "", lead: str = "ada:") -> MemoryText:
@@ -115,45 +103,3 @@ def test_every_level_gives_the_same_bits(
         else:
             found = _core.testing.version_logits_with(level, weights, words, triples, 2)
             assert digest(found) == GOLDEN, level
-
-
-def test_the_packed_file_is_a_function_of_both_files(packed: Path) -> None:
-    assert hashlib.sha256(packed.read_bytes()).hexdigest() == PACKED_SHA256
-
-
-def test_a_mapped_file_reads_as_weights_in_memory(
-    packed: Path, words: _core.PackedWeights, weights: _core.VersionWeights
-) -> None:
-    mapped = _core.VersionWeights.map(packed, *HASHES)
-    (triple,) = random_triples(1, seed=2)
-    level = _core.testing.levels()[0]
-    found = [
-        _core.testing.version_logits_with(level, one, words, [triple], 1)
-        for one in (mapped, weights)
-    ]
-    assert found[0] == found[1]
-
-
-def test_a_packed_file_of_other_weights_or_a_damaged_one_is_refused(
-    packed: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(_core.WeightsUnusable, match="packed from other weights"):
-        _core.VersionWeights.map(packed, HASHES[0], bytes(32))
-    whole = bytearray(packed.read_bytes())
-    whole[-9] ^= 1
-    damaged = tmp_path / "damaged"
-    damaged.write_bytes(whole)
-    with pytest.raises(_core.WeightsUnusable, match="checksum"):
-        _core.VersionWeights.map(damaged, *HASHES)
-
-
-def test_files_that_are_not_the_pinned_ones_are_named(tmp_path: Path) -> None:
-    other = tmp_path / "change.bin"
-    other.write_bytes(CHANGE.read_bytes()[:-4])
-    with pytest.raises(ValueError, match="expected a change of the judge with SHA-256"):
-        _core.VersionWeights.pack(judge.file(), other, *HASHES)
-    own = hashlib.sha256(other.read_bytes()).digest()
-    with pytest.raises(ValueError, match="ends early"):
-        _core.VersionWeights.pack(judge.file(), other, HASHES[0], own)
-    with pytest.raises(FileNotFoundError):
-        _core.VersionWeights.pack(judge.file(), tmp_path / "nothing", *HASHES)

@@ -196,14 +196,20 @@ class JudgeWeights:
     """Weights of the judge without its word vectors, mapped from a packed file or in memory."""
 
     @staticmethod
-    def map(path: str | PathLike[str], sha256: bytes) -> JudgeWeights:
-        """Maps a packed file of the file with this hash. WeightsUnusable: of another layout or
-        file, or damaged anywhere. OSError: cannot be opened, or is a link."""
+    def map(path: str | PathLike[str], layers: bytes, adapter: bytes) -> JudgeWeights:
+        """Maps a packed file of the layers and the adapter with these hashes. WeightsUnusable: of
+        another layout or other files, or damaged anywhere. OSError: cannot be opened, or is a
+        link."""
 
     @staticmethod
-    def pack(file: str | PathLike[str], sha256: bytes) -> JudgeWeights:
-        """Packs in memory the weights of a file. OSError: it cannot be read; ValueError: another
-        SHA-256, or not this model."""
+    def pack(
+        layers_file: str | PathLike[str],
+        adapter_file: str | PathLike[str],
+        layers: bytes,
+        adapter: bytes,
+    ) -> JudgeWeights:
+        """Packs in memory the layers with the adapter. OSError: a file cannot be read; ValueError:
+        another SHA-256, or not this model."""
 
     def write(self, path: str | PathLike[str]) -> bool:
         """As `PackedWeights.write`."""
@@ -227,18 +233,17 @@ class VersionWeights:
     memory."""
 
     @staticmethod
-    def map(path: str | PathLike[str], judge: bytes, change: bytes) -> VersionWeights:
-        """Maps a packed file of the judge's file and the change with these hashes. Errors as of
-        `JudgeWeights.map`."""
+    def map(path: str | PathLike[str], layers: bytes, adapter: bytes) -> VersionWeights:
+        """As `JudgeWeights.map`."""
 
     @staticmethod
     def pack(
-        judge_file: str | PathLike[str],
-        change_file: str | PathLike[str],
-        judge: bytes,
-        change: bytes,
+        layers_file: str | PathLike[str],
+        adapter_file: str | PathLike[str],
+        layers: bytes,
+        adapter: bytes,
     ) -> VersionWeights:
-        """Packs in memory the judge's weights with the change. Errors as of `JudgeWeights.pack`."""
+        """As `JudgeWeights.pack`."""
 
     def write(self, path: str | PathLike[str]) -> bool:
         """As `PackedWeights.write`."""

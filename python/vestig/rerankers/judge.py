@@ -1,27 +1,23 @@
 """The judge: a cross-encoder that reads a question and a memory together, in 8 bits, run by the
-native core, offline.
-
-Its weights come with this package and are checked against a pinned hash; its word vectors are those
-of the built-in embedder. At first use the weights are packed into a file of the user's cache
-folder, which every later process maps. Nothing is read before the first memory is.
-"""
+native core, offline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vestig.embedders import packed_file
-from vestig.embedders.builtin import BuiltinEmbedder, data_file, threads_for
-from vestig.rerankers.cross_encoder import CrossEncoder, of_installation
+from vestig.embedders.builtin import BuiltinEmbedder, threads_for
+from vestig.rerankers.cross_encoder import Adapter, CrossEncoder
 
 if TYPE_CHECKING:
     from vestig import _core
 
-WEIGHTS_SHA256: Final = "3a653b687bee3f4acc8e00abf5e757cba4f3d7439cf671e930fe1196fc2e95b3"
-# Of the packed file of these weights.
-NAME: Final = f"vestig-judge-1-{WEIGHTS_SHA256[:16]}"
-_PINNED: Final = bytes.fromhex(WEIGHTS_SHA256)
+ADAPTER: Final = Adapter(
+    what="the judge",
+    file="judge_adapter.bin",
+    sha256="dcf72997fc83cc73edbceaa40e336f95874b35c4e0d41d31b17c464abd6ca227",
+    stem="vestig-judge-1",
+)
 
 
 class MemoryText(NamedTuple):
@@ -82,32 +78,7 @@ class Judge(CrossEncoder["_core.JudgeWeights"]):
         return self._embedder.with_weights(run)
 
 
-def packed() -> _core.JudgeWeights:
-    """The weights of the installation, packed in memory.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not the pinned one.
-    """
-    from vestig._core import JudgeWeights
-
-    return JudgeWeights.pack(file(), _PINNED)
-
-
 def _weights() -> _core.JudgeWeights:
-    return packed_file.mapped(NAME, _map, _pack)
-
-
-def _map(path: str) -> _core.JudgeWeights:
     from vestig._core import JudgeWeights
 
-    return JudgeWeights.map(path, _PINNED)
-
-
-def _pack() -> _core.JudgeWeights:
-    return of_installation("the judge", file(), packed)
-
-
-def file() -> str:
-    """Path of the weights of the installation."""
-    return data_file("judge_layers.bin")
+    return ADAPTER.mapped(JudgeWeights)

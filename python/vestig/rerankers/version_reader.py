@@ -1,29 +1,24 @@
 """The version reader: a cross-encoder that reads a question with an older and a newer memory
-together, run by the native core, offline.
-
-Its weights are those of the judge with a change of low rank, which comes with this package; all
-files are checked against pinned hashes. At first use both are packed into a file of the user's
-cache folder, which every later process maps.
-"""
+together, run by the native core, offline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from vestig.embedders import packed_file
-from vestig.embedders.builtin import BuiltinEmbedder, data_file, threads_for
-from vestig.rerankers import judge
-from vestig.rerankers.cross_encoder import CrossEncoder, of_installation
+from vestig.embedders.builtin import BuiltinEmbedder, threads_for
+from vestig.rerankers.cross_encoder import Adapter, CrossEncoder
 from vestig.rerankers.judge import MemoryText
 
 if TYPE_CHECKING:
     from vestig import _core
 
-CHANGE_SHA256: Final = "a3948b5ba96835f9bb8cce81a0a93b6d2541e609410ca15c040e02af8eb7cedb"
-# Of the packed file of these weights.
-NAME: Final = f"vestig-versions-1-{CHANGE_SHA256[:16]}"
-_PINNED: Final = bytes.fromhex(judge.WEIGHTS_SHA256), bytes.fromhex(CHANGE_SHA256)
+ADAPTER: Final = Adapter(
+    what="the version reader",
+    file="version_adapter.bin",
+    sha256="a3948b5ba96835f9bb8cce81a0a93b6d2541e609410ca15c040e02af8eb7cedb",
+    stem="vestig-versions-1",
+)
 
 
 class VersionReader(CrossEncoder["_core.VersionWeights"]):
@@ -68,31 +63,7 @@ class VersionReader(CrossEncoder["_core.VersionWeights"]):
         return self._embedder.with_weights(run)
 
 
-def packed() -> _core.VersionWeights:
-    """The weights of the installation, packed in memory.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: one is not the pinned one.
-    """
-    from vestig._core import VersionWeights
-
-    return VersionWeights.pack(judge.file(), _path(), *_PINNED)
-
-
 def _weights() -> _core.VersionWeights:
-    return packed_file.mapped(NAME, _map, _pack)
-
-
-def _map(path: str) -> _core.VersionWeights:
     from vestig._core import VersionWeights
 
-    return VersionWeights.map(path, *_PINNED)
-
-
-def _pack() -> _core.VersionWeights:
-    return of_installation("the version reader", f"{judge.file()} and {_path()}", packed)
-
-
-def _path() -> str:
-    return data_file("version_change.bin")
+    return ADAPTER.mapped(VersionWeights)

@@ -3,8 +3,7 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use vestig_core::embed::version_reader::Sources;
-use vestig_core::embed::{self, MemoryText, Pair, Triple};
+use vestig_core::embed::{self, Files, MemoryText, Pair, Sources, Triple};
 use vestig_core::kernels::dispatch::Level;
 
 use crate::embedder::{PackedWeights, WordPieces};
@@ -35,13 +34,25 @@ pub(crate) struct JudgeWeights(embed::JudgeWeights);
 #[pymethods]
 impl JudgeWeights {
     #[staticmethod]
-    fn map(py: Python<'_>, path: PathBuf, sha256: [u8; 32]) -> PyResult<Self> {
-        run(py, || embed::JudgeWeights::map(&path, &sha256)).map(Self)
+    fn map(py: Python<'_>, path: PathBuf, layers: [u8; 32], adapter: [u8; 32]) -> PyResult<Self> {
+        let sources = Sources { layers, adapter };
+        run(py, || embed::JudgeWeights::map(&path, &sources)).map(Self)
     }
 
     #[staticmethod]
-    fn pack(py: Python<'_>, file: PathBuf, sha256: [u8; 32]) -> PyResult<Self> {
-        run(py, || embed::JudgeWeights::pack(&file, &sha256)).map(Self)
+    fn pack(
+        py: Python<'_>,
+        layers_file: PathBuf,
+        adapter_file: PathBuf,
+        layers: [u8; 32],
+        adapter: [u8; 32],
+    ) -> PyResult<Self> {
+        let sources = Sources { layers, adapter };
+        let files = Files {
+            layers: &layers_file,
+            adapter: &adapter_file,
+        };
+        run(py, || embed::JudgeWeights::pack(files, &sources)).map(Self)
     }
 
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
@@ -86,24 +97,25 @@ pub(crate) struct VersionWeights(embed::VersionWeights);
 #[pymethods]
 impl VersionWeights {
     #[staticmethod]
-    fn map(py: Python<'_>, path: PathBuf, judge: [u8; 32], change: [u8; 32]) -> PyResult<Self> {
-        let sources = Sources { judge, change };
+    fn map(py: Python<'_>, path: PathBuf, layers: [u8; 32], adapter: [u8; 32]) -> PyResult<Self> {
+        let sources = Sources { layers, adapter };
         run(py, || embed::VersionWeights::map(&path, &sources)).map(Self)
     }
 
     #[staticmethod]
     fn pack(
         py: Python<'_>,
-        judge_file: PathBuf,
-        change_file: PathBuf,
-        judge: [u8; 32],
-        change: [u8; 32],
+        layers_file: PathBuf,
+        adapter_file: PathBuf,
+        layers: [u8; 32],
+        adapter: [u8; 32],
     ) -> PyResult<Self> {
-        let sources = Sources { judge, change };
-        run(py, || {
-            embed::VersionWeights::pack(&judge_file, &change_file, &sources)
-        })
-        .map(Self)
+        let sources = Sources { layers, adapter };
+        let files = Files {
+            layers: &layers_file,
+            adapter: &adapter_file,
+        };
+        run(py, || embed::VersionWeights::pack(files, &sources)).map(Self)
     }
 
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {

@@ -1,22 +1,28 @@
-//! A cross-encoder: layers of its own over the word vectors of the embedder, which read two texts
-//! together, and a head that gives numbers for them.
+//! A cross-encoder: layers over the word vectors of the embedder, which read two texts together, and
+//! a head that gives numbers for them.
+//!
+//! The layers of all cross-encoders lie in one file. Each has an adapter: what it adds to their
+//! matrices, of low rank (Hu et al., "LoRA", 2021), and biases, norms and head of its own.
 
 use std::ops::Range;
 use std::path::Path;
 
-use super::encoder;
+use super::adapter;
+use super::encoder::{self, Rest};
 use super::forward::{Hidden, Text, embed_each_with};
-use super::image::{Draft, Image, Plan};
+use super::image::{Image, Plan};
 use super::packed::PackedWeights;
-use super::weights::{HIDDEN, Layer, Norm, Row, Weights};
+use super::pinned::read_pinned;
+use super::weights::{HIDDEN, Layer, Norm, PIECES_MAX, Row, Weights};
 use crate::error::{CoreError, Result};
 use crate::kernels::dispatch::Level;
+use crate::segment::map::bytes_of;
 
-pub(super) const TOKEN_TYPES: usize = 2;
+const TOKEN_TYPES: usize = 2;
 const HEAD_WEIGHTS: usize = encoder::ARRAYS;
 const HEAD_BIASES: usize = HEAD_WEIGHTS + 1;
 /// State of the first piece, product and difference of the means of both parts.
-pub(super) const FEATURES: usize = 3 * HIDDEN;
+const FEATURES: usize = 3 * HIDDEN;
 
 /// Word pieces that are read together, and which of them are those of the two texts.
 pub(super) struct Parts<'a> {
@@ -28,11 +34,30 @@ pub(super) struct Parts<'a> {
 /// Weights without the word vectors, mapped or in memory.
 pub(super) struct CrossEncoder(Image);
 
-/// An image of layers, embeddings and a head of so many outputs, packed from files with these hashes.
-pub(super) fn plan(hashes: &[[u8; 32]], outputs: usize) -> Plan {
+/// SHA-256 of the file of the layers, and of that of the adapter.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources {
+    /// Of the file of the layers.
+    pub layers: [u8; 32],
+    /// Of the file of the adapter.
+    pub adapter: [u8; 32],
+}
+
+/// Paths of the file of the layers, and of that of the adapter.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    /// Of the layers.
+    pub layers: &'a Path,
+    /// Of the adapter.
+    pub adapter: &'a Path,
+}
+
+/// An image of layers, embeddings and a head of so many outputs.
+fn plan(sources: &Sources, outputs: usize) -> Plan {
     let floats = size_of::<f32>();
     let head = [outputs * FEATURES * floats, outputs * floats];
-    Plan::new(hashes, encoder::lengths(TOKEN_TYPES).chain(head))
+    let hashes = [sources.layers, sources.adapter];
+    Plan::new(&hashes, encoder::lengths(TOKEN_TYPES).chain(head))
 }
 
 impl CrossEncoder {
@@ -40,18 +65,33 @@ impl CrossEncoder {
     ///
     /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
     /// layout, of other files or damaged.
-    pub(super) fn map(path: &Path, plan: Plan) -> Result<Self> {
-        let image = Image::map(path, plan)?;
+    pub(super) fn map(path: &Path, sources: &Sources, outputs: usize) -> Result<Self> {
+        let image = Image::map(path, plan(sources, outputs))?;
         image.check()?;
         Ok(Self(image))
     }
 
-    /// Packs in memory what `fill` puts there.
-    pub(super) fn pack(
-        plan: Plan,
-        fill: impl FnOnce(&mut Draft<'_>) -> Result<()>,
-    ) -> Result<Self> {
-        Image::pack(plan, fill).map(Self)
+    /// Packs in memory the layers with the adapter, whose file ends with the head.
+    ///
+    /// `Io` where a file cannot be read; `Invalid` where it has another SHA-256, or what it holds is
+    /// not of the model.
+    pub(super) fn pack(files: Files<'_>, sources: &Sources, outputs: usize) -> Result<Self> {
+        let layers = read_pinned(files.layers, &sources.layers, "layers of cross-encoders")?;
+        let adapter = read_pinned(files.adapter, &sources.adapter, "an adapter of them")?;
+        Image::pack(plan(sources, outputs), |image| {
+            let (mut layers, mut adapter) = (Rest::new(&layers), Rest::new(&adapter));
+            adapter::fill_layers(image, &mut layers, &mut adapter)?;
+            for rows in [1, 1, TOKEN_TYPES] {
+                image.floats(&layers.floats(rows * HIDDEN)?)?;
+            }
+            let positions = layers.codes(PIECES_MAX * HIDDEN, "positions")?;
+            image.put(bytes_of(positions))?;
+            image.floats(&layers.scales(PIECES_MAX, "positions")?)?;
+            image.floats(&adapter.floats(outputs * FEATURES)?)?;
+            image.floats(&adapter.floats(outputs)?)?;
+            adapter.end()
+        })
+        .map(Self)
     }
 
     /// Writes the packed file. False when another process is just doing so.

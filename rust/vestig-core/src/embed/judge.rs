@@ -1,23 +1,17 @@
 //! The judge: a cross-encoder that reads a question and one memory together, and says whether the
 //! memory answers the question, and how it ranks among others.
 //!
-//! It has the dimensions of the embedder and its word vectors; layers, norms, positions, token types
-//! and head are its own.
+//! It has the dimensions of the embedder and its word vectors; all else is its own.
 
 use std::cmp::Reverse;
 use std::path::Path;
 
-use super::cross_encoder::{self, CrossEncoder, FEATURES, Parts, TOKEN_TYPES};
-use super::encoder::{self, Rest};
+use super::cross_encoder::{CrossEncoder, Files, Parts, Sources};
 use super::forward::Text;
-use super::image::{Draft, Plan};
 use super::packed::PackedWeights;
-use super::pinned::read_pinned;
-use super::weights::{HIDDEN, PIECES_MAX};
 use super::word_pieces::WordPieces;
 use crate::error::Result;
 use crate::kernels::dispatch::Level;
-use crate::segment::map::bytes_of;
 
 /// Most word pieces of a question; of a longer one the first and the last are read.
 const QUESTION_MAX: usize = 30;
@@ -145,35 +139,22 @@ fn window<'a>(text: &'a [u32], question: &[u32], room: usize) -> &'a [u32] {
 /// Weights of the judge without its word vectors, mapped or in memory.
 pub struct JudgeWeights(CrossEncoder);
 
-fn plan(sha256: &[u8; 32]) -> Plan {
-    cross_encoder::plan(&[*sha256], OUTPUTS)
-}
-
 impl JudgeWeights {
-    /// Maps a packed file of the file with this hash. All of it is checked, for every question
+    /// Maps a packed file of the files with these hashes. All of it is checked, for every question
     /// reads all of it.
     ///
     /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
-    /// layout, of another file or damaged.
-    pub fn map(path: &Path, sha256: &[u8; 32]) -> Result<Self> {
-        CrossEncoder::map(path, plan(sha256)).map(Self)
+    /// layout, of other files or damaged.
+    pub fn map(path: &Path, sources: &Sources) -> Result<Self> {
+        CrossEncoder::map(path, sources, OUTPUTS).map(Self)
     }
 
-    /// Packs in memory the weights of a file of them.
+    /// Packs in memory the layers with the adapter.
     ///
-    /// `Io` where it cannot be read; `Invalid` where it has another SHA-256, or what it holds is
+    /// `Io` where a file cannot be read; `Invalid` where it has another SHA-256, or what it holds is
     /// not of the model.
-    pub fn pack(path: &Path, sha256: &[u8; 32]) -> Result<Self> {
-        let file = read_pinned(path, sha256, "a judge")?;
-        CrossEncoder::pack(plan(sha256), |image| {
-            let mut rest = Rest::new(&file);
-            encoder::fill_layers(image, &mut rest)?;
-            fill_embeddings(image, &mut rest)?;
-            image.floats(&rest.floats(OUTPUTS * FEATURES)?)?;
-            image.floats(&rest.floats(OUTPUTS)?)?;
-            rest.end()
-        })
-        .map(Self)
+    pub fn pack(files: Files<'_>, sources: &Sources) -> Result<Self> {
+        CrossEncoder::pack(files, sources, OUTPUTS).map(Self)
     }
 
     /// Writes the packed file. False when another process is just doing so.
@@ -198,16 +179,6 @@ impl JudgeWeights {
         let judgement = |[answers, rank]: [f32; OUTPUTS]| Judgement { answers, rank };
         Ok(found.into_iter().map(judgement).collect())
     }
-}
-
-/// Norm, token types and positions, as the judge's file has them behind its layers.
-pub(super) fn fill_embeddings(image: &mut Draft<'_>, rest: &mut Rest<'_>) -> Result<()> {
-    for rows in [1, 1, TOKEN_TYPES] {
-        image.floats(&rest.floats(rows * HIDDEN)?)?;
-    }
-    let positions = rest.codes(PIECES_MAX * HIDDEN, "positions")?;
-    image.put(bytes_of(positions))?;
-    image.floats(&rest.scales(PIECES_MAX, "positions")?)
 }
 
 #[cfg(test)]

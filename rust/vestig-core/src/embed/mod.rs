@@ -1,6 +1,7 @@
 //! The built-in embedder, the judge and the version reader: which vector has a text, does it answer a
 //! question, and does it take the place of another one?
 
+mod adapter;
 mod cross_encoder;
 mod encoder;
 pub mod forward;
@@ -14,6 +15,7 @@ pub mod version_reader;
 pub mod weights;
 pub mod word_pieces;
 
+pub use cross_encoder::{Files, Sources};
 pub use forward::{Hidden, Text, embed, embed_each, embed_each_with};
 pub use judge::{JudgeWeights, Judgement, MemoryText, Pair};
 pub use packed::{PackedWeights, SourceHashes};

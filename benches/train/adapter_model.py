@@ -1,6 +1,5 @@
-"""The version reader in JAX: the judge's layers with a change of low rank, over a question and two
-memories together, and a head that gives the logit that the newer one takes the place of the
-older."""
+"""A cross-encoder in JAX: the layers of all of them with an adapter of low rank, over two texts
+together, and a head."""
 
 from __future__ import annotations
 
@@ -12,10 +11,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+from adapter_file import FEATURES, MATRICES, NORMS, RANK
+from adapter_input import Text
 from layers_file import LAYERS, Arrays
 from numpy.typing import NDArray
-from version_change_file import FEATURES, MATRICES, NORMS, RANK
-from version_input import Triple
 from worlds import MARKS
 
 sys.path.append(str(Path(__file__).parents[2] / "tests"))
@@ -29,22 +28,25 @@ EPSILON: Final = 1e-12
 _NORM_NAMES: Final = ("attention.output.LayerNorm", "output.LayerNorm")
 _HEAD_DEVIATION: Final = 0.02
 # Lengths to which a batch is padded: each is compiled once.
-_LENGTHS: Final = tuple(range(40, 153, 16))
-_QUESTION, _OLDER, _NEWER, _MARK, _PADDING = range(5)
+_LENGTHS: Final = (40, 52, 64, 80, 104, 128, 152)
 
 
 class Batch(NamedTuple):
-    """Triples padded to one length: word vectors, the part of each piece, and which are read."""
+    """Texts padded to one length: word pieces, their token types, which of them are read, and which
+    belong to each of the two parts."""
 
-    words: NDArray[np.float32]
-    parts: NDArray[np.int32]
+    ids: NDArray[np.int32]
+    types: NDArray[np.int32]
     seen: NDArray[np.bool_]
+    first: NDArray[np.bool_]
+    second: NDArray[np.bool_]
 
 
-def judge_arrays() -> Arrays:
-    """The judge as its file has it, in float32: of each layer `qkv`, `wo`, `w1` and `w2`, outputs ×
-    inputs, with biases and both norms, the embeddings beside the word vectors, and those."""
-    given = model_reference.judge()
+def layers_arrays() -> Arrays:
+    """The layers as their file has them, in float32: of each layer `qkv`, `wo`, `w1` and `w2`,
+    outputs × inputs, with biases and both norms, the embeddings with the word vectors, and a head
+    of two outputs."""
+    given = model_reference.cross_encoder_layers()
     found = dict[str, NDArray[Any]]()
     for layer in range(LAYERS):
         place, own = f"inner.encoder.layer.{layer}", f"L.{layer}"
@@ -66,54 +68,55 @@ def judge_arrays() -> Arrays:
         found[name] = arrays[f"{whole}_q"] * arrays[f"{whole}_scale"]
     found["seg"] = given[f"{inner}.token_type_embeddings.weight"]
     found["ew"], found["eb"] = (given[f"{inner}.LayerNorm.{part}"] for part in ("weight", "bias"))
+    found |= {name: given[name] for name in ("head.weight", "head.bias")}
     return {name: values.astype(np.float32) for name, values in found.items()}
 
 
-def start(judge: Arrays, seed: int) -> Parameters:
-    """The parameters before the training: a change that changes nothing, and a head by chance."""
+def start(layers: Arrays, outputs: int, seed: int) -> Parameters:
+    """The parameters before the training: an adapter that adds nothing, and of two outputs the head
+    of the layers, of another number one by chance."""
     draw = np.random.default_rng(seed)
     found: dict[str, NDArray[Any]] = {}
     for layer in range(LAYERS):
         own = f"L.{layer}"
-        for name, (outputs, inputs, _) in MATRICES.items():
+        for name, (columns, inputs, _) in MATRICES.items():
             found[f"{own}.{name}_inner"] = draw.normal(0, inputs**-0.5, (RANK, inputs))
-            found[f"{own}.{name}_outer"] = np.zeros((outputs, RANK))
-            found[f"{own}.{name}_b"] = judge[f"{own}.{name}_b"]
+            found[f"{own}.{name}_outer"] = np.zeros((columns, RANK))
+            found[f"{own}.{name}_b"] = layers[f"{own}.{name}_b"]
         for name in NORMS:
             for part in ("w", "b"):
-                found[f"{own}.{name}_{part}"] = judge[f"{own}.{name}_{part}"]
-    found["head.weight"] = draw.normal(0, _HEAD_DEVIATION, FEATURES)
-    found["head.bias"] = np.zeros(())
+                found[f"{own}.{name}_{part}"] = layers[f"{own}.{name}_{part}"]
+    if outputs == len(layers["head.bias"]):
+        found |= {name: layers[name] for name in ("head.weight", "head.bias")}
+    else:
+        found["head.weight"] = draw.normal(0, _HEAD_DEVIATION, (outputs, FEATURES))
+        found["head.bias"] = np.zeros(outputs)
     return {name: jnp.asarray(values, jnp.float32) for name, values in found.items()}
 
 
-def batch(
-    judge: Arrays, triples: Sequence[Triple], unseen: float, draw: np.random.Generator
-) -> Batch:
-    """Triples of one batch; a share of the pieces, never the marks, is not read."""
-    longest = max(len(one.pieces) for one in triples)
+def batch(texts: Sequence[Text], rows: int, unseen: float, draw: np.random.Generator) -> Batch:
+    """Texts of one batch of so many rows, the last of which may be empty; a share of the pieces,
+    never the marks, is not read."""
+    longest = max((len(one.pieces) for one in texts), default=0)
     length = next(length for length in _LENGTHS if length >= longest)
-    ids = np.zeros((len(triples), length), np.int64)
-    parts = np.full(ids.shape, _PADDING, np.int32)
-    for row, one in enumerate(triples):
+    ids = np.zeros((rows, length), np.int32)
+    types, seen, first, second = (np.zeros(ids.shape, bool) for _ in range(4))
+    # a row without any piece would have no attention
+    seen[:, 0] = True
+    for row, one in enumerate(texts):
         end = len(one.pieces)
         ids[row, :end] = one.pieces
-        parts[row, : one.older] = _QUESTION
-        parts[row, one.older : one.newer] = _OLDER
-        parts[row, one.newer : end] = _NEWER
-    parts[np.isin(ids, MARKS)] = _MARK
-    seen = parts != _PADDING
-    seen &= (draw.random(ids.shape) >= unseen) | (parts == _MARK)
-    kinds = np.where(parts == _MARK, _MARK, np.where(seen, parts, _PADDING))
-    # the mark behind the question is of its token type; those behind the memories of theirs
-    types = np.cumsum(ids == MARKS[1], 1) - (ids == MARKS[1])
-    words = judge["words"][ids] + judge["seg"][np.clip(types, 0, 1)]
-    return Batch(words.astype(np.float32), kinds.astype(np.int32), seen)
+        types[row, one.types_from : end] = True
+        seen[row, :end] = True
+        first[row, one.first] = True
+        second[row, one.second] = True
+    seen &= (draw.random(ids.shape) >= unseen) | np.isin(ids, (0, *MARKS))
+    return Batch(ids, types.astype(np.int32), seen, first & seen, second & seen)
 
 
-def logits(judge: Arrays, own: Parameters, given: Batch, dropout: float, key: Any) -> Any:
-    """The logit of each triple of a batch. `key`: of the dropout; None = none."""
-    count, length, _ = given.words.shape
+def logits(layers: Arrays, own: Parameters, given: Batch, dropout: float, key: Any) -> Any:
+    """The outputs of each text of a batch, rows × outputs. `key`: of the dropout; None = none."""
+    count, length = given.ids.shape
 
     def dropped(values: Any, place: int) -> Any:
         if key is None:
@@ -123,15 +126,16 @@ def logits(judge: Arrays, own: Parameters, given: Batch, dropout: float, key: An
 
     def dense(rows: Any, layer: int, name: str) -> Any:
         full = f"L.{layer}.{name}"
-        matrix = judge[f"{full}_w"] + own[f"{full}_outer"] @ own[f"{full}_inner"]
-        return rows @ matrix.T + own[f"{full}_b"]
+        added = (rows @ own[f"{full}_inner"].T) @ own[f"{full}_outer"].T
+        return rows @ layers[f"{full}_w"].T + added + own[f"{full}_b"]
 
     def normed(rows: Any, weight: Any, bias: Any) -> Any:
         centred = rows - rows.mean(-1, keepdims=True)
         spread = (centred * centred).mean(-1, keepdims=True)
         return centred * jax.lax.rsqrt(spread + EPSILON) * weight + bias
 
-    x = normed(given.words + judge["pos"][:length], judge["ew"], judge["eb"])
+    x = jnp.asarray(layers["words"])[given.ids] + jnp.asarray(layers["seg"])[given.types]
+    x = normed(x + layers["pos"][:length], layers["ew"], layers["eb"])
     hidden = jnp.where(given.seen, 0.0, -1e9)[:, None, None, :]
     x = x.reshape(count * length, HIDDEN)
     for layer in range(LAYERS):
@@ -146,10 +150,10 @@ def logits(judge: Arrays, own: Parameters, given: Batch, dropout: float, key: An
         x = normed(x + dropped(dense(inner, layer, "w2"), 2 * layer + 1), *norms[1])
     x = x.reshape(count, length, HIDDEN)
 
-    def mean(part: int) -> Any:
-        kept = (given.parts == part)[..., None].astype(jnp.float32)
+    def mean(part: Any) -> Any:
+        kept = part[..., None].astype(jnp.float32)
         return (x * kept).sum(1) / jnp.maximum(kept.sum(1), 1)
 
-    older, newer = mean(_OLDER), mean(_NEWER)
-    features = jnp.concatenate([x[:, 0], older * newer, jnp.abs(older - newer)], 1)
-    return dropped(features, 2 * LAYERS) @ own["head.weight"] + own["head.bias"]
+    one, other = mean(given.first), mean(given.second)
+    features = jnp.concatenate([x[:, 0], one * other, jnp.abs(one - other)], 1)
+    return dropped(features, 2 * LAYERS) @ own["head.weight"].T + own["head.bias"]

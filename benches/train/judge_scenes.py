@@ -1,0 +1,101 @@
+"""Scenes: a few closely related records and questions, each of which some of them answer or none.
+
+They were written for this project (`judge_scenes.jsonl`). A question that none answers is a near
+miss of one of them: another attribute of the same subject, the same attribute of another one, a
+detail that is not stated, a plan without outcome, a wrong presupposition. JAX is not needed here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from adapter_input import Text, written_memory
+from judge_input import Memory, Pair, pair, question_pieces
+from judge_recipe import OUTDATED, RIGHT, WRONG
+from worlds import Pieces, Read
+
+SCENES_FILE: Final = Path(__file__).with_name("judge_scenes.jsonl")
+# Records of a question that a step reads.
+_RIGHT_MAX, _OUTDATED_MAX, _WRONG_MAX = 2, 1, 3
+# A wrong record is drawn e times as often as one whose common pieces weigh so much less.
+_DECAY: Final = 4.5
+
+
+class Scene(NamedTuple):
+    """Records, and questions with what each record is to them."""
+
+    memories: tuple[Memory, ...]
+    questions: tuple[tuple[Pieces, tuple[int, ...]], ...]
+
+
+class Listed(NamedTuple):
+    """A question with a record, and what it is to the question."""
+
+    text: Text
+    what: int
+
+
+def scenes(read: Read, path: Path = SCENES_FILE) -> Iterator[Scene]:
+    """The scenes of a file, in its order."""
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        memories = tuple(
+            written_memory(read, one["date"], one["by"], one["text"], one["before"])
+            for one in row["records"]
+        )
+        questions = []
+        for one in row["questions"]:
+            what = [WRONG] * len(memories)
+            for name, kind in (("answers", RIGHT), ("outdated", OUTDATED)):
+                for number in one[name]:
+                    what[number] = kind
+            questions.append((question_pieces(read(one["q"])), tuple(what)))
+        yield Scene(memories, tuple(questions))
+
+
+def text_of(given: Pair) -> Text:
+    """A question and a memory as the judge reads them."""
+    first, end = given.first, len(given.pieces)
+    return Text(given.pieces, first, slice(1, first - 1), slice(first, end - 1))
+
+
+class Common:
+    """How much a question and a record have in common: the pieces of both, each the more the rarer
+    it is in the records."""
+
+    def __init__(self, given: Sequence[Scene]) -> None:
+        self._in = Counter(
+            piece for one in given for memory in one.memories for piece in _own(memory)
+        )
+        self._records = sum(len(one.memories) for one in given)
+
+    def weight(self, question: Pieces, memory: Memory) -> float:
+        """The sum of the weights."""
+        both = set(question) & _own(memory)
+        return float(sum(np.log(1 + self._records / (1 + self._in[piece])) for piece in both))
+
+
+def _own(memory: Memory) -> set[int]:
+    return {*memory.before, *memory.lead, *memory.text}
+
+
+def listed(scene: Scene, number: int, common: Common, draw: np.random.Generator) -> list[Listed]:
+    """Some of the records of a question of a scene: wrong ones the more often the more they have
+    in common with it."""
+    question, whats = scene.questions[number]
+    found = []
+    for what, most in ((RIGHT, _RIGHT_MAX), (OUTDATED, _OUTDATED_MAX), (WRONG, _WRONG_MAX)):
+        places = [place for place, one in enumerate(whats) if one == what]
+        if len(places) > most:
+            shares = np.ones(len(places))
+            if what == WRONG:
+                weights = [common.weight(question, scene.memories[place]) for place in places]
+                shares = np.exp((np.array(weights) - max(weights)) / _DECAY) + 0.02
+            places = draw.choice(places, most, replace=False, p=shares / shares.sum()).tolist()
+        found += [(place, what) for place in places]
+    return [Listed(text_of(pair(question, scene.memories[at])), what) for at, what in found]

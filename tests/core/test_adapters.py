@@ -1,0 +1,129 @@
+"""Weights of judge and version reader: packed from the layers and an adapter, mapped, checked."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from vestig import _core
+from vestig.embedders import builtin
+from vestig.rerankers import judge, version_reader
+from vestig.rerankers.cross_encoder import LAYERS_SHA256, Adapter
+
+
+class Model(NamedTuple):
+    """A model of the core, and the SHA-256 of its packed file, which is a function of the layers,
+    the adapter and the layout."""
+
+    adapter: Adapter
+    weights: Any
+    packed: str
+
+
+MODELS = {
+    "judge": Model(
+        judge.ADAPTER,
+        _core.JudgeWeights,
+        "933327e4ad9f27bbe5151d63c15bd178ccc578c2b0936f083d0094c1fb8750cf",
+    ),
+    "versions": Model(
+        version_reader.ADAPTER,
+        _core.VersionWeights,
+        "842ccf65d6d85f660edd7a7dbc1180582dd03366b1718aa37b416072c5fc90bd",
+    ),
+}
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def model(request: pytest.FixtureRequest) -> Model:
+    return MODELS[request.param]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory, model: Model) -> Path:
+    path = tmp_path_factory.mktemp("cache") / "model.weights"
+    assert model.adapter.packed(model.weights).write(path)
+    return path
+
+
+def test_the_packed_bytes_are_a_function_of_both_files(model: Model, packed: Path) -> None:
+    content = packed.read_bytes()
+    assert hashlib.sha256(content).hexdigest() == model.packed
+    magic, layout, arrays, length, *sources = struct.unpack("<8sIIQ32s32s", content[:88])
+    assert (magic, layout) == (b"VESTIGWT", _core.PackedWeights.LAYOUT)
+    assert (arrays, length) == (6 * 22 + 5 + 2, len(content))
+    assert tuple(sources) == model.adapter.hashes
+
+
+def refused(model: Model, folder: Path, layers: bytes, adapter: bytes) -> str:
+    """The error for these bytes, given their own hashes, so that they are read."""
+    files = [folder / "layers.bin", folder / "adapter.bin"]
+    hashes = []
+    for path, given in zip(files, (layers, adapter), strict=True):
+        path.write_bytes(given)
+        hashes.append(hashlib.sha256(given).digest())
+    with pytest.raises(ValueError, match=r".") as caught:
+        model.weights.pack(*files, *hashes)
+    return str(caught.value)
+
+
+def test_files_that_are_not_of_the_model_are_refused(model: Model, tmp_path: Path) -> None:
+    layers, adapter = (Path(path).read_bytes() for path in model.adapter.paths())
+    for length in (0, 147_456, len(layers) - 4 * (2 * 1152 + 2) - 4):
+        assert "ends early" in refused(model, tmp_path, layers[:length], adapter)
+    for length in (0, 6_144, len(adapter) - 4):
+        assert "ends early" in refused(model, tmp_path, layers, adapter[:length])
+    assert "4 bytes too many" in refused(model, tmp_path, layers, adapter + bytes(4))
+    assert "-128" in refused(model, tmp_path, b"\x80" + layers[1:], adapter)
+    assert "-128" in refused(model, tmp_path, layers, b"\x80" + adapter[1:])
+    # behind the positions' codes stand their scales, then a head
+    scales = len(layers) - 4 * (2 * 1152 + 2) - 4 * 256
+    changed = layers[:scales] + struct.pack("<f", -1.0) + layers[scales + 4 :]
+    assert "negative" in refused(model, tmp_path, changed, adapter)
+    changed = layers[: scales - 1] + b"\x80" + layers[scales:]
+    assert "-128" in refused(model, tmp_path, changed, adapter)
+
+
+def test_files_that_are_not_the_pinned_ones_are_named(model: Model, tmp_path: Path) -> None:
+    layers, adapter = model.adapter.paths()
+    other = tmp_path / "other.bin"
+    other.write_bytes(Path(adapter).read_bytes()[:-1])
+    found = hashlib.sha256(other.read_bytes()).hexdigest()
+    expected = f"an adapter of them with SHA-256 {model.adapter.sha256}, got {found}"
+    with pytest.raises(ValueError, match=expected):
+        model.weights.pack(layers, other, *model.adapter.hashes)
+    with pytest.raises(ValueError, match=f"layers of cross-encoders with SHA-256 {LAYERS_SHA256}"):
+        model.weights.pack(other, adapter, *model.adapter.hashes)
+    with pytest.raises(FileNotFoundError):
+        model.weights.pack(layers, tmp_path / "none.bin", *model.adapter.hashes)
+
+
+def test_a_packed_file_that_is_damaged_anywhere_or_foreign_is_not_mapped(
+    model: Model, packed: Path, tmp_path: Path
+) -> None:
+    whole, hashes = packed.read_bytes(), model.adapter.hashes
+    assert model.weights.map(packed, *hashes)
+    path = tmp_path / "changed.weights"
+    for at in (30, 1_000, 20_000, 5_000_000, len(whole) - 1):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        with pytest.raises(_core.WeightsUnusable, match="checksum"):
+            model.weights.map(path, *hashes)
+    path.write_bytes(whole[:-1])
+    with pytest.raises(_core.WeightsUnusable, match="bytes"):
+        model.weights.map(path, *hashes)
+    for other in ((bytes(32), hashes[1]), (hashes[0], bytes(32))):
+        with pytest.raises(_core.WeightsUnusable, match="other weights"):
+            model.weights.map(packed, *other)
+    builtin.packed().write(path)
+    with pytest.raises(_core.WeightsUnusable, match="layout"):
+        model.weights.map(path, *hashes)
+
+
+def test_no_model_maps_the_file_of_the_other(packed: Path, model: Model) -> None:
+    (other,) = (one for one in MODELS.values() if one is not model)
+    with pytest.raises(_core.WeightsUnusable, match=r"layout|other weights"):
+        other.weights.map(packed, *other.adapter.hashes)
