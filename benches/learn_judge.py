@@ -8,7 +8,8 @@ ones that nothing stored answers. The weight is the one of a few steps with the 
 and recall@5 over all sets among those by which no set loses more than half a point of hit@1 or
 recall@10 against none, or the one given. Worlds count as much as all other sets together. How much
 less confidence a small store needs is learned from questions of a few memories each of the sets of
-several worlds. Prints, by set, the figures without the judge and with it.
+several worlds, and from those of `benches/near_misses`. Prints, by set, the figures without the
+judge and with it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from learn_confidence import DIGITS, cross_fitted, shares, unanswered
 from learning import FOLDS, Values
 from logistic import fit_beside
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.recall.judgement import FEW, FIT, few_memories, log_odds
+from vestig.recall.judgement import FEW, FIT, closeness, few_memories
 from vestig.recall.silence import SILENCE, least_confidence
 from vestig.session.session import Session
 
@@ -58,6 +59,9 @@ LIKELY: Final = 0.5
 QUESTIONS: Final = 200
 # How often a question without an answer may bring something, as it is reported.
 SILENCES: Final = (0.05, 0.1, SILENCE, 0.5)
+# A set of small stores; what it weighs beside those that are made of a set of worlds.
+NEAR_MISSES: Final = "near_misses"
+NEAR_MISSES_SHARE: Final = 0.1
 # Memories of the small stores.
 SIZES: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, FEW)
 _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
@@ -215,12 +219,15 @@ def _mean(figures: dict[str, dict[str, float]]) -> float:
 
 
 def _columns(found: Sequence[Example]) -> Values:
-    return np.array([[log_odds(one.confidence), one.judgements[:, 0].max()] for one in found])
+    return np.array([[closeness(one.confidence), one.judgements[:, 0].max()] for one in found])
 
 
 def fit_few(small: Sequence[Example], weights: Values) -> float:
-    """How much surer `few_memories` makes of an answer, at the same confidence."""
-    share = shares(small, dict.fromkeys({one.set for one in small}, 1.0))
+    """How much surer `few_memories` makes of an answer, at the same confidence. Where nothing
+    answers, the questions of `near_misses` are harder than most: they weigh less."""
+    share = shares(
+        small, {one.set: NEAR_MISSES_SHARE if one.set == NEAR_MISSES else 1.0 for one in small}
+    )
     return round(
         fit_beside(
             _columns(small) @ weights[:-1] + weights[-1],
@@ -239,7 +246,7 @@ def fitted(
     fold.
 
     Args:
-        small: questions of a few memories of the sets of several worlds.
+        small: questions of small stores.
     """
     by_set: dict[str, list[Example]] = {}
     for one in found:
@@ -339,6 +346,7 @@ def main() -> None:
         if each.name in worlds and len(each.units) > 1
         for one in examples(each, vectors, small=True)
     ]
+    small += [one for one in found if one.set == NEAR_MISSES and one.population != FOREIGN]
     fit, known = fitted(found, small, worlds)
     if asked.weight is not None:
         fit["weight"] = asked.weight

@@ -140,7 +140,7 @@ class RecallRequest(Request, frozen=True, kw_only=True):
             "--silence",
             least=SILENCE_MIN,
             most=1,
-            default_text="recall.silence; 0.25 where a judge read the memories",
+            default_text="recall.silence; 0.2 where a judge read the memories",
         ),
     ] = None
     all: Annotated[

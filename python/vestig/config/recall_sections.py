@@ -410,7 +410,7 @@ class RecallSettings(Section, frozen=True, kw_only=True):
     silence: Annotated[
         Annotated[float, msgspec.Meta(ge=SILENCE_MIN, le=1)] | None,
         doc(
-            "How often a question that nothing stored answers may bring something; null: 0.25"
+            "How often a question that nothing stored answers may bring something; null: 0.2"
             " where a judge read the memories, else always.",
             shown=True,
         ),

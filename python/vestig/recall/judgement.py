@@ -23,7 +23,7 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     """How the judge's numbers are weighed; `benches/learn_judge.py` writes the file.
 
     `weight`: of half the sum of both logits, beside L. `confidence`: the logit is bias +
-    confidence · log odds of the confidence without the judge + answers · the greatest *answers*.
+    confidence · `closeness` + answers · the greatest *answers*.
     `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
     `unanswered`: confidences, with the judge, of questions that nothing stored answers, by fits
     that have not seen them, in rising order. `few`: how much lower the log odds of theirs are in a
@@ -87,8 +87,19 @@ def confidence_with(confidence: float, answers: float) -> float:
         True
     """
     weights = fit().confidence
-    odds = weights["confidence"] * log_odds(confidence)
-    return logistic(weights["bias"] + odds + weights["answers"] * answers)
+    close = weights["confidence"] * closeness(confidence)
+    return logistic(weights["bias"] + close + weights["answers"] * answers)
+
+
+def closeness(confidence: float) -> float:
+    """Log odds of the confidence without the judge, 0 from ½ on: a question that shares more words
+    with a memory is not for that more of one that it answers.
+
+    Example:
+        >>> closeness(0.9), closeness(0.5), closeness(0.1) < 0
+        (0.0, 0.0, True)
+    """
+    return min(log_odds(confidence), 0.0)
 
 
 def few_memories(eligible: int) -> float:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vestig.recall.request import Request
 
 # Without a word of the caller's, where a judge read the memories.
-SILENCE: Final = 0.25
+SILENCE: Final = 0.2
 
 
 def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
