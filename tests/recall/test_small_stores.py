@@ -66,8 +66,8 @@ def test_what_is_needed_grows_with_the_memories_that_may_answer(opener: Opener) 
         needed.append(found.least_confidence or 0.0)
         sure.append(found.confidence)
     assert needed == sorted(needed)
-    assert needed[0] == CLOSE_MIN
-    assert needed[-1] == least_confidence(0.25, fit().unanswered)
+    assert CLOSE_MIN <= needed[0] < needed[-1]
+    assert needed[-1] == pytest.approx(least_confidence(0.25, fit().unanswered))
     assert sure == pytest.approx([sure[0]] * 4, abs=0.05)
 
 
@@ -88,8 +88,8 @@ def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_somet
                 others += 1
                 brought += bool(store.recall(question))
     assert (asked, others) == {1: (397, 313), 2: (191, 155)}[step]
-    assert answered >= 0.77 * asked
-    assert brought <= 0.17 * others
+    assert answered >= 0.8 * asked
+    assert brought <= 0.15 * others
 
 
 @pytest.mark.slow
@@ -116,6 +116,6 @@ def test_near_misses_bring_less_than_what_answers(step: int) -> None:
                         answered.append(not shown.isdisjoint(query.relevant))
                     else:
                         brought.append(bool(shown))
-    assert (len(answered), len(brought)) == {1: (478, 368), 3: (0, 0)}[step]
-    assert sum(answered) >= 0.6 * len(answered)
+    assert (len(answered), len(brought)) == {1: (478, 368), 3: (165, 125)}[step]
+    assert sum(answered) >= 0.5 * len(answered)
     assert sum(brought) <= 0.5 * len(brought)

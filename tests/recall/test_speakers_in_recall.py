@@ -117,8 +117,7 @@ UNSEEN: Final = [
 # The fact lies more than the bounds of a version below the guess, and reads as no answer to a
 # judge; that of the practice has no word beside those of the question.
 MISSED: Final = {
-    "Which format does the archive use?",
-    "In which currency does Kwabena prefer to be paid?",
+    "What kind of bees does Wairimu have?",
     "What is broken on Luca's scooter?",
     "When does Dr. Okonkwo's practice close on Wednesdays?",
 }

@@ -122,7 +122,7 @@ def least_of_few(least: float, eligible: int) -> float:
         eligible: how many memories may answer.
 
     Example:
-        >>> least_of_few(0.6, 1_000), 0.25 <= least_of_few(0.6, 8) < 0.5, least_of_few(0.6, 1)
+        >>> least_of_few(0.6, 1_000), 0.25 <= least_of_few(0.6, 8) < 0.5, least_of_few(0.4, 1)
         (0.6, True, 0.25)
     """
     if not CLOSE_MIN < least < 1:

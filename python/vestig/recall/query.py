@@ -364,7 +364,9 @@ class BoundQuery:
         # nothing reads as an answer of what merely names a topic or a task
         judged = answers is not None and words.is_question(chosen.query)
         if confidence is not None and answers is not None and judged:
-            confidence = confidence_with(confidence, answers)
+            # what was answered when somebody asked the same is an answer, whatever it reads as
+            least = confidence if rows and rows[0].answers is not None else 0.0
+            confidence = max(least, confidence_with(confidence, answers))
             unanswered = judged_fit().unanswered
         line = None
         if confidence is not None:

@@ -30,7 +30,7 @@ FIT: Final = Path(__file__).resolve().parent.parent / "data" / "versions.json"
 ROWS_MOVED: Final = 10
 # Pairs that are read at most, and how well the later one has to read as an answer.
 PAIRS_MAX: Final = 4
-ANSWERS_MIN: Final = -3.0
+ANSWERS_MIN: Final = -2.4
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 
