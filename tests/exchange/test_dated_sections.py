@@ -114,7 +114,7 @@ def test_the_time_of_a_file_meets_no_date_of_a_question(tmp_path: Path) -> None:
         os.utime(path, (COPIED, COPIED))
         with vestig.open(":memory:") as store:
             store.import_(path)
-            (hit,) = store.recall("What dried on 1 June 2027?")
+            (hit,) = store.recall("What dried on 1 June 2027?", all=True)
             date = hit.reason.signals.get("date")
             assert (date and date.raw) == meets
             assert (date and date.matched) == (meets and ("on 1 June 2027",))

@@ -1,4 +1,4 @@
-//! What an adapter adds to the layers of cross-encoders.
+//! The adapter of a cross-encoder: products of low rank that are added to the layers.
 
 use std::rc::Rc;
 
