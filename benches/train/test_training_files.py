@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -28,6 +29,21 @@ def folder(place: Path, records: list[str]) -> Path:
     asked = {"id": "q", "text": "which colour", "relevant": ["r1"], "outdated": ["r0"]}
     (place / "queries.jsonl").write_text(json.dumps(asked) + "\n")
     return place
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "adapter_file", "judge_file", "layers_file", "train_embedder", "train_judge",
+        "train_judge_adapter", "train_version_reader",
+    ],
+)  # fmt: skip
+def test_a_script_runs_by_its_path(script: str, tmp_path: Path) -> None:
+    path = Path(__file__).with_name(f"{script}.py")
+    run = subprocess.run(
+        [sys.executable, path, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout[:6]) == (0, "usage:"), run.stderr
 
 
 def test_a_row_of_a_matrix_is_off_by_half_a_step_at_most() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,10 +13,8 @@ from worlds import Read
 
 from benchmarks.reader import Benchmark
 from benchmarks.run import cached_embedder
-from vestig.embedders.builtin import BuiltinEmbedder
-
-sys.path.append(str(Path(__file__).parents[1]))
 from learn_versions import about_now
+from vestig.embedders.builtin import BuiltinEmbedder
 
 # Questions of a set that are read beside those of which something is outdated, about.
 _MOST: Final = 1_900

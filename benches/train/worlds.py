@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,11 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.reader import Query, Unit, read_benchmark
 from vestig.arguments import parse_time
+
+# a script has its own folder on the path alone
+sys.path.append(str(Path(__file__).parents[1]))
+from benchmarks.reader import Query, Unit, read_benchmark
 
 Pieces: TypeAlias = list[int]
 Read: TypeAlias = Callable[[str], Pieces]
