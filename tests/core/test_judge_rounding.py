@@ -20,6 +20,8 @@ from vestig.rerankers.judge import ADAPTER
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 QUESTIONS = 3  # a store
+# By how much the first one leads.
+CLEAR = 0.25
 CANDIDATES = 8
 
 
@@ -125,20 +127,25 @@ def pairs_of(world: Path) -> list[list[tuple[list[int], int]]]:
 def test_rounding_leaves_the_first_place_and_moves_logits_little(
     labelled_data: Path, weights: Arrays
 ) -> None:
-    """Measured over 12 candidates of each of 620 questions: the first place is equal in 99.0 % of
-    them, a logit moves by 0.07 on average."""
+    """Measured over 8 candidates of each of 80 questions: the first place is equal in 97.5 % of
+    them, and in all where it leads by 0.25; a logit moves by 0.07 on average."""
     level, rounded, words = (
         _core.testing.levels()[0],
         ADAPTER.packed(_core.JudgeWeights),
         builtin.packed(),
     )
-    same, moved = [], []
+    same, clear, moved = [], [], []
     for world in sorted((labelled_data / "worlds_dev").iterdir()):
         for pairs in pairs_of(world):
             found = np.array(_core.testing.judge_with(level, rounded, words, pairs, 1))
             exact = np.array([logits(weights, *pair) for pair in pairs])
             same.append(found[:, 1].argmax() == exact[:, 1].argmax())
+            second, first = np.sort(exact[:, 1])[-2:]
+            if first - second >= CLEAR:
+                clear.append(same[-1])
             moved.append(np.abs(found - exact))
-    assert np.mean(same) >= 0.99
+    assert len(clear) >= 2 / 3 * len(same)
+    assert all(clear)
+    assert np.mean(same) >= 0.9
     assert np.mean(moved) < 0.1
     assert np.max(moved) < 0.6
