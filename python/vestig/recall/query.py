@@ -365,8 +365,8 @@ class BoundQuery:
         judged = answers is not None and words.is_question(chosen.query)
         if confidence is not None and answers is not None and judged:
             # what was answered when somebody asked the same is an answer, whatever it reads as
-            least = confidence if rows and rows[0].answers is not None else 0.0
-            confidence = max(least, confidence_with(confidence, answers))
+            by_place = confidence if rows and rows[0].answers is not None else 0.0
+            confidence = max(by_place, confidence_with(confidence, answers))
             unanswered = judged_fit().unanswered
         line = None
         if confidence is not None:
