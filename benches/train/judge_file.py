@@ -1,4 +1,4 @@
-"""The file of the judge: made of a float cross-encoder, 8 bits a weight.
+"""The file of the layers of all cross-encoders: made of a float one, 8 bits a weight.
 
     python benches/train/judge_file.py JUDGE.npz … --out python/vestig/data/cross_encoder_layers.bin
 
