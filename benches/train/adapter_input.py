@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import NamedTuple
 
-from judge_input import WORDS_BEFORE, Memory
+from judge_input import Memory, memory_of
 from worlds import Pieces, Read
 
 
@@ -28,13 +29,7 @@ def written_memory(read: Read, day: str, by: str, text: str, before: str = "") -
         before: the turn before it.
     """
 
-    def words(text: str) -> Pieces:
-        return [piece for word in text.split() for piece in read(word)[1:-1]]
+    def pieces(words: Iterable[str]) -> Pieces:
+        return [piece for word in words for piece in read(word)[1:-1]]
 
-    when = date.fromisoformat(day)
-    return Memory(
-        day=words(f"{when:%A} {when.day} {when:%B} {when.year} ·"),
-        before=words(" ".join(before.split()[-WORDS_BEFORE:])),
-        lead=words(f"{by}:") if by else [],
-        text=words(text),
-    )
+    return memory_of(pieces, date.fromisoformat(day), by, text, before)

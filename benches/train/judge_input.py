@@ -8,8 +8,9 @@ colon, and its text. PyTorch is not needed here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -31,7 +32,7 @@ MEMORY_PIECES: Final = 71
 _LABEL_PIECES: Final = 31
 # A window of a longer text starts at a multiple of this.
 _STRIDE: Final = 8
-WORDS_BEFORE: Final = 20
+_WORDS_BEFORE: Final = 20
 # Fewer pieces of the turn before say nothing.
 _BEFORE_MIN: Final = 5
 # Longest pair, with its marks.
@@ -138,23 +139,34 @@ def memories(units: Sequence[Unit], read: Read) -> tuple[Memory, ...]:
         before = ""
         if unit.session is not None and unit.sequence is not None:
             before = turns.get((unit.session, unit.sequence - 1), "")
-        label = unit.author or unit.title
-        found.append(
-            Memory(
-                day=pieces(_day(unit).split()),
-                before=pieces(before.split()[-WORDS_BEFORE:]),
-                lead=pieces(f"{label}:".split() if label else ()),
-                text=pieces(unit.text.split()),
-            )
-        )
+        day = None if unit.time is None else from_us(unit.time)
+        label = unit.author or unit.title or ""
+        found.append(memory_of(pieces, day, label, unit.text, before))
     return tuple(found)
 
 
-def _day(unit: Unit) -> str:
-    if unit.time is None:
-        return ""
-    time = from_us(unit.time)
-    return f"{time:%A} {time.day} {time:%B} {time.year} ·"
+def memory_of(
+    pieces: Callable[[Iterable[str]], Pieces],
+    day: date | None,
+    label: str,
+    text: str,
+    before: str = "",
+) -> Memory:
+    """The parts of a memory.
+
+    Args:
+        pieces: of words, one behind the other.
+        day: that it is of.
+        label: who said it, or the title above it; empty for none.
+        before: the turn before it.
+    """
+    of_day = "" if day is None else f"{day:%A} {day.day} {day:%B} {day.year} ·"
+    return Memory(
+        day=pieces(of_day.split()),
+        before=pieces(before.split()[-_WORDS_BEFORE:]),
+        lead=pieces(f"{label}:".split() if label else ()),
+        text=pieces(text.split()),
+    )
 
 
 def candidate_worlds(

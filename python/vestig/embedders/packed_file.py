@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol, TypeVar
 
-    class _Packed(Protocol):
-        def write(self, path: str) -> bool: ...
+    class Packed(Protocol):
+        """Weights of the core, packed."""
 
-    _P = TypeVar("_P", bound=_Packed)
+        def write(self, path: str) -> bool:
+            """Writes the packed file."""
+            ...
+
+    _P = TypeVar("_P", bound=Packed)
 
 
 def mapped(name: str, map: Callable[[str], _P], pack: Callable[[], _P]) -> _P:

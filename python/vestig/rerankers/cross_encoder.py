@@ -10,25 +10,19 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections.abc import Callable
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from vestig.embedders import packed_file
 from vestig.embedders.builtin import BuiltinEmbedder, data_file
 from vestig.errors import ConfigError, ProviderError
 
+if TYPE_CHECKING:
+    from vestig.embedders.packed_file import Packed
+
 LAYERS_SHA256: Final = "3a653b687bee3f4acc8e00abf5e757cba4f3d7439cf671e930fe1196fc2e95b3"
 
-
-class Weights(Protocol):
-    """Weights of the core."""
-
-    def write(self, path: str) -> bool:
-        """Writes the packed file."""
-        ...
-
-
-_W = TypeVar("_W", bound=Weights)
-_W_co = TypeVar("_W_co", bound=Weights, covariant=True)
+_W = TypeVar("_W", bound="Packed")
+_W_co = TypeVar("_W_co", bound="Packed", covariant=True)
 
 
 class WeightsType(Protocol[_W_co]):

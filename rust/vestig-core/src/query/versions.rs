@@ -164,10 +164,10 @@ pub struct ReadPair {
 /// little, joins that holds since a later time (or was stored later, or stands behind it in its
 /// session, where that is equal), shares its scope, has a number where it has one, and says the same in
 /// like words: it holds as much of the query, lies at most 2 below it by L and is linked with it, half
-/// the cosine and half the shared idf, as a part of that of the text with more, being 0.4 together. Where the query has a word of the present, it may lack 0.3 of the query's idf
-/// and a number, lie 3 below, and be linked by 0.3. Where a judge read both, it reads as an answer too.
-/// Texts of more than 250 code points are compared by a model alone, questions and what does not hold
-/// yet not at all.
+/// the cosine and half the shared idf, as a part of that of the text with more, being 0.4 together.
+/// Where the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3
+/// below, and be linked by 0.3. Where a judge read both, it reads as an answer too. Texts of more than
+/// 250 code points are compared by a model alone, questions and what does not hold yet not at all.
 ///
 /// `rows`: best first. `read`: pairs of them that a model read.
 #[must_use]
