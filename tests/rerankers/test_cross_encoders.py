@@ -118,6 +118,7 @@ def test_the_first_use_makes_the_file_and_the_next_one_maps_it(
 ) -> None:
     assert model.reader().read(QUESTION, model.given) == logits
     assert cache.read_bytes()[:8] == b"VESTIGWT"
+    assert model.adapter.sha256[:16] in cache.name, "another adapter has a file of its own"
     monkeypatch.setattr(cross_encoder, "data_file", lambda _: "nowhere")
     assert model.reader().read(QUESTION, model.given) == logits
 
