@@ -175,6 +175,11 @@ def test_the_loss_of_the_judge_falls_where_what_is_right_stands_higher() -> None
     better = outputs + 3 * (2 * read.truth.answers - 1)[:, None]
     assert float(train_judge_adapter.loss(better, read.truth)) < even / 2
     assert float(train_judge_adapter.loss(-better, read.truth)) > 2 * even
+    # so it does where *answers* stay as they are
+    ranked = outputs.copy()
+    ranked[:, 1] = better[:, 1]
+    assert float(train_judge_adapter.loss(ranked, read.truth)) < even
+    assert float(train_judge_adapter.loss(-ranked, read.truth)) > even
     # rows behind the texts are nothing
     behind = better.copy()
     behind[len(read.texts) :] = 9
