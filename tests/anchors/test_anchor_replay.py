@@ -92,6 +92,7 @@ def check(found: Figures, least: int) -> None:
         assert any(said == state for said, _ in found.counts), found
 
 
+@pytest.mark.slow
 def test_a_generated_history(tmp_path: Path) -> None:
     check(replayed(generated(tmp_path / "work", 25), count=12, each=12), 100)
 

@@ -138,6 +138,7 @@ def test_each_name_has_a_scope_of_its_own() -> None:
     assert ended.returncode != 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [one for one in NAMES if "\u200b" not in one])
 def test_a_branch_of_any_name_is_kept_read_and_merged(work: Work, name: str) -> None:
     branch(work.folder, name)
@@ -201,6 +202,7 @@ MERGES: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", [False, True])
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("name", MERGES)

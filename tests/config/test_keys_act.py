@@ -48,23 +48,30 @@ def test_every_key_has_an_observation() -> None:
     assert set(ACTS) == (set(KEYS) - set(MAPPINGS) | set(entry_specs())) - silent
 
 
+def observed(act: Act, folder: Path, overrides: dict[str, Any]) -> Any:
+    folder.mkdir()
+    (folder / "vestig.yaml").touch()
+    with pytest.MonkeyPatch.context() as patch:
+        world = World(folder, {**act.base, **overrides}, patch)
+        try:
+            return act.observe(world)
+        finally:
+            world.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(ACTS))
-def test_key_acts(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_acts(key: str, tmp_path: Path) -> None:
     act = ACTS[key]
+    first = observed(act, tmp_path / "first", {})
+    assert observed(act, tmp_path / "changed", {key: act.changed}) != first
 
-    def observed(name: str, overrides: dict[str, Any]) -> Any:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "vestig.yaml").touch()
-        with monkeypatch.context() as patch:
-            world = World(folder, overrides, patch)
-            try:
-                return act.observe(world)
-            finally:
-                world.close()
 
-    base = dict(act.base)
-    first = observed("first", base)
-    assert observed("again", base) == first, "an observation must not vary by itself"
-    assert observed("changed", {**base, key: act.changed}) != first
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.torture)])
+def test_no_observation_varies_by_itself(step: int, tmp_path: Path) -> None:
+    for key in sorted(ACTS)[::step]:
+        first, again = (
+            observed(ACTS[key], tmp_path / f"{key} {time}", {}) for time in ("first", "again")
+        )
+        assert first == again, key

@@ -139,6 +139,7 @@ def test_values_that_no_weight_has_are_refused(
     assert reason in refused(tmp_path, bytes(changed))
 
 
+@pytest.mark.slow
 def test_changed_lengths_are_refused_or_read(tmp_path: Path, onnx: bytes) -> None:
     """No panic, whatever the keys and lengths of the first fields say."""
     chance = random.Random(15)

@@ -91,6 +91,7 @@ def test_logits_equal_the_definition_bit_for_bit(
     assert weights.read(words, pieces, QUESTION, pairs, threads=2) == found
 
 
+@pytest.mark.slow
 def test_every_level_gives_the_same_bits(
     words: _core.PackedWeights, weights: _core.VersionWeights
 ) -> None:

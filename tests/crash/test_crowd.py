@@ -8,6 +8,7 @@ import pytest
 from crowd import crowd
 
 
+@pytest.mark.slow
 def test_readers_see_whole_commits_and_are_never_blocked(tmp_path: Path) -> None:
     outcome = crowd(tmp_path, seconds=8)
     assert outcome.broken == []
@@ -15,6 +16,7 @@ def test_readers_see_whole_commits_and_are_never_blocked(tmp_path: Path) -> None
     assert min(outcome.also[what] for what in ("reads", "SIGSTOP", "SIGKILL")) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "column"), [("apart", "half"), ("slow", "blocked"), ("backwards", "silent")]
 )

@@ -13,9 +13,9 @@ from vestig.testing import FrozenClock
 
 @pytest.mark.slow
 def test_a_failing_model_and_kills_lose_no_memory_and_double_no_job(tmp_path: Path) -> None:
-    outcome = models(tmp_path, 50)
+    outcome = models(tmp_path, 20)
     assert outcome.broken == []
-    assert outcome.acknowledged == 50
+    assert outcome.acknowledged == 20
     assert outcome.also["processes"] > 2
 
 

@@ -116,6 +116,7 @@ class Late(HashingEmbedder):
         return super().embed(texts)
 
 
+@pytest.mark.slow
 def test_vectors_are_made_while_the_model_is_left_alone(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -369,6 +369,7 @@ class _Failing(HashingEmbedder):
         return super().embed(texts)
 
 
+@pytest.mark.slow
 def test_an_interrupted_import_leaves_the_version_before_and_no_trace(tmp_path: Path) -> None:
     old, new = boats(HULL, MAST), [f"## Part {n}\n\n{'y' * 500} {n}\n" for n in range(1_500)]
     path = written(tmp_path / "long.md", old)

@@ -363,6 +363,7 @@ def test_a_token_is_looked_up_once_in_its_lease(
     assert len(found) == 2
 
 
+@pytest.mark.slow
 def test_while_postgresql_is_away_known_tokens_read_for_as_long_as_the_copy_does(
     sites: Sites, database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

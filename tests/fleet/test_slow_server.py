@@ -37,6 +37,7 @@ def codes(store: vestig.Vestig) -> set[str]:
     return {one.code for one in store.recall("how many parcels?").degraded}
 
 
+@pytest.mark.slow
 def test_every_message_is_late(cut: Cut, machine: Machines) -> None:
     slow, other = machine("a", path=cut.address), machine("b")
     cut.delay_s = 0.15
@@ -49,6 +50,7 @@ def test_every_message_is_late(cut: Cut, machine: Machines) -> None:
     check_all([slow, other], [*texts, text_of("bob", 0)])
 
 
+@pytest.mark.slow
 def test_reads_go_on_where_newer_changes_do_not_come(cut: Cut, machine: Machines) -> None:
     """It is known that there are newer ones, and then the server stands still."""
     config = {"store.lock_timeout_s": 1, "fleet.max_staleness_s": 0.2}
@@ -78,6 +80,7 @@ def test_reads_go_on_where_newer_changes_do_not_come(cut: Cut, machine: Machines
     check_all([slow, other], [text_of("bob", 0), text_of("bob", 1)])
 
 
+@pytest.mark.slow
 def test_a_server_that_stands_still_keeps_no_read_waiting_that_need_not_ask_it(
     cut: Cut, machine: Machines
 ) -> None:
@@ -108,6 +111,7 @@ def test_a_server_that_stands_still_keeps_no_read_waiting_that_need_not_ask_it(
     assert other.count() == 2
 
 
+@pytest.mark.slow
 def test_a_read_that_has_to_ask_a_server_that_stands_still_waits_once(
     cut: Cut, machine: Machines
 ) -> None:
@@ -168,6 +172,7 @@ def test_a_copy_tells_how_old_it_is_also_to_the_next_process(
     assert time.time() - lock.stat().st_mtime < 60
 
 
+@pytest.mark.slow
 def test_a_worker_that_stands_still_does_not_hold_the_tenant_nor_removed_rows(
     machine: Machines, database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("key")
 def test_faults_leave_the_store_that_there_is_without_them(tmp_path: Path) -> None:
     *expected, sent = enriched(tmp_path / "good", ())

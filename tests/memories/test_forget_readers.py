@@ -65,6 +65,7 @@ class Reader:
         self.process.stdout.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["writes", "reads"])
 def test_an_idle_process_lets_go_of_an_older_state(opener: Opener, mode: str) -> None:
     store = opener()

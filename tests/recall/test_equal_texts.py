@@ -176,6 +176,7 @@ def test_limit_distinct_texts_come_back_behind_many_repeats(opener: Opener) -> N
     assert len(store.recall(YES, limit=3, config={"recall.min_score": 0.0})) == 3
 
 
+@pytest.mark.slow
 def test_folding_equals_its_definition(opener: Opener) -> None:
     rng = random.Random(7)
     words = ["yes", "no", "please", "office", "Oslo", "room", "maybe"]

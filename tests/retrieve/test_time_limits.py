@@ -19,6 +19,7 @@ FACTS = (
 QUESTION = [{"content": "Where does Ines keep the key of the boathouse?"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["silence", "drip", "drip_headers"])
 def test_a_silent_model_costs_half_of_the_time_and_no_fact(
     fault: str, monkeypatch: pytest.MonkeyPatch

@@ -112,6 +112,7 @@ def test_what_cannot_be_read_is_said(line: str, reason: str) -> None:
     assert commands_of(line).unknown == reason
 
 
+@pytest.mark.slow
 def test_a_line_takes_work_that_is_linear_in_it() -> None:
     hostile = [
         "(",

@@ -95,6 +95,7 @@ def test_the_end_of_the_input_ends_it_when_all_is_answered(tmp_path: Path) -> No
         assert seconds < END_S
 
 
+@pytest.mark.slow
 def test_input_that_ends_at_once_is_answered_first(tmp_path: Path) -> None:
     config = written_config(tmp_path)
     lines = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n{"jsonrpc": "2.0", "id": 2, "me'
@@ -161,6 +162,7 @@ def test_an_interrupt_ends_it_with_its_own_code(tmp_path: Path) -> None:
         assert server.ends()[0] == 130
 
 
+@pytest.mark.slow
 def test_it_ends_when_its_parent_has_gone_though_its_input_stays_open(tmp_path: Path) -> None:
     config = written_config(tmp_path)
     source, held_open = os.pipe()

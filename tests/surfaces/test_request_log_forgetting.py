@@ -85,6 +85,7 @@ def test_a_request_that_began_before_and_ended_after_is_logged_without_its_text(
     assert _payloads(tmp_path / "store") == [None, None, '{"request": "another"}']
 
 
+@pytest.mark.slow
 def test_what_is_read_while_a_forgetting_waits_its_turn_is_logged_without_its_text(
     tmp_path: Path,
 ) -> None:

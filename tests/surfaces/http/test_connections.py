@@ -52,6 +52,7 @@ def held(port: int, count: int, sent: bytes) -> Iterator[list[socket.socket]]:
 # --- how many ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each("sent", [b"", HALF_HEAD, HALF_BODY], ids=["idle", "head", "body"])
 @each("key", ["connections_max", "connections_per_client_max"])
 def test_those_that_wait_longest_make_room(sent: bytes, key: str) -> None:
