@@ -95,13 +95,15 @@ class Checkpoint:
         scratch.replace(self._path)
 
 
-def arguments(about: str, steps: int) -> argparse.ArgumentParser:
+def arguments(about: str, steps: int, rate: float) -> argparse.ArgumentParser:
     """The arguments of every training."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--train", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--start", type=Path, help="adapter.npz of another training; default: none")
+    parser.add_argument("--rate", type=float, default=rate, help="of the factors")
     parser.add_argument("--checkpoint-every", type=int, default=50, help="steps")
     parser.add_argument("--resume", action="store_true", help="from the checkpoint in --out")
     return parser
@@ -129,13 +131,18 @@ def train_and_write(
     `trained_on.json`: settings and data."""
     wanted.out.mkdir(parents=True, exist_ok=True)
     about = {"settings": asdict(settings), **data}
+    begun = None
+    if wanted.start is not None:
+        about["start"] = hashlib.sha256(wanted.start.read_bytes()).hexdigest()
+        with np.load(wanted.start) as held:
+            begun = {name: held[name] for name in held.files}
     kept = Checkpoint(
         wanted.out / "checkpoint.npz",
         json.dumps(about),
         every=wanted.checkpoint_every,
         resumes=wanted.resume,
     )
-    own = train(settings, steps, loss, kept)
+    own = train(settings, steps, loss, kept, begun)
     np.savez(wanted.out / "adapter.npz", **own)
     digest = hashlib.sha256((wanted.out / "adapter.npz").read_bytes()).hexdigest()
     text = json.dumps(about | {"adapter.npz": digest}, indent=1)
@@ -150,10 +157,12 @@ def train(
     steps: Callable[[int], Step],
     loss: Callable[[Any, Any], Any],
     kept: Checkpoint,
+    begun: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The parameters after all steps.
 
     Args:
+        begun: those before the first step; None = an adapter that adds nothing.
         steps: texts and truth of step 1, 2, …
         loss: of outputs (rows × outputs, those behind the texts of no meaning) and truth.
     """
@@ -186,7 +195,7 @@ def train(
             lambda own: {name: group(name) for name in own},
         ),
     )
-    own = start(layers, settings.outputs, settings.seed)
+    own = start(layers, settings.outputs, settings.seed) if begun is None else begun
     state, done = optimiser.init(own), 0
     held = kept.read()
     if held is not None:

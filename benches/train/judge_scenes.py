@@ -2,7 +2,9 @@
 
 They were written for this project (`judge_scenes.jsonl`). A question that none answers is a near
 miss of one of them: another attribute of the same subject, the same attribute of another one, a
-detail that is not stated, a plan without outcome, a wrong presupposition. JAX is not needed here.
+detail that is not stated, a plan without outcome, a wrong presupposition. Scenes of the same shape
+hold prompts in place of questions (`judge_prompts.jsonl`): tasks, statements, topics and values
+looked up by a noun phrase, which some records help with or none. JAX is not needed here.
 """
 
 from __future__ import annotations
@@ -20,8 +22,12 @@ from judge_recipe import OUTDATED, RIGHT, WRONG
 from worlds import Pieces, Read
 
 SCENES_FILE: Final = Path(__file__).with_name("judge_scenes.jsonl")
+PROMPTS_FILE: Final = Path(__file__).with_name("judge_prompts.jsonl")
 # Records of a question that a step reads.
 _RIGHT_MAX, _OUTDATED_MAX, _WRONG_MAX = 2, 1, 3
+# How often records of other scenes stand beside them, how many, and out of how many they are those
+# with most in common with the question.
+_OTHERS_SHARE, _OTHERS_MAX, _OTHERS_OF = 0.3, 2, 12
 # A wrong record is drawn e times as often as one whose common pieces weigh so much less.
 _DECAY: Final = 4.5
 
@@ -69,15 +75,13 @@ class Common:
     it is in the records."""
 
     def __init__(self, given: Sequence[Scene]) -> None:
-        self._in = Counter(
-            piece for one in given for memory in one.memories for piece in _own(memory)
-        )
-        self._records = sum(len(one.memories) for one in given)
+        self.memories = [memory for one in given for memory in one.memories]
+        self._in = Counter(piece for memory in self.memories for piece in _own(memory))
 
     def weight(self, question: Pieces, memory: Memory) -> float:
         """The sum of the weights."""
         both = set(question) & _own(memory)
-        return float(sum(np.log(1 + self._records / (1 + self._in[piece])) for piece in both))
+        return float(sum(np.log(1 + len(self.memories) / (1 + self._in[piece])) for piece in both))
 
 
 def _own(memory: Memory) -> set[int]:
@@ -86,9 +90,9 @@ def _own(memory: Memory) -> set[int]:
 
 def listed(scene: Scene, number: int, common: Common, draw: np.random.Generator) -> list[Listed]:
     """Some of the records of a question of a scene: wrong ones the more often the more they have
-    in common with it."""
+    in common with it; and now and then some of other scenes, which are wrong too."""
     question, whats = scene.questions[number]
-    found = []
+    found = list[tuple[Memory, int]]()
     for what, most in ((RIGHT, _RIGHT_MAX), (OUTDATED, _OUTDATED_MAX), (WRONG, _WRONG_MAX)):
         places = [place for place, one in enumerate(whats) if one == what]
         if len(places) > most:
@@ -97,5 +101,19 @@ def listed(scene: Scene, number: int, common: Common, draw: np.random.Generator)
                 weights = [common.weight(question, scene.memories[place]) for place in places]
                 shares = np.exp((np.array(weights) - max(weights)) / _DECAY) + 0.02
             places = draw.choice(places, most, replace=False, p=shares / shares.sum()).tolist()
-        found += [(place, what) for place in places]
-    return [Listed(text_of(pair(question, scene.memories[at])), what) for at, what in found]
+        found += [(scene.memories[place], what) for place in places]
+    if draw.random() < _OTHERS_SHARE:
+        found += [(memory, WRONG) for memory in _others(question, scene, common, draw)]
+    return [Listed(text_of(pair(question, memory)), what) for memory, what in found]
+
+
+def _others(
+    question: Pieces, scene: Scene, common: Common, draw: np.random.Generator
+) -> list[Memory]:
+    """Records of other scenes that have words in common with a question: a store that knows nothing
+    of it finds such ones."""
+    own = {id(memory) for memory in scene.memories}
+    drawn = draw.choice(len(common.memories), _OTHERS_OF, replace=False).tolist()
+    found = [common.memories[at] for at in drawn if id(common.memories[at]) not in own]
+    found.sort(key=lambda memory: -common.weight(question, memory))
+    return found[:_OTHERS_MAX]

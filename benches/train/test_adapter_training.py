@@ -19,7 +19,7 @@ from adapter_file import MATRICES, RANK, adapter_file
 from adapter_training import Checkpoint, Settings, train
 from judge_input import Memory
 from judge_recipe import OUTDATED, RIGHT, WRONG
-from judge_scenes import SCENES_FILE, Common, listed, scenes
+from judge_scenes import PROMPTS_FILE, SCENES_FILE, Common, listed, scenes
 from made_up_world import folder
 from train_judge_adapter import ROWS, Lists
 from train_version_reader import Passes
@@ -135,24 +135,42 @@ def test_the_written_scenes_are_whole_and_ask_for_what_is_not_there() -> None:
     assert all(memory.text for one in found for memory in one.memories)
 
 
+def test_the_written_prompts_ask_nothing_and_half_of_them_need_no_record() -> None:
+    rows = [json.loads(line) for line in PROMPTS_FILE.read_text("utf-8").splitlines()]
+    asked = [one for row in rows for one in row["questions"]]
+    kinds_of = Counter(one["kind"] for one in asked)
+    assert min(kinds_of[kind] for kind in ("task", "long", "topic", "lookup", "statement")) > 150
+    assert 0.4 < sum(not one["answers"] for one in asked) / len(asked) < 0.5
+    assert sum(one["q"].rstrip().endswith("?") for one in asked) == 0
+    whats = [what for scene in scenes(READ, PROMPTS_FILE) for _, what in scene.questions]
+    assert [RIGHT in one for one in whats] == [bool(one["answers"]) for one in asked]
+
+
 def test_the_records_of_a_question_are_what_their_labels_say() -> None:
+    """Those of other scenes, which stand beside them now and then, are wrong."""
     given = [*scenes(READ)][:20]
-    common = Common(given)
+    common, others = Common(given), Counter[int]()
     for scene in given:
+        own = [memory.text for memory in scene.memories]
         for number, (question, what) in enumerate(scene.questions):
             found = listed(scene, number, common, np.random.default_rng(number))
             kinds_of = Counter(one.what for one in found)
             assert kinds_of[RIGHT] == min(2, what.count(RIGHT))
             assert kinds_of[OUTDATED] == min(1, what.count(OUTDATED))
-            assert kinds_of[WRONG] == min(3, what.count(WRONG))
+            of_others = kinds_of[WRONG] - min(3, what.count(WRONG))
+            others[of_others] += 1
             for one in found:
                 assert one.text.pieces[one.text.first] == question
                 assert one.text.types_from == len(question) + 2
+            behind = found[len(found) - of_others :]
+            assert all(one.what == WRONG for one in behind)
+            assert not any(one.text.pieces[one.text.second][2:] in own for one in behind)
+    assert set(others) == {0, 2}
+    assert 0.2 < others[2] / others.total() < 0.4
 
 
 def test_a_step_of_the_judge_holds_lists_with_the_right_record_first() -> None:
-    given = [*scenes(READ)][:20]
-    lists = Lists([], given, seed=0)
+    lists = Lists([], [*scenes(READ)][:20], [*scenes(READ, PROMPTS_FILE)][:20], seed=0)
     read = lists.step(3)
     assert len(read.texts) <= ROWS
     assert [one.pieces for one in lists.step(3).texts] == [one.pieces for one in read.texts]
@@ -169,7 +187,7 @@ def test_a_step_of_the_judge_holds_lists_with_the_right_record_first() -> None:
 def test_the_loss_of_the_judge_falls_where_what_is_right_stands_higher() -> None:
     pytest.importorskip("jax")
     pytest.importorskip("optax")
-    read = Lists([], [*scenes(READ)][:20], seed=0).step(1)
+    read = Lists([], [*scenes(READ)][:20], [], seed=0).step(1)
     outputs = np.zeros((ROWS, 2), np.float32)
     even = float(train_judge_adapter.loss(outputs, read.truth))
     better = outputs + 3 * (2 * read.truth.answers - 1)[:, None]

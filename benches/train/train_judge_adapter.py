@@ -4,10 +4,10 @@
     python benches/train/train_judge_adapter.py --train FOLDER … --out build/judge
 
 A question is read with some of its records: of labelled folders as `train_judge.py` reads them, and
-of the scenes of `judge_scenes.jsonl`. Written to --out: `adapter.npz`, the weights as
-`adapter_file.py` reads them, and `trained_on.json`, folders, hashes, settings and steps. A
-checkpoint lies there meanwhile, and --resume continues from it. What is judged on must not be
-trained on: `benches/learn_judge.py` says how good the weights are.
+of the scenes of `judge_scenes.jsonl` and `judge_prompts.jsonl`. Written to --out: `adapter.npz`,
+the weights as `adapter_file.py` reads them, and `trained_on.json`, folders, hashes, settings and
+steps. A checkpoint lies there meanwhile, and --resume continues from it. What is judged on must not
+be trained on: `benches/learn_judge.py` says how good the weights are.
 """
 
 from __future__ import annotations
@@ -21,15 +21,25 @@ import numpy as np
 from adapter_training import EXAMPLES, Settings, Step, arguments, can_train, train_and_write
 from judge_input import Asked, all_asked, candidate_worlds
 from judge_recipe import RIGHT, WRONG, chance, list_of
-from judge_scenes import SCENES_FILE, Common, Listed, Scene, listed, scenes, text_of
+from judge_scenes import (
+    PROMPTS_FILE,
+    SCENES_FILE,
+    Common,
+    Listed,
+    Scene,
+    listed,
+    scenes,
+    text_of,
+)
 
 from vestig.embedders import builtin
 
 STEPS: Final = 1_000
 ROWS: Final = 64
-# Of the lists of a step so many are questions of a scene; each has fewer records than one of a
-# folder.
-SCENES_SHARE: Final = 0.78
+RATE: Final = 8e-4
+# Of the lists of a step so many are questions and prompts of a scene; each has fewer records than
+# one of a folder.
+SCENES_SHARE, PROMPTS_SHARE = 0.42, 0.36
 # Records of a question of a folder.
 MEMORIES: Final = 9
 RANK_SHARE: Final = 0.7
@@ -52,12 +62,15 @@ class Truth(NamedTuple):
 class Lists:
     """The lists of each step: draws are a function of the seed and the number of the step."""
 
-    def __init__(self, asked: Sequence[Asked], given: Sequence[Scene], seed: int) -> None:
+    def __init__(
+        self, asked: Sequence[Asked], given: Sequence[Scene], prompts: Sequence[Scene], seed: int
+    ) -> None:
         self._asked, self._seed = asked, seed
-        self._common = Common(given)
-        self._questions = [
-            (scene, number) for scene in given for number in range(len(scene.questions))
-        ]
+        self._common = Common([*given, *prompts])
+        self._questions, self._prompts = (
+            [(scene, number) for scene in each for number in range(len(scene.questions))]
+            for each in (given, prompts)
+        )
 
     def lists(self, step: int) -> list[list[Listed]]:
         """Those of step 1, 2, …: as many as fit into ROWS."""
@@ -71,8 +84,10 @@ class Lists:
             found.append(one)
 
     def _drawn(self, draw: np.random.Generator) -> list[Listed]:
-        if not self._asked or draw.random() < SCENES_SHARE:
-            scene, number = self._questions[draw.integers(len(self._questions))]
+        at = draw.random()
+        if not self._asked or at < SCENES_SHARE + PROMPTS_SHARE:
+            given = self._prompts if self._prompts and at < PROMPTS_SHARE else self._questions
+            scene, number = given[draw.integers(len(given))]
             return listed(scene, number, self._common, draw)
         asked = self._asked[draw.integers(len(self._asked))]
         records = list_of(asked.question, asked.candidates, MEMORIES, draw)
@@ -120,26 +135,29 @@ def loss(outputs: Any, truth: Truth) -> Any:
 
 def main(given: Sequence[str]) -> int:
     """Trains and writes the files; 2 where JAX cannot be imported."""
-    wanted = arguments(__doc__ or "", STEPS).parse_args(given)
+    wanted = arguments(__doc__ or "", STEPS, RATE).parse_args(given)
     if not can_train():
         return 2
     settings = Settings(
         outputs=2,
         steps=wanted.steps,
         rows=ROWS,
-        rate=8e-4,
+        rate=wanted.rate,
         head_rate=2e-4,
         unseen=0.06,
         seed=wanted.seed,
     )
     read = builtin._vocabulary().ids
     worlds = [*candidate_worlds(wanted.train, read, builtin.BuiltinEmbedder())]
-    written = [*scenes(read)]
     data = {
         "trained on": [{"world": one.world.name, "sha256": one.sha256} for one in worlds],
-        "scenes": hashlib.sha256(SCENES_FILE.read_bytes()).hexdigest(),
+        **{
+            file.stem: hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in (SCENES_FILE, PROMPTS_FILE)
+        },
     }
-    lists = Lists(all_asked(worlds), written, wanted.seed)
+    written, prompts = [*scenes(read)], [*scenes(read, PROMPTS_FILE)]
+    lists = Lists(all_asked(worlds), written, prompts, wanted.seed)
     train_and_write(wanted, settings, data, lists.step, loss)
     return 0
 

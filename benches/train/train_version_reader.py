@@ -28,6 +28,7 @@ from vestig.embedders import builtin
 
 STEPS = 1000
 ROWS = 32
+RATE = 1e-3
 
 
 class Passes:
@@ -72,12 +73,14 @@ def loss(outputs: Any, takes: Any) -> Any:
 
 def main(given: Sequence[str]) -> int:
     """Trains and writes the files; 2 where JAX cannot be imported."""
-    parser = arguments(__doc__ or "", STEPS)
+    parser = arguments(__doc__ or "", STEPS, RATE)
     parser.add_argument("--cache", type=Path, default=None, help="folder of kept vectors")
     wanted = parser.parse_args(given)
     if not can_train():
         return 2
-    settings = Settings(outputs=1, steps=wanted.steps, rows=ROWS, seed=wanted.seed)
+    settings = Settings(
+        outputs=1, steps=wanted.steps, rows=ROWS, rate=wanted.rate, seed=wanted.seed
+    )
     benchmarks = [read_benchmark(folder) for folder in wanted.train]
     read = builtin._vocabulary().ids
     asked = [one for each in benchmarks for one in asked_in(each, read, wanted.cache)]
