@@ -4,12 +4,13 @@ with it, the probability that a memory answers, and below which confidence recal
     python benches/learn_judge.py FOLDER … --cache CACHE --out python/vestig/data
 
 Questions are those of the learned confidence (`learn_confidence.py`): of answerable ones, and of
-ones that nothing stored answers. The weight is the one of a few steps with the best mean of hit@1
-and recall@5 over all sets among those by which no set loses more than half a point of hit@1 or
-recall@10 against none, or the one given. Worlds count as much as all other sets together. How much
-less confidence a small store needs is learned from questions of a few memories each of the sets of
-several worlds, and from those of `benches/near_misses`. Prints, by set, the figures without the
-judge and with it.
+ones that nothing stored answers. Queries that ask nothing (`benches/prompts`, and those of other
+sets) have a confidence of their own. The weight is the one of a few steps with the best mean of
+hit@1 and recall@5 over all sets among those by which no set loses more than half a point of hit@1
+or recall@10 against none, or the one given. Worlds count as much as all other sets together. How
+much less confidence a small store needs is learned from questions of a few memories each of the
+sets of several worlds, and from those of `benches/near_misses`. Prints, by set, the figures without
+the judge and with it.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ from benchmarks.confidence import (
 from benchmarks.reader import Benchmark, read_benchmark
 from benchmarks.run import CachedEmbedder, StoredUnits, cached_embedder
 from candidate_lists import MOST, is_worlds
-from learn_confidence import DIGITS, cross_fitted, shares, unanswered
+from learn_confidence import DIGITS, cross_fitted, shares
 from learning import FOLDS, Values
-from logistic import fit_beside
+from logistic import fit_beside, logistic
 from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.language.words import is_question
 from vestig.recall.judgement import FEW, FIT, closeness, few_memories
 from vestig.recall.silence import SILENCE, least_confidence
 from vestig.session.session import Session
@@ -56,12 +58,12 @@ RESULTS: Final = 10
 # The confidence from which on a result is called likely.
 LIKELY: Final = 0.5
 # Questions of a set beside its worlds.
-QUESTIONS: Final = 200
+QUESTIONS: Final = 300
 # How often a question without an answer may bring something, as it is reported.
 SILENCES: Final = (0.05, 0.1, SILENCE, 0.5)
 # A set of small stores; what it weighs beside those that are made of a set of worlds.
 NEAR_MISSES: Final = "near_misses"
-NEAR_MISSES_SHARE: Final = 0.1
+NEAR_MISSES_SHARE: Final = 0.5
 # Memories of the small stores.
 SIZES: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, FEW)
 _SETTINGS: Final = {"judge.budget_ms": 1e6, "ranking.newer_first": False}
@@ -73,6 +75,7 @@ class Example:
 
     Attributes:
         eligible: how many memories may answer.
+        asks: the query does.
         confidence: without the judge.
         levels: L of the results, best first.
         judgements: both logits of those that the judge read.
@@ -83,6 +86,7 @@ class Example:
     set: str
     fold: int
     population: str
+    asks: bool
     eligible: int
     confidence: float
     levels: Values
@@ -96,6 +100,31 @@ class Example:
         read = len(self.judgements)
         levels = self.levels[:read] + weight * self.judgements.mean(1)
         return [*np.argsort(-levels, kind="stable").tolist(), *range(read, len(self.levels))]
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """A fit for one kind of queries.
+
+    Attributes:
+        weights: of `_columns`, a constant at their end.
+        few: that of `few_memories`.
+        unanswered: confidences, in a large store, of queries that nothing answers, by fits that
+            have not seen them.
+    """
+
+    weights: Values
+    few: float
+    unanswered: Sequence[float]
+
+    def document(self) -> dict[str, object]:
+        """What the file holds of it."""
+        names = ("confidence", "answers", "bias")
+        return {
+            "weights": dict(zip(names, self.weights.tolist(), strict=True)),
+            "unanswered": sorted(round(float(value), DIGITS) for value in self.unanswered),
+            "few": round(self.few, DIGITS),
+        }
 
 
 def examples(
@@ -132,6 +161,7 @@ def examples(
                 set=benchmark.name,
                 fold=place % FOLDS,
                 population=case.population,
+                asks=is_question(case.query.text),
                 eligible=ranked.scan.eligible,
                 confidence=confidence,
                 levels=np.array([row.start_score for row in rows]),
@@ -224,7 +254,7 @@ def _columns(found: Sequence[Example]) -> Values:
 
 def fit_few(small: Sequence[Example], weights: Values) -> float:
     """How much surer `few_memories` makes of an answer, at the same confidence. Where nothing
-    answers, the questions of `near_misses` are harder than most: they weigh less."""
+    answers, the questions of `NEAR_MISSES` are harder than most: they weigh less."""
     share = shares(
         small, {one.set: NEAR_MISSES_SHARE if one.set == NEAR_MISSES else 1.0 for one in small}
     )
@@ -239,11 +269,62 @@ def fit_few(small: Sequence[Example], weights: Values) -> float:
     )
 
 
+def fitted_questions(
+    found: Sequence[Example], small: Sequence[Example], worlds: frozenset[str]
+) -> tuple[Confidence, Values]:
+    """The confidence of queries that ask, and that of each by a fit that has not seen its fold.
+
+    Args:
+        small: those of small stores.
+    """
+    sizes = Counter(name in worlds for name in {one.set for one in found})
+    share = shares(found, {one.set: 0.5 / sizes[one.set in worlds] for one in found})
+    weights, known = cross_fitted(_columns(found), _answered(found), share, _folds(found))
+    few = fit_few(small, weights)
+    unanswered = [
+        value
+        for one, value in zip(found, known, strict=True)
+        if one.set in worlds and one.population == UNANSWERABLE
+    ]
+    return Confidence(weights, few, unanswered), known
+
+
+def fitted_prompts(found: Sequence[Example]) -> tuple[Confidence, Values]:
+    """The confidence of queries that do not ask, of the sets in which some are answered by nothing,
+    and that of each by a fit that has not seen its fold. Most are of small stores, so that one fit
+    says how much surer these make; a set counts as much as it has queries."""
+    sets = {one.set for one in found if one.population == UNANSWERABLE}
+    own = [one for one in found if one.set in sets]
+    sizes = Counter(one.set for one in own)
+    share = shares(own, {name: float(count) for name, count in sizes.items()})
+    few = np.array([few_memories(one.eligible) for one in found])
+    columns = np.column_stack([few, _columns(found)])
+    at = np.array([one.set in sets for one in found])
+    weights, held = cross_fitted(columns[at], _answered(own), share, _folds(own))
+    levels = columns @ weights[:-1] + weights[-1]
+    levels[at] = np.log(held / (1 - held))
+    unanswered = [
+        value
+        for one, value in zip(found, logistic(levels), strict=True)
+        if one.population == UNANSWERABLE
+    ]
+    confidence = Confidence(weights[1:], float(weights[0]), unanswered)
+    return confidence, logistic(levels - weights[0] * few)
+
+
+def _answered(found: Sequence[Example]) -> Values:
+    return np.array([float(one.population == ANSWERABLE) for one in found])
+
+
+def _folds(found: Sequence[Example]) -> Values:
+    return np.array([one.fold for one in found])
+
+
 def fitted(
     found: Sequence[Example], small: Sequence[Example], worlds: frozenset[str]
-) -> tuple[dict[str, object], Values]:
-    """The file's content, and the confidence of each question by a fit that has not seen its
-    fold.
+) -> tuple[dict[str, object], Values, Values]:
+    """The file's content, the confidence of each question by a fit that has not seen its fold, and
+    what it is in a large store as far as silence goes.
 
     Args:
         small: questions of small stores.
@@ -251,27 +332,35 @@ def fitted(
     by_set: dict[str, list[Example]] = {}
     for one in found:
         by_set.setdefault(one.set, []).append(one)
+    asks = np.array([one.asks for one in found])
+    known, levels = np.zeros(len(found)), np.zeros(len(found))
+    few = np.array([few_memories(one.eligible) for one in found])
+    fits = {}
+    for name, own in (("questions", asks), ("prompts", ~asks)):
+        kind = [one for one, counts in zip(found, own, strict=True) if counts]
+        if name == "questions":
+            fit, known[own] = fitted_questions(kind, [one for one in small if one.asks], worlds)
+        else:
+            fit, known[own] = fitted_prompts(kind)
+        levels[own] = logistic(np.log(known[own] / (1 - known[own])) + fit.few * few[own])
+        fits[name] = fit.document()
     sizes = Counter(name in worlds for name in by_set)
     share = shares(found, {name: 0.5 / sizes[name in worlds] for name in by_set})
-    x = _columns(found)
-    y = np.array([float(one.population == ANSWERABLE) for one in found])
-    folds = np.array([one.fold for one in found])
-    confidence, known = cross_fitted(x, y, share, folds)
     reads = np.concatenate([one.judgements[:, :1] for one in found])
     right = np.concatenate([one.answering[: len(one.judgements)] for one in found])
     each = np.repeat(share, [len(one.judgements) for one in found])
     answers, _ = cross_fitted(
-        reads, right, each, np.repeat(folds, [len(one.judgements) for one in found])
+        reads, right, each, np.repeat(_folds(found), [len(one.judgements) for one in found])
     )
-    return {
-        "weight": chosen_weight(by_set),
-        "confidence": dict(
-            zip(("confidence", "answers", "bias"), confidence.tolist(), strict=True)
-        ),
-        "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
-        "unanswered": unanswered(found, known, worlds),
-        "few": fit_few(small, confidence),
-    }, known
+    return (
+        {
+            "weight": chosen_weight(by_set),
+            "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
+            **fits,
+        },
+        known,
+        levels,
+    )
 
 
 def figures(
@@ -302,11 +391,14 @@ def figures(
 
 
 def silence_figures(
-    found: Sequence[Example], known: Values, worlds: frozenset[str]
+    found: Sequence[Example], levels: Values, worlds: frozenset[str]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By set and silence, the share of each population that brings something. What a silence takes
-    is learned from the unanswerable questions of worlds in other folds."""
-    asked = [one.set in worlds and one.population == UNANSWERABLE for one in found]
+    is learned from questions of worlds, and from prompts of any set, that nothing answers, in other
+    folds."""
+    asked = [
+        (one.set in worlds or not one.asks) and one.population == UNANSWERABLE for one in found
+    ]
     shown: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(one.set for one in found):
         shown[name] = {}
@@ -316,12 +408,14 @@ def silence_figures(
                 if one.set != name:
                     continue
                 others = [
-                    float(known[m])
+                    float(levels[m])
                     for m, counts in enumerate(asked)
-                    if counts and not (name in worlds and found[m].fold == one.fold)
+                    if counts
+                    and found[m].asks is one.asks
+                    and (found[m].set != name or found[m].fold != one.fold)
                 ]
                 least = least_confidence(silence, sorted(others))
-                by.setdefault(one.population, []).append(float(known[n]) >= least)
+                by.setdefault(one.population, []).append(float(levels[n]) >= least)
             shown[name][f"{silence:g}"] = {
                 population: round(float(np.mean(own)), 3) for population, own in by.items()
             }
@@ -347,7 +441,7 @@ def main() -> None:
         for one in examples(each, vectors, small=True)
     ]
     small += [one for one in found if one.set == NEAR_MISSES and one.population != FOREIGN]
-    fit, known = fitted(found, small, worlds)
+    fit, known, levels = fitted(found, small, worlds)
     if asked.weight is not None:
         fit["weight"] = asked.weight
     shown = figures(found, known, float(str(fit["weight"])))
@@ -355,7 +449,7 @@ def main() -> None:
         **fit,
         "data": {one.name: one.digest for one in benchmarks},
         "figures": shown,
-        "silence": silence_figures(found, known, worlds),
+        "silence": silence_figures(found, levels, worlds),
     }
     (asked.out / FIT.name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(document, indent=1))

@@ -109,7 +109,7 @@ def test_another_question_of_the_same_author_ends_the_search_for_an_answer(
 def test_a_request_that_tells_something_is_a_memory(store: vestig.Vestig) -> None:
     told = "I'm meeting Kelly at the harbour on 4 May, can you help me prepare?"
     ask(store, "monday", told)
-    assert store.recall("where am I meeting Kelly?")[0].content == told
+    assert store.recall("where am I meeting Kelly?", all=True)[0].content == told
 
 
 def test_a_prompt_in_the_words_of_the_query_is_no_evidence(store: vestig.Vestig) -> None:

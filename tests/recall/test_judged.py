@@ -228,8 +228,9 @@ def test_confidence_counts_how_the_best_reads(opener: Opener, judge: ScriptedJud
     assert plain is not None
     assert sure is not None
     assert unsure is not None
-    assert sure == confidence_with(plain, 4.0)
-    assert unsure == confidence_with(plain, -4.0)
+    by = fit().questions
+    assert sure == confidence_with(plain, 4.0, by)
+    assert unsure == confidence_with(plain, -4.0, by)
     assert unsure < plain < sure
 
 

@@ -89,11 +89,43 @@ def test_the_first_of_nothing_says_why(store: vestig.Vestig) -> None:
         store.recall(UNANSWERED, all=True)[9]
 
 
-def test_what_asks_nothing_brings_the_best(store: vestig.Vestig) -> None:
-    for topic in ("Maria dentist appointment", "fix the ferry calendar code", "ferry", "Maria?"):
+def test_a_topic_in_a_word_brings_what_is_about_it(store: vestig.Vestig) -> None:
+    for topic, text in (("ferry", 3), ("Maria?", 0), ("who is Maria?", 0)):
         found = store.recall(topic)
-        assert (len(found), found.abstained, found.counts.cut) == (5, False, 0), topic
-    assert store.recall("fix the ferry calendar code", silence=0.25).abstained
+        assert [hit.content for hit in found] == [TEXTS[text]], topic
+        assert (found.abstained, found.counts.cut) == (False, 4), topic
+        assert len(store.recall(topic, all=True)) == 5
+
+
+def test_a_date_is_no_reason_to_bring_what_does_not_help(store: vestig.Vestig) -> None:
+    """Only what asks for a day alone gets all that it holds."""
+    patient = {"judge.budget_ms": 60_000}
+    assert len(store.recall("what happened today?", config=patient)) == 5
+    assert store.recall("which dentist did Maria see today?", config=patient).abstained
+    found = store.recall("send the parcel to Maria in Lisbon today", config=patient)
+    assert [hit.content for hit in found] == [TEXTS[0]]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "helps"),
+    [
+        ("plan a day on Grey Island", 3),
+        ("I'm going to Lisbon on Friday", 0),
+        ("departure time of the ferry", 3),
+        ("brass gasket", 4),
+        ("Maria dentist appointment", None),
+        ("fix the ferry calendar code", None),
+        ("fare of the ferry to Grey Island", None),
+        ("Maria's phone number", None),
+    ],
+)
+def test_what_asks_nothing_brings_what_helps(
+    store: vestig.Vestig, prompt: str, helps: int | None
+) -> None:
+    found = store.recall(prompt, config={"judge.budget_ms": 60_000})
+    assert [hit.content for hit in found] == ([] if helps is None else [TEXTS[helps]])
+    assert found.abstained is (helps is None)
+    assert len(store.recall(prompt, all=True)) == 5
 
 
 @pytest.mark.parametrize(
@@ -229,7 +261,8 @@ def test_silence_and_all_exclude_each_other(store: vestig.Vestig) -> None:
 
 
 def test_the_shipped_calibrations_can_promise_the_least_silence() -> None:
-    for unanswered in (fits().with_pieces, fits().without_pieces, fit()):
+    judged = (fit().questions, fit().prompts)
+    for unanswered in (fits().with_pieces, fits().without_pieces, *judged):
         known = list(unanswered.unanswered)
         assert known == sorted(known)
         assert least_confidence(SILENCE_MIN, known) <= 1

@@ -67,12 +67,12 @@ def test_what_is_needed_grows_with_the_memories_that_may_answer(opener: Opener) 
         sure.append(found.confidence)
     assert needed == sorted(needed)
     assert CLOSE_MIN <= needed[0] < needed[-1]
-    assert needed[-1] == pytest.approx(least_confidence(0.25, fit().unanswered))
+    assert needed[-1] == pytest.approx(least_confidence(0.25, fit().questions.unanswered))
     assert sure == pytest.approx([sure[0]] * 4, abs=0.05)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.torture)])
 def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_something(
     step: int,
 ) -> None:
@@ -87,13 +87,13 @@ def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_somet
             for question in one.unanswered:
                 others += 1
                 brought += bool(store.recall(question))
-    assert (asked, others) == {1: (397, 313), 2: (191, 155)}[step]
+    assert (asked, others) == {1: (397, 313), 3: (131, 108)}[step]
     assert answered >= 0.8 * asked
     assert brought <= 0.15 * others
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.torture)])
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.torture)])
 def test_near_misses_bring_less_than_what_answers(step: int) -> None:
     """In the small stores of `benches/near_misses` each question that nothing answers shares its
     subject or its words with a memory."""
@@ -116,6 +116,6 @@ def test_near_misses_bring_less_than_what_answers(step: int) -> None:
                         answered.append(not shown.isdisjoint(query.relevant))
                     else:
                         brought.append(bool(shown))
-    assert (len(answered), len(brought)) == {1: (478, 368), 3: (165, 125)}[step]
+    assert (len(answered), len(brought)) == {1: (478, 368), 7: (66, 53)}[step]
     assert sum(answered) >= 0.5 * len(answered)
     assert sum(brought) <= 0.5 * len(brought)

@@ -117,9 +117,9 @@ UNSEEN: Final = [
 # The fact lies more than the bounds of a version below the guess, and reads as no answer to a
 # judge; that of the practice has no word beside those of the question.
 MISSED: Final = {
-    "What kind of bees does Wairimu have?",
     "What is broken on Luca's scooter?",
     "When does Dr. Okonkwo's practice close on Wednesdays?",
+    "Which format does the archive use?",
 }
 UNCONFIRMED: Final = {
     "Build artefacts are kept for 14 days, yes.",
@@ -132,6 +132,7 @@ UNCONFIRMED: Final = {
 some = pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.torture)])
 
 
+@pytest.mark.slow
 @some
 def test_dialogues_of_others(embedder: vestig.Embedder, step: int) -> None:
     wrong = list[str]()

@@ -338,8 +338,10 @@ def test_the_value_that_holds_comes_before_one_that_is_announced(opener: Opener)
     for question in ("where will Ana live?", "where does Ana live in 2030?"):
         first = store.recall(question, all=True, where={"unscoped": True})[0]
         assert first.content == "Ana lives in Oslo.", question
-    found = store.recall("where does Ana live?", all=True, query_time="2031-01-01")
-    assert found[0].content == "Ana lives in Oslo."
+    later = store.recall(
+        "where does Ana live?", all=True, query_time="2031-01-01", where={"unscoped": True}
+    )
+    assert later[0].content == "Ana lives in Oslo."
 
 
 class Placed(NamedTuple):
@@ -403,11 +405,10 @@ def test_what_the_judge_reads_as_newer_comes_first_in_other_words(
             "On which port does the staging database listen?",
         ),
         ("Elif studies law.", "Deniz studies medicine.", "What does Elif study?"),
-        pytest.param(
+        (
             "Nora works as a nurse at the clinic.",
             "Nora has the flu and stays at home.",
             "Where does Nora work?",
-            marks=pytest.mark.xfail(strict=True, reason="the version reader takes it for a change"),
         ),
     ],
 )

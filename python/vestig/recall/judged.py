@@ -217,11 +217,21 @@ def may_read(bound: BoundQuery, ranking: Ranking) -> bool:
     return bool(text.strip()) and language_of(text) in (None, ENGLISH)
 
 
+def asks_for_a_day(bound: BoundQuery, scan: Scan) -> bool:
+    """Return whether a query asks for what a day holds, whatever it reads like: a memory of the
+    scan meets a date of it, and there are fewer content words beside it than the judge needs."""
+    return scan.dates_met and len(_terms(bound, in_time=False)) < _CONTENT_MIN
+
+
+def _terms(bound: BoundQuery, *, in_time: bool) -> set[str]:
+    return {one.term for one in bound.content if in_time or not one.in_time}
+
+
 def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
     """Return whether a query that it may read is one for the judge: it has two content words, or is
     a question with one that no memory of the scan holds. With one that is held a query names a
-    topic ("Who is Ada?"), of which nothing reads as an answer."""
-    content = len({one.term for one in bound.content})
+    topic ("Who is Ada?"), of which any memory about it may be wanted."""
+    content = len(_terms(bound, in_time=True))
     if content >= _CONTENT_MIN:
         return True
     asks = content > 0 and is_question(bound.request.query)

@@ -10,6 +10,7 @@ import msgspec
 
 from vestig.answers import CLOSE_MIN, Judged
 from vestig.decoders import decoded
+from vestig.language import words
 from vestig.store.projection.scan_objects import ln, logistic
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "judge.json"
@@ -19,24 +20,34 @@ FEW: Final = 64
 _CERTAIN: Final = 1e-3
 
 
+class ConfidenceFit(msgspec.Struct, frozen=True, kw_only=True):
+    """The confidence with the judge, for one kind of queries.
+
+    `weights`: the logit is bias + confidence · `closeness` + answers · the greatest *answers*.
+    `unanswered`: confidences, in a large store, of queries that nothing stored answers, by fits
+    that have not seen them, in rising order. `few`: how much lower the log odds of theirs are in a
+    small store, for each unit of `few_memories`.
+    """
+
+    weights: dict[str, float]
+    unanswered: tuple[float, ...]
+    few: float
+
+
 class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     """How the judge's numbers are weighed; `benches/learn_judge.py` writes the file.
 
-    `weight`: of half the sum of both logits, beside L. `confidence`: the logit is bias +
-    confidence · `closeness` + answers · the greatest *answers*.
+    `weight`: of half the sum of both logits, beside L.
     `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
-    `unanswered`: confidences, with the judge, of questions that nothing stored answers, by fits
-    that have not seen them, in rising order. `few`: how much lower the log odds of theirs are in a
-    small store, for each unit of `few_memories`.
+    `questions`, `prompts`: the confidence of a query that asks, and of one that does not.
     `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
     it; `silence`: by set and silence, the share of questions that bring something.
     """
 
     weight: float
-    confidence: dict[str, float]
     answers: dict[str, float]
-    unanswered: tuple[float, ...]
-    few: float
+    questions: ConfidenceFit
+    prompts: ConfidenceFit
     data: dict[str, str] = {}
     figures: dict[str, Any] = {}
     silence: dict[str, Any] = {}
@@ -46,6 +57,19 @@ class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
 def fit() -> JudgeFit:
     """The file's content."""
     return decoded(FIT.read_bytes(), JudgeFit)
+
+
+def confidence_fit(query: str) -> ConfidenceFit:
+    """The fit for the kind of a query: what helps with a task reads less like an answer than what
+    answers a question.
+
+    Example:
+        >>> confidence_fit("who runs the gateway") is fit().questions
+        True
+        >>> confidence_fit("restart the gateway") is fit().prompts
+        True
+    """
+    return fit().questions if words.is_question(query) else fit().prompts
 
 
 class Judgement(NamedTuple):
@@ -75,7 +99,7 @@ class Judgement(NamedTuple):
         return fit().weight * (self.answers + self.rank) / 2
 
 
-def confidence_with(confidence: float, answers: float) -> float:
+def confidence_with(confidence: float, answers: float, by: ConfidenceFit) -> float:
     """The probability that the memories answer the query, with what the judge says of the best.
 
     Args:
@@ -83,10 +107,11 @@ def confidence_with(confidence: float, answers: float) -> float:
         answers: the greatest *answers*.
 
     Example:
-        >>> confidence_with(0.5, 3.0) > confidence_with(0.5, -3.0)
+        >>> by = fit().questions
+        >>> confidence_with(0.5, 3.0, by) > confidence_with(0.5, -3.0, by)
         True
     """
-    weights = fit().confidence
+    weights = by.weights
     close = weights["confidence"] * closeness(confidence)
     return logistic(weights["bias"] + close + weights["answers"] * answers)
 
@@ -113,21 +138,22 @@ def few_memories(eligible: int) -> float:
     return ln(FEW / min(max(eligible, 1), FEW))
 
 
-def least_of_few(least: float, eligible: int) -> float:
+def least_of_few(least: float, eligible: int, few: float) -> float:
     """The confidence that is as rare among questions without an answer as another one is in a large
     store; never less than is close at all.
 
     Args:
         least: of a large store.
         eligible: how many memories may answer.
+        few: of the fit.
 
     Example:
-        >>> least_of_few(0.6, 1_000), 0.25 <= least_of_few(0.6, 8) < 0.5, least_of_few(0.4, 1)
-        (0.6, True, 0.25)
+        >>> [round(least_of_few(0.6, n, 0.3), 2) for n in (1_000, 8, 1)], least_of_few(0.4, 1, 0.3)
+        ([0.6, 0.45, 0.3], 0.25)
     """
     if not CLOSE_MIN < least < 1:
         return least
-    lower = logistic(log_odds(least) - fit().few * few_memories(eligible))
+    lower = logistic(log_odds(least) - few * few_memories(eligible))
     return min(least, max(lower, CLOSE_MIN))
 
 

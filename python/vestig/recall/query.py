@@ -49,8 +49,7 @@ from vestig.recall.confidence import (
     scored,
 )
 from vestig.recall.judged import Judgements, asks_the_judge, compared, judged, may_read
-from vestig.recall.judgement import confidence_with
-from vestig.recall.judgement import fit as judged_fit
+from vestig.recall.judgement import confidence_fit, confidence_with
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -61,7 +60,7 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
-from vestig.recall.silence import least_of_call
+from vestig.recall.silence import cuts_unasked, least_of_call
 from vestig.recall.versions import announced_last, asks_about_now, newest_first
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
@@ -360,14 +359,12 @@ class BoundQuery:
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers = self._ordered(request, ranking, limit, watch)
-        confidence, unanswered = self.confidence(evidence, by), fit(scan).unanswered
-        # nothing reads as an answer of what merely names a topic or a task
-        judged = answers is not None and words.is_question(chosen.query)
-        if confidence is not None and answers is not None and judged:
+        confidence, judged = self.confidence(evidence, by), None
+        if confidence is not None and answers is not None:
+            judged = confidence_fit(chosen.query)
             # what was answered when somebody asked the same is an answer, whatever it reads as
             by_place = confidence if rows and rows[0].answers is not None else 0.0
-            confidence = max(by_place, confidence_with(confidence, answers))
-            unanswered = judged_fit().unanswered
+            confidence = max(by_place, confidence_with(confidence, answers, judged))
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
@@ -377,11 +374,11 @@ class BoundQuery:
             scores = _scores(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
-        judged = judged and not scan.dates_met  # what a day holds answers a question about it
-        needed = least_of_call(self, chosen, by, scan, unanswered, judged=judged)
+        needed = least_of_call(self, chosen, by, scan, judged)
         silent = confidence is not None and confidence < needed
         least, kept = None, results  # in silence, these are the nearest misses
-        wanted = judged or chosen.budget is not None or chosen.silence is not None
+        told = chosen.budget is not None or chosen.silence is not None
+        wanted = told or cuts_unasked(self, by, scan)
         if line is not None and wanted and not (chosen.all or silent):
             # the better of place and own: a newer version that came first stays, and so does what
             # it took the place of

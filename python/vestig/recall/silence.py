@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from vestig.answers import CLOSE_MIN
 from vestig.ports import Scan
-from vestig.recall.confidence import holds_a_word
-from vestig.recall.judged import may_read
-from vestig.recall.judgement import least_of_few
+from vestig.recall.confidence import fit, holds_a_word
+from vestig.recall.judged import asks_for_a_day, may_read
+from vestig.recall.judgement import ConfidenceFit, least_of_few
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -48,30 +48,40 @@ def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
     return math.nextafter(unanswered[rank - 1], math.inf)
 
 
+def cuts_unasked(bound: BoundQuery, by: Ranking, scan: Scan) -> bool:
+    """Return whether a call leaves out what scores far below the best though it says nothing of
+    it: the judge may read the query, met no memory in another language among the best, and the
+    query does not ask for what a day holds."""
+    return may_read(bound, by) and not _meets_language(bound) and not asks_for_a_day(bound, scan)
+
+
+def _meets_language(bound: BoundQuery) -> bool:
+    known = bound.query.judgements
+    return known is not None and known.meets_language
+
+
 def least_of_call(
     bound: BoundQuery,
     request: Request,
     by: Ranking,
     scan: Scan,
-    unanswered: Sequence[float],
-    *,
-    judged: bool,
+    judged: ConfidenceFit | None,
 ) -> float:
     """The confidence below which a call brings nothing. Where it says nothing of silence and is not
     judged, nothing is brought if nothing is close and none holds a word of the query.
 
     Args:
-        unanswered: confidences of questions that nothing answers.
-        judged: a judge read the best, and it tells what answers the question.
+        judged: the fit of the confidence where a judge read the best; else None.
     """
     if request.all:
         return 0.0
-    silence = SILENCE if request.silence is None and judged else request.silence
+    silence = request.silence
+    if silence is None and judged is not None and not asks_for_a_day(bound, scan):
+        silence = SILENCE
     if silence is not None:
-        least = least_confidence(silence, unanswered)
-        return least_of_few(least, scan.eligible) if judged else least
-    known = bound.query.judgements
-    foreign = known is not None and known.meets_language
-    if foreign or scan.dates_met or not (scan.rows and may_read(bound, by)):
+        if judged is None:
+            return least_confidence(silence, fit(scan).unanswered)
+        return least_of_few(least_confidence(silence, judged.unanswered), scan.eligible, judged.few)
+    if scan.dates_met or not (scan.rows and may_read(bound, by)) or _meets_language(bound):
         return 0.0
     return 0.0 if holds_a_word(bound.confidence_input(scan)) else CLOSE_MIN

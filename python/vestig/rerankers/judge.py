@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ADAPTER: Final = Adapter(
     what="the judge",
     file="judge_adapter.bin",
-    sha256="dcf72997fc83cc73edbceaa40e336f95874b35c4e0d41d31b17c464abd6ca227",
+    sha256="d6fee3f8e56edbd19ce9ef4ed2171094a6e955dbe5a64246688fe2b9033f2d56",
     stem="vestig-judge-1",
 )
 

@@ -43,7 +43,7 @@ const OF_PRESENT: Bounds = Bounds {
 };
 /// A memory reads as an answer from this logit on; one that says the same as an earlier one in like
 /// words, already from the second on.
-const ANSWERS_MIN: f64 = 0.5;
+const ANSWERS_MIN: f64 = 0.3;
 const ANSWERS_ALIKE_MIN: f64 = -0.2;
 /// A model speaks against it below this logit; of two that say the same in like words, below the
 /// second one.
