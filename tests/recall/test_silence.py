@@ -92,9 +92,26 @@ def test_the_first_of_nothing_says_why(store: vestig.Vestig) -> None:
 def test_a_topic_in_a_word_brings_what_is_about_it(store: vestig.Vestig) -> None:
     for topic, text in (("ferry", 3), ("Maria?", 0), ("who is Maria?", 0)):
         found = store.recall(topic)
-        assert [hit.content for hit in found] == [TEXTS[text]], topic
-        assert (found.abstained, found.counts.cut) == (False, 4), topic
+        assert (found[0].content, found.abstained) == (TEXTS[text], False), topic
+        assert found.counts.cut >= 3, topic
         assert len(store.recall(topic, all=True)) == 5
+
+
+@pytest.mark.parametrize("query", ["Ada", "who is Ada?", "everything about Ada", "all about Ada"])
+def test_what_is_about_a_topic_stays_together(opener: Opener, query: str) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    about = (
+        "Ada is allergic to hazelnuts and cannot eat pesto from the shop.",
+        "Ada's birthday is 3 May.",
+        "Ada works as a structural engineer in Bremen, mostly on bridges.",
+        "Ada likes jazz.",
+    )
+    for text in (*about, "Ben prefers trains to planes.", *TEXTS):
+        store.commit(text)
+    found = store.recall(query, limit=8, config={"judge.budget_ms": 60_000})
+    brought = {hit.content for hit in found}
+    assert brought >= {*about}
+    assert len(brought) < 8
 
 
 def test_a_date_is_no_reason_to_bring_what_does_not_help(store: vestig.Vestig) -> None:

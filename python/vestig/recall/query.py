@@ -49,7 +49,7 @@ from vestig.recall.confidence import (
     scored,
 )
 from vestig.recall.judged import Judgements, asks_the_judge, compared, judged, may_read
-from vestig.recall.judgement import confidence_fit, confidence_with
+from vestig.recall.judgement import ConfidenceFit, confidence_fit, confidence_with
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -72,8 +72,10 @@ from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-# Of the best score: what scores less is no part of an answer that the best one is part of.
+# Of the best score: what scores less is no part of an answer that the best one is part of; of a
+# topic, or where all are asked for, it has to be further below.
 _SHARE_MIN: Final = 0.2
+_SHARE_OF_ALL_MIN: Final = 0.05
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
 TopicPieces = tuple[bytes, list[list[int]]]
 
@@ -103,16 +105,19 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     # what the judge has said so far; None = it reads nothing for this query
     judgements: Judgements | None
 
-    def least_score(self, by: Ranking, scores: Sequence[float]) -> float | None:
+    def least_score(
+        self, by: Ranking, scores: Sequence[float], share: float = _SHARE_MIN
+    ) -> float | None:
         """The score below which a memory is no part of the answer; None = whatever it is.
 
         Args:
             by: the ranking that they are of.
             scores: probabilities; [] where there are none.
+            share: of the best of them.
         """
         # without word pieces, a right answer has a low score too
         compares_pieces = self.states is not None or not by.counts_tokens
-        return _SHARE_MIN * max(scores) if scores and compares_pieces else None
+        return share * max(scores) if scores and compares_pieces else None
 
     def without_reranker(self) -> Query:
         """The same query, for which no cross-encoder reads."""
@@ -378,15 +383,17 @@ class BoundQuery:
         silent = confidence is not None and confidence < needed
         least, kept = None, results  # in silence, these are the nearest misses
         told = chosen.budget is not None or chosen.silence is not None
-        wanted = told or cuts_unasked(self, by, scan)
+        cuts = cuts_unasked(self, by, scan)
+        wanted = told or cuts
+        share = _SHARE_OF_ALL_MIN if cuts and self._wants_all(judged) else _SHARE_MIN
         if line is not None and wanted and not (chosen.all or silent):
             # the better of place and own: a newer version that came first stays, and so does what
             # it took the place of
             scores = list(map(max, _scores(results, line), _scores(results, line, own=True)))
-            least = self.query.least_score(by, scores)
+            least = self.query.least_score(by, scores, share)
         if least is not None:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
-        passing = [] if silent else self._passing(chosen, by, rows, limit, line)
+        passing = [] if silent else self._passing(chosen, by, rows, limit, line, share)
         return Ranked(
             scan=scan,
             rows=rows,
@@ -402,6 +409,12 @@ class BoundQuery:
             more_is_exact=silent or len(passing) < len(rows) - limit or scan.eligible <= len(rows),
         )
 
+    def _wants_all(self, judged: ConfidenceFit | None) -> bool:
+        """Return whether a query names a topic, which the judge did not read, or asks for all that
+        there is of one ("all allergies"), so that any memory about it is part of the answer."""
+        text = self.request.query
+        return judged is None or (words.asks_for_all(text) and not words.is_question(text))
+
     def _passing(
         self,
         request: Request,
@@ -409,6 +422,7 @@ class BoundQuery:
         rows: Sequence[ScanRow],
         limit: int,
         line: ScoreFormula | None,
+        share: float,
     ) -> Sequence[ScanRow]:
         """The rows behind the results that a cut would keep, and `recall.min_score`."""
         behind = rows[limit:]
@@ -417,7 +431,7 @@ class BoundQuery:
         scores = _scores(behind, line)
         least = None
         if line is not None and not request.all:
-            least = self.query.least_score(by, _scores(rows[:limit], line))
+            least = self.query.least_score(by, _scores(rows[:limit], line), share)
         least = max(-math.inf if least is None else least, by.min_score or -math.inf)
         return [row for row, score in zip(behind, scores, strict=True) if score >= least]
 
