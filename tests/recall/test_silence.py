@@ -117,7 +117,8 @@ def test_what_is_about_a_topic_stays_together(opener: Opener, query: str) -> Non
 def test_a_date_is_no_reason_to_bring_what_does_not_help(store: vestig.Vestig) -> None:
     """Only what asks for a day alone gets all that it holds."""
     patient = {"judge.budget_ms": 60_000}
-    assert len(store.recall("what happened today?", config=patient)) == 5
+    for query in ("what happened today?", "my diary of today", "list the notes of today"):
+        assert len(store.recall(query, config=patient)) == 5, query
     assert store.recall("which dentist did Maria see today?", config=patient).abstained
     found = store.recall("send the parcel to Maria in Lisbon today", config=patient)
     assert [hit.content for hit in found] == [TEXTS[0]]
@@ -127,7 +128,7 @@ def test_a_date_is_no_reason_to_bring_what_does_not_help(store: vestig.Vestig) -
     ("prompt", "helps"),
     [
         ("plan a day on Grey Island", 3),
-        ("I'm going to Lisbon on Friday", 0),
+        ("I'm travelling to Lisbon soon", 0),
         ("departure time of the ferry", 3),
         ("brass gasket", 4),
         ("Maria dentist appointment", None),
@@ -200,6 +201,20 @@ def test_without_a_judge_nothing_is_left_out_unasked(store: vestig.Vestig) -> No
     assert len(store.recall(UNANSWERED, config=off)) == 5
     assert store.recall(UNANSWERED, config=off, silence=0.25).abstained
     assert len(store.recall(ASKED, config=off, silence=0.25)) > 0
+
+
+def test_where_the_judge_fails_nothing_is_left_out(store: vestig.Vestig) -> None:
+    late = {"judge.budget_ms": 0.001}
+    for query in (ASKED, "gasket order of the works"):
+        found = store.recall(query, config=late)
+        assert (len(found), found.least_confidence) == (5, None)
+        assert found.degraded
+
+
+def test_a_topic_in_a_word_passes_a_silence_in_a_small_store(store: vestig.Vestig) -> None:
+    assert store.recall("Maria?", silence=0.2, context=True).context.text
+    assert store.recall("Maria?", silence=0.02).abstained
+    assert store.recall("plumber", silence=0.2).abstained
 
 
 def test_several_right_ones_stay_together(store: vestig.Vestig) -> None:

@@ -288,7 +288,8 @@ _OF_ALL: Final = tuple(
     tuple(one.split())
     for one in (
         "how many", "which", "list all", "list every", "list the", "name all", "show all",
-        "tell me all", "what are all", "give me all", "all", "every",
+        "list my", "show my", "tell me all", "what are all", "give me all", "all", "every",
+        "everything",
         "wie viele", "wieviele", "welche", "nenne alle", "zeige alle", "liste alle", "alle",
         "combien de", "combien d'", "quels", "quelles", "tous les", "toutes les",
         "cuántos", "cuántas", "cuáles", "todos los", "todas las",

@@ -48,6 +48,9 @@ _AT_ONCE: Final = 4
 _PAIRS_AT_ONCE: Final = 2
 # Content terms of a query, from which on it is read whatever it is.
 _CONTENT_MIN: Final = 2
+# Beside a date that a memory meets, from which on a query that is no question wants something else
+# than what the day holds.
+_PROMPT_BESIDE_DATE_MIN: Final = 3
 
 
 @cache
@@ -219,8 +222,11 @@ def may_read(bound: BoundQuery, ranking: Ranking) -> bool:
 
 def asks_for_a_day(bound: BoundQuery, scan: Scan) -> bool:
     """Return whether a query asks for what a day holds, whatever it reads like: a memory of the
-    scan meets a date of it, and there are fewer content words beside it than the judge needs."""
-    return scan.dates_met and len(_terms(bound, in_time=False)) < _CONTENT_MIN
+    scan meets a date of it, and there are few content words beside it ("my diary of last week")."""
+    if not scan.dates_met:
+        return False
+    least = _CONTENT_MIN if is_question(bound.request.query) else _PROMPT_BESIDE_DATE_MIN
+    return len(_terms(bound, in_time=False)) < least
 
 
 def _terms(bound: BoundQuery, *, in_time: bool) -> set[str]:

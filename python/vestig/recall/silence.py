@@ -15,7 +15,7 @@ from vestig.answers import CLOSE_MIN
 from vestig.ports import Scan
 from vestig.recall.confidence import fit, holds_a_word
 from vestig.recall.judged import asks_for_a_day, may_read
-from vestig.recall.judgement import ConfidenceFit, least_of_few
+from vestig.recall.judgement import ConfidenceFit, confidence_fit, least_of_few
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -50,14 +50,11 @@ def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
 
 def cuts_unasked(bound: BoundQuery, by: Ranking, scan: Scan) -> bool:
     """Return whether a call leaves out what scores far below the best though it says nothing of
-    it: the judge may read the query, met no memory in another language among the best, and the
-    query does not ask for what a day holds."""
-    return may_read(bound, by) and not _meets_language(bound) and not asks_for_a_day(bound, scan)
-
-
-def _meets_language(bound: BoundQuery) -> bool:
+    it: the judge may read the query, did not fail, met no memory in another language among the
+    best, and the query does not ask for what a day holds."""
     known = bound.query.judgements
-    return known is not None and known.meets_language
+    reads = known is not None and known.degraded is None and not known.meets_language
+    return reads and may_read(bound, by) and not asks_for_a_day(bound, scan)
 
 
 def least_of_call(
@@ -79,9 +76,16 @@ def least_of_call(
     if silence is None and judged is not None and not asks_for_a_day(bound, scan):
         silence = SILENCE
     if silence is not None:
-        if judged is None:
-            return least_confidence(silence, fit(scan).unanswered)
-        return least_of_few(least_confidence(silence, judged.unanswered), scan.eligible, judged.few)
-    if scan.dates_met or not (scan.rows and may_read(bound, by)) or _meets_language(bound):
+        if judged is not None:
+            least = least_confidence(silence, judged.unanswered)
+            return least_of_few(least, scan.eligible, judged.few)
+        least = least_confidence(silence, fit(scan).unanswered)
+        if not (may_read(bound, by) and holds_a_word(bound.confidence_input(scan))):
+            return least
+        # a topic in a word, which the judge left alone
+        return least_of_few(least, scan.eligible, confidence_fit(request.query).few)
+    known = bound.query.judgements
+    foreign = known is not None and known.meets_language
+    if foreign or scan.dates_met or not (scan.rows and may_read(bound, by)):
         return 0.0
     return 0.0 if holds_a_word(bound.confidence_input(scan)) else CLOSE_MIN
