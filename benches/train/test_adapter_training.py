@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,9 @@ def test_a_training_that_is_continued_ends_as_one_that_was_not(
     continued = train(settings, steps, loss, checkpoint("begun"))
     assert all(np.array_equal(continued[name], values) for name, values in whole.items())
     assert any(whole[f"L.5.{name}_outer"].any() for name in MATRICES)
+    still = replace(settings, steps=1, rate=0.0, vector_rate=0.0, head_rate=0.0)
+    kept = train(still, steps, loss, checkpoint("still"), whole)
+    assert all(np.array_equal(kept[name], values) for name, values in whole.items())
     with pytest.raises(ValueError, match="expected a checkpoint of this training"):
         train(settings, steps, loss, checkpoint("begun", "another one"))
 
