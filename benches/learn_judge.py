@@ -41,7 +41,7 @@ from benchmarks.confidence import (
 from benchmarks.reader import Benchmark, read_benchmark
 from benchmarks.run import CachedEmbedder, StoredUnits, cached_embedder
 from candidate_lists import MOST, is_worlds
-from learn_confidence import DIGITS, cross_fitted, shares
+from learn_confidence import DIGITS, cross_fitted, shares, unanswered
 from learning import FOLDS, Values
 from logistic import fit_beside, logistic
 from vestig.embedders.builtin import BuiltinEmbedder
@@ -110,7 +110,7 @@ class Confidence:
         weights: of `_columns`, a constant at their end.
         few: that of `few_memories`.
         unanswered: confidences, in a large store, of queries that nothing answers, by fits that
-            have not seen them.
+            have not seen them, in rising order.
     """
 
     weights: Values
@@ -122,7 +122,7 @@ class Confidence:
         names = ("confidence", "answers", "bias")
         return {
             "weights": dict(zip(names, self.weights.tolist(), strict=True)),
-            "unanswered": sorted(round(float(value), DIGITS) for value in self.unanswered),
+            "unanswered": [*self.unanswered],
             "few": round(self.few, DIGITS),
         }
 
@@ -277,39 +277,34 @@ def fitted_questions(
     Args:
         small: those of small stores.
     """
-    sizes = Counter(name in worlds for name in {one.set for one in found})
-    share = shares(found, {one.set: 0.5 / sizes[one.set in worlds] for one in found})
-    weights, known = cross_fitted(_columns(found), _answered(found), share, _folds(found))
-    few = fit_few(small, weights)
-    unanswered = [
-        value
-        for one, value in zip(found, known, strict=True)
-        if one.set in worlds and one.population == UNANSWERABLE
-    ]
-    return Confidence(weights, few, unanswered), known
+    weights, known = cross_fitted(
+        _columns(found), _answered(found), _shares(found, worlds), _folds(found)
+    )
+    confidence = Confidence(weights, fit_few(small, weights), unanswered(found, known, worlds))
+    return confidence, known
 
 
 def fitted_prompts(found: Sequence[Example]) -> tuple[Confidence, Values]:
     """The confidence of queries that do not ask, of the sets in which some are answered by nothing,
     and that of each by a fit that has not seen its fold. Most are of small stores, so that one fit
     says how much surer these make; a set counts as much as it has queries."""
-    sets = {one.set for one in found if one.population == UNANSWERABLE}
+    sets = frozenset(one.set for one in found if one.population == UNANSWERABLE)
     own = [one for one in found if one.set in sets]
-    sizes = Counter(one.set for one in own)
-    share = shares(own, {name: float(count) for name, count in sizes.items()})
-    few = np.array([few_memories(one.eligible) for one in found])
+    share = shares(own, Counter(one.set for one in own))
+    few = _few(found)
     columns = np.column_stack([few, _columns(found)])
     at = np.array([one.set in sets for one in found])
     weights, held = cross_fitted(columns[at], _answered(own), share, _folds(own))
-    levels = columns @ weights[:-1] + weights[-1]
-    levels[at] = np.log(held / (1 - held))
-    unanswered = [
-        value
-        for one, value in zip(found, logistic(levels), strict=True)
-        if one.population == UNANSWERABLE
-    ]
-    confidence = Confidence(weights[1:], float(weights[0]), unanswered)
-    return confidence, logistic(levels - weights[0] * few)
+    large = logistic(columns @ weights[:-1] + weights[-1])
+    large[at] = held
+    confidence = Confidence(weights[1:], float(weights[0]), unanswered(found, large, sets))
+    return confidence, _surer(large, -confidence.few * few)
+
+
+def _shares(found: Sequence[Example], worlds: frozenset[str]) -> Values:
+    """What each question counts: worlds as much as all other sets together."""
+    sizes = Counter(name in worlds for name in {one.set for one in found})
+    return shares(found, {one.set: 0.5 / sizes[one.set in worlds] for one in found})
 
 
 def _answered(found: Sequence[Example]) -> Values:
@@ -320,11 +315,20 @@ def _folds(found: Sequence[Example]) -> Values:
     return np.array([one.fold for one in found])
 
 
+def _few(found: Sequence[Example]) -> Values:
+    return np.array([few_memories(one.eligible) for one in found])
+
+
+def _surer(known: Values, by: Values) -> Values:
+    """Probabilities with something added to their log odds."""
+    return logistic(np.log(known / (1 - known)) + by)
+
+
 def fitted(
     found: Sequence[Example], small: Sequence[Example], worlds: frozenset[str]
 ) -> tuple[dict[str, object], Values, Values]:
     """The file's content, the confidence of each question by a fit that has not seen its fold, and
-    what it is in a large store as far as silence goes.
+    the one that is as rare in a large store, by which silence goes.
 
     Args:
         small: questions of small stores.
@@ -333,33 +337,30 @@ def fitted(
     for one in found:
         by_set.setdefault(one.set, []).append(one)
     asks = np.array([one.asks for one in found])
-    known, levels = np.zeros(len(found)), np.zeros(len(found))
-    few = np.array([few_memories(one.eligible) for one in found])
-    fits = {}
-    for name, own in (("questions", asks), ("prompts", ~asks)):
-        kind = [one for one, counts in zip(found, own, strict=True) if counts]
-        if name == "questions":
-            fit, known[own] = fitted_questions(kind, [one for one in small if one.asks], worlds)
-        else:
-            fit, known[own] = fitted_prompts(kind)
-        levels[own] = logistic(np.log(known[own] / (1 - known[own])) + fit.few * few[own])
-        fits[name] = fit.document()
-    sizes = Counter(name in worlds for name in by_set)
-    share = shares(found, {name: 0.5 / sizes[name in worlds] for name in by_set})
+    asking, others = ([one for one in found if one.asks is kind] for kind in (True, False))
+    questions, of_questions = fitted_questions(asking, [one for one in small if one.asks], worlds)
+    prompts, of_prompts = fitted_prompts(others)
+    known = np.zeros(len(found))
+    known[asks], known[~asks] = of_questions, of_prompts
+    large = _surer(known, np.where(asks, questions.few, prompts.few) * _few(found))
     reads = np.concatenate([one.judgements[:, :1] for one in found])
     right = np.concatenate([one.answering[: len(one.judgements)] for one in found])
-    each = np.repeat(share, [len(one.judgements) for one in found])
+    counts = [len(one.judgements) for one in found]
     answers, _ = cross_fitted(
-        reads, right, each, np.repeat(_folds(found), [len(one.judgements) for one in found])
+        reads,
+        right,
+        np.repeat(_shares(found, worlds), counts),
+        np.repeat(_folds(found), counts),
     )
     return (
         {
             "weight": chosen_weight(by_set),
             "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
-            **fits,
+            "questions": questions.document(),
+            "prompts": prompts.document(),
         },
         known,
-        levels,
+        large,
     )
 
 
@@ -391,7 +392,7 @@ def figures(
 
 
 def silence_figures(
-    found: Sequence[Example], levels: Values, worlds: frozenset[str]
+    found: Sequence[Example], large: Values, worlds: frozenset[str]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By set and silence, the share of each population that brings something. What a silence takes
     is learned from questions of worlds, and from prompts of any set, that nothing answers, in other
@@ -408,14 +409,14 @@ def silence_figures(
                 if one.set != name:
                     continue
                 others = [
-                    float(levels[m])
+                    float(large[m])
                     for m, counts in enumerate(asked)
                     if counts
                     and found[m].asks is one.asks
                     and (found[m].set != name or found[m].fold != one.fold)
                 ]
                 least = least_confidence(silence, sorted(others))
-                by.setdefault(one.population, []).append(float(levels[n]) >= least)
+                by.setdefault(one.population, []).append(float(large[n]) >= least)
             shown[name][f"{silence:g}"] = {
                 population: round(float(np.mean(own)), 3) for population, own in by.items()
             }
@@ -441,7 +442,7 @@ def main() -> None:
         for one in examples(each, vectors, small=True)
     ]
     small += [one for one in found if one.set == NEAR_MISSES and one.population != FOREIGN]
-    fit, known, levels = fitted(found, small, worlds)
+    fit, known, large = fitted(found, small, worlds)
     if asked.weight is not None:
         fit["weight"] = asked.weight
     shown = figures(found, known, float(str(fit["weight"])))
@@ -449,7 +450,7 @@ def main() -> None:
         **fit,
         "data": {one.name: one.digest for one in benchmarks},
         "figures": shown,
-        "silence": silence_figures(found, levels, worlds),
+        "silence": silence_figures(found, large, worlds),
     }
     (asked.out / FIT.name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(document, indent=1))

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import vestig
-from benchmarks.reader import read_benchmark
-from vestig.times import from_us
+from labelled_stores import labelled_stores
 
 PROMPTS = Path(__file__).parents[2] / "benches" / "prompts"
 
@@ -20,29 +18,20 @@ PROMPTS = Path(__file__).parents[2] / "benches" / "prompts"
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.torture)])
 def test_what_helps_is_brought_and_most_of_the_rest_is_not(step: int) -> None:
     """By recall and, as the hooks of editors ask, with a silence and for a block."""
-    benchmark = read_benchmark(PROMPTS)
-    asked = (*benchmark.queries, *benchmark.unanswerable)
     helped, unhelped = list[bool](), list[bool]()
     shown = right = 0
-    for name in sorted(benchmark.units, key=str)[::step]:
-        with vestig.open(":memory:", config={"judge.budget_ms": 60_000}) as store:
-            ids = {}
-            for unit in benchmark.units[name]:
-                time = None if unit.time is None else from_us(unit.time)
-                ids[store.commit(unit.text, t_valid=time).memory_id] = unit.id
-            for query in asked:
-                if query.conversation != name:
-                    continue
-                found = store.recall(query.text)
-                block = store.recall(query.text, silence=0.2, context=True)
-                for each in (found, block):
-                    brought = {ids[hit.id] for hit in each}
-                    shown += len(brought)
-                    right += len(brought & query.relevant)
-                    if query.relevant:
-                        helped.append(not brought.isdisjoint(query.relevant))
-                    else:
-                        unhelped.append(bool(brought))
+    for store, ids, asked in labelled_stores(PROMPTS, step):
+        for query in asked:
+            found = store.recall(query.text)
+            block = store.recall(query.text, silence=0.2, context=True)
+            for each in (found, block):
+                brought = {ids[hit.id] for hit in each}
+                shown += len(brought)
+                right += len(brought & query.relevant)
+                if query.relevant:
+                    helped.append(not brought.isdisjoint(query.relevant))
+                else:
+                    unhelped.append(bool(brought))
     assert (len(helped), len(unhelped)) == {1: (574, 482), 4: (144, 118)}[step]
     assert sum(helped) >= 0.6 * len(helped)
     assert sum(unhelped) <= 0.2 * len(unhelped)

@@ -14,13 +14,12 @@ import msgspec
 import pytest
 
 import vestig
-from benchmarks.reader import read_benchmark
+from labelled_stores import labelled_stores
 from scripted import Opener
 from vestig.answers import CLOSE_MIN
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall.judgement import fit
 from vestig.recall.silence import least_confidence
-from vestig.times import from_us
 
 NEAR_MISSES = Path(__file__).parents[2] / "benches" / "near_misses"
 
@@ -97,25 +96,14 @@ def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_somet
 def test_near_misses_bring_less_than_what_answers(step: int) -> None:
     """In the small stores of `benches/near_misses` each question that nothing answers shares its
     subject or its words with a memory."""
-    benchmark = read_benchmark(NEAR_MISSES)
-    names = sorted({query.conversation or "" for query in benchmark.queries})[::step]
     answered, brought = [], []
-    for name in names:
-        with vestig.open(":memory:", config={"judge.budget_ms": 60_000}) as store:
-            ids = {}
-            for unit in benchmark.units[name]:
-                time = None if unit.time is None else from_us(unit.time)
-                found = store.commit(
-                    unit.text, t_valid=time, author=unit.author, session_id=unit.session
-                )
-                ids[found.memory_id] = unit.id
-            for query in (*benchmark.queries, *benchmark.unanswerable):
-                if query.conversation == name:
-                    shown = {ids[hit.id] for hit in store.recall(query.text)}
-                    if query.relevant:
-                        answered.append(not shown.isdisjoint(query.relevant))
-                    else:
-                        brought.append(bool(shown))
+    for store, ids, asked in labelled_stores(NEAR_MISSES, step):
+        for query in asked:
+            shown = {ids[hit.id] for hit in store.recall(query.text)}
+            if query.relevant:
+                answered.append(not shown.isdisjoint(query.relevant))
+            else:
+                brought.append(bool(shown))
     assert (len(answered), len(brought)) == {1: (478, 368), 7: (66, 53)}[step]
     assert sum(answered) >= 0.5 * len(answered)
     assert sum(brought) <= 0.5 * len(brought)

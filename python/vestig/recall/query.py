@@ -72,8 +72,8 @@ from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-# Of the best score: what scores less is no part of an answer that the best one is part of; of a
-# topic, or where all are asked for, it has to be further below.
+# Shares of the best score. What scores less is no part of an answer that the best one is part of;
+# the second one is for a topic, and for queries that ask for all that there is of one.
 _SHARE_MIN: Final = 0.2
 _SHARE_OF_ALL_MIN: Final = 0.05
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
@@ -382,10 +382,9 @@ class BoundQuery:
         needed = least_of_call(self, chosen, by, scan, judged)
         silent = confidence is not None and confidence < needed
         least, kept = None, results  # in silence, these are the nearest misses
-        told = chosen.budget is not None or chosen.silence is not None
         cuts = cuts_unasked(self, by, scan)
-        wanted = told or cuts
-        share = _SHARE_OF_ALL_MIN if cuts and self._wants_all(judged) else _SHARE_MIN
+        wanted = cuts or chosen.budget is not None or chosen.silence is not None
+        share = _SHARE_OF_ALL_MIN if cuts and _wants_all(chosen.query, judged) else _SHARE_MIN
         if line is not None and wanted and not (chosen.all or silent):
             # the better of place and own: a newer version that came first stays, and so does what
             # it took the place of
@@ -408,12 +407,6 @@ class BoundQuery:
             more=len(passing),
             more_is_exact=silent or len(passing) < len(rows) - limit or scan.eligible <= len(rows),
         )
-
-    def _wants_all(self, judged: ConfidenceFit | None) -> bool:
-        """Return whether a query names a topic, which the judge did not read, or asks for all that
-        there is of one ("all allergies"), so that any memory about it is part of the answer."""
-        text = self.request.query
-        return judged is None or (words.asks_for_all(text) and not words.is_question(text))
 
     def _passing(
         self,
@@ -688,6 +681,12 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         parts=ranking.reasons,
         judgements={} if query.judgements is None else query.judgements.for_reasons(),
     )
+
+
+def _wants_all(query: str, judged: ConfidenceFit | None) -> bool:
+    """Return whether a query names a topic, which the judge did not read, or asks for all that
+    there is of one ("all allergies"), so that any memory about it is part of the answer."""
+    return judged is None or (words.asks_for_all(query) and not words.is_question(query))
 
 
 def _available(query: Query, entities: Sequence[QueryEntity]) -> list[str]:
