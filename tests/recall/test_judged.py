@@ -234,6 +234,16 @@ def test_confidence_counts_how_the_best_reads(opener: Opener, judge: ScriptedJud
     assert unsure < plain < sure
 
 
+def test_the_confidence_of_a_prompt_is_fitted_apart(opener: Opener, judge: ScriptedJudge) -> None:
+    """What helps with a task reads less like an answer than what answers a question."""
+    store = opened(opener, TEA, OSLO)
+    judge.logits[OSLO] = (0.5, 4.0)
+    for query, by in ((ASKED, fit().questions), ("book a train to Oslo", fit().prompts)):
+        plain = store.recall(query, all=True, config={"judge.enabled": False}).confidence
+        assert plain is not None
+        assert store.recall(query, all=True).confidence == confidence_with(plain, 0.5, by)
+
+
 def test_a_newer_version_that_reads_as_an_answer_comes_first(
     opener: Opener, judge: ScriptedJudge
 ) -> None:
