@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from editor import SCOPE, Editor
 
+from repositories import git, text_of, write
+
 PORT = "The staging database of the lighthouse listens on port 6543."
 QUESTION = "Which port does the staging database listen on?"
 ANSWER = "I see."
@@ -31,18 +33,27 @@ def editor_program() -> Path | None:
     return program if program.exists() else None
 
 
-pytestmark = pytest.mark.skipif(
-    editor_program() is None, reason="needs the editor: pip install claude-agent-sdk"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        editor_program() is None, reason="needs the editor: pip install claude-agent-sdk"
+    ),
+]
+
+
+Block = dict[str, Any]
+"""A part of a model's answer: words, or the use of a tool."""
 
 
 class Model:
-    """A model that answers each request with the same words, and keeps what it was asked. While
-    `free` is not set it answers nothing."""
+    """A model that answers with the same words each time, and keeps what it was asked. Of `uses`
+    it uses one tool an answer first, where tools are offered. While `free` is not set it answers
+    nothing."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
         self.words = ANSWER
+        self.uses: list[Block] = []
         self.free = threading.Event()
         self.free.set()
         outer = self
@@ -55,11 +66,12 @@ class Model:
                     return
                 outer.requests.append(asked)
                 outer.free.wait(120)
-                name, words = asked["model"], outer.words
+                block = outer.next_block(asked)
                 if asked.get("stream"):
-                    self.answer(events(name, words), "text/event-stream")
+                    self.answer(events(asked["model"], block), "text/event-stream")
                 else:
-                    self.answer(json.dumps(message(name, words)).encode(), "application/json")
+                    told = message(asked["model"], block)
+                    self.answer(json.dumps(told).encode(), "application/json")
 
             def do_GET(self) -> None:
                 self.answer(b"{}", "application/json")
@@ -84,34 +96,59 @@ class Model:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server.server_port}"
 
+    def next_block(self, asked: dict[str, Any]) -> Block:
+        offered = {tool["name"] for tool in asked.get("tools", [])}
+        if self.uses and self.uses[0]["name"] in offered:
+            return self.uses.pop(0)
+        return {"type": "text", "text": self.words}
 
-def message(model: str, words: str) -> dict[str, Any]:
+    def results(self) -> list[str]:
+        """What came of the tools that were used, as the model read it."""
+        turns = self.requests[-1]["messages"]
+        return [
+            json.dumps(block["content"])
+            for turn in turns
+            if isinstance(turn["content"], list)
+            for block in turn["content"]
+            if block["type"] == "tool_result"
+        ]
+
+
+def use(tool: str, **told: Any) -> Block:
+    number = f"toolu_{abs(hash(json.dumps(told, sort_keys=True)))}"
+    return {"type": "tool_use", "id": number, "name": tool, "input": told}
+
+
+def message(model: str, block: Block) -> dict[str, Any]:
     return {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
         "model": model,
-        "content": [{"type": "text", "text": words}],
-        "stop_reason": "end_turn",
+        "content": [block],
+        "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }
 
 
-def events(model: str, words: str) -> bytes:
-    begun = message(model, words) | {"content": [], "stop_reason": None}
+def events(model: str, block: Block) -> bytes:
+    told = message(model, block)
+    begun: Block
+    if block["type"] == "tool_use":
+        begun = block | {"input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    else:
+        begun = block | {"text": ""}
+        delta = {"type": "text_delta", "text": block["text"]}
     steps: list[dict[str, Any]] = [
-        {"type": "message_start", "message": begun},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {
-            "type": "content_block_delta",
-            "index": 0,
-            "delta": {"type": "text_delta", "text": words},
-        },
+        {"type": "message_start", "message": told | {"content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": begun},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
         {
             "type": "message_delta",
-            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+            "delta": {"stop_reason": told["stop_reason"], "stop_sequence": None},
             "usage": {"output_tokens": 1},
         },
         {"type": "message_stop"},
@@ -160,7 +197,7 @@ class Claude(Editor):
         """What the model was sent for a prompt."""
         self.model.requests.clear()
         ended = self.claude("-p", text, *words)
-        assert ANSWER in ended.stdout, ended.stdout + ended.stderr
+        assert self.model.words in ended.stdout, ended.stdout + ended.stderr
         return json.dumps(self.model.requests, ensure_ascii=False)
 
 
@@ -225,7 +262,8 @@ def test_a_compaction_keeps_the_turns_and_not_its_summary(claude: Claude) -> Non
     assert any("summary" in json.dumps(one).lower() for one in claude.model.requests[1:])
     # before the compaction, and at the end of the session
     claude.wait_for(lambda: len(claude.readings()) == 3)
-    assert {*claude.memories()} == {PORT, ANSWER}
+    # the answer, "I see.", says nothing that is worth keeping
+    assert {*claude.memories()} == {PORT}
 
 
 def test_what_a_killed_editor_was_told_is_kept(claude: Claude) -> None:
@@ -250,3 +288,59 @@ def test_what_a_killed_editor_was_told_is_kept(claude: Claude) -> None:
     claude.prompt("How is the weather at the lighthouse of the northern cape?")
     claude.wait_for(lambda: len(claude.readings()) >= 2)
     assert claude.memories()[PORT] == SCOPE
+
+
+RULE = "Never touch the stable by hand"
+
+
+@pytest.mark.parametrize(
+    ("do", "runs", "told"),
+    [("deny", False, RULE), ("ask", False, RULE), ("remind", True, RULE)],
+)
+def test_a_rule_binds_the_editor(claude: Claude, do: str, runs: bool, told: str) -> None:
+    """`--allowedTools` lets every command through but for the rule; nobody is there to be asked."""
+    added = claude.run("", "rule", "add", RULE, "--when", 'command ~ "touch *stable*"', "--do", do)
+    assert added.returncode == 0, added.stderr
+    claude.model.uses = [
+        use("Bash", command="sh -c 'touch stable'", description="Touch"),
+        use("Bash", command="touch meadow", description="Touch another"),
+    ]
+    sent = claude.prompt("Make both places", "--allowedTools", "Bash")
+    bound, free = claude.model.results()
+    assert (claude.project / "stable").exists() is runs
+    assert (claude.project / "meadow").exists()
+    assert told in (sent if runs else bound)
+    assert RULE not in free
+    (rule,) = json.loads(claude.run("", "rule", "list", "--json").stdout)["rules"]
+    assert rule["fired"] == 1
+
+
+def test_what_is_learnt_on_a_branch_stays_there_until_it_is_merged(claude: Claude) -> None:
+    """The editor reads and edits a file, and the model says what the edit brings."""
+    told, project = "The pool of this service now holds forty connections", claude.project
+    git(project, "init", "-q", "-b", "main")
+    write(project, {"src/db.py": "pool = 10\n" + text_of(1, 20)})
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "first")
+    git(project, "checkout", "-q", "-b", "pool")
+
+    file = str(project / "src/db.py")
+    claude.model.words = told
+    claude.model.uses = [
+        use("Read", file_path=file),
+        use("Edit", file_path=file, old_string="pool = 10", new_string="pool = 40"),
+    ]
+    claude.prompt("Make the pool larger than it is", "--allowedTools", "Read,Edit")
+    assert "pool = 40" in (project / "src/db.py").read_text()
+    claude.wait_for(lambda: told in claude.memories())
+    assert claude.memories()[told] == f"{SCOPE}@pool"
+
+    claude.model.words = ANSWER
+    question = "How many connections does the pool of this service hold now?"
+    git(project, "commit", "-q", "-a", "-m", "a larger pool")
+    assert told in claude.prompt(question)
+    git(project, "checkout", "-q", "main")
+    assert told not in claude.prompt(question)
+    git(project, "merge", "-q", "--no-ff", "-m", "merge", "pool")
+    assert told in claude.prompt(question)
+    assert claude.memories()[told] == SCOPE
