@@ -13,9 +13,12 @@ pins.
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import Any, Final
 
+import numpy as np
 from layers_file import LAYERS, Arrays, converted, finite, quantised
+from numpy.typing import NDArray
 
 RANK: Final = 16
 # outputs and inputs of the matrices that share an inner factor, and how many these are
@@ -53,6 +56,41 @@ def adapter_file(adapter: Arrays) -> bytes:
         finite(adapter, "head.bias", (heads,)),
     ]
     return b"".join(part.tobytes() for part in parts)
+
+
+def adapter_arrays(content: bytes) -> dict[str, NDArray[np.float32]]:
+    """The arrays of a file, its factors as they were rounded: the inverse of `adapter_file`.
+
+    Raises:
+        ValueError: the file is shorter than the layers, or ends within an output of the head.
+    """
+    place = 0
+
+    def taken(shape: tuple[int, ...], kind: str = "<f4") -> NDArray[Any]:
+        nonlocal place
+        found = np.frombuffer(content, kind, math.prod(shape), place).reshape(shape)
+        place += found.nbytes
+        return found
+
+    def matrix(rows: int, columns: int) -> NDArray[Any]:
+        codes = taken((rows, columns), "i1").astype(np.float32)
+        return codes * taken((rows,))[:, None]
+
+    found = dict[str, NDArray[np.float32]]()
+    for layer in range(LAYERS):
+        own = f"L.{layer}"
+        for name, (outputs, inputs, count) in MATRICES.items():
+            found[f"{own}.{name}_inner"] = matrix(RANK, inputs)
+            outer = [matrix(outputs // count, RANK) for _ in range(count)]
+            found[f"{own}.{name}_outer"] = np.concatenate(outer)
+        for name, (outputs, _, _) in MATRICES.items():
+            found[f"{own}.{name}_b"] = taken((outputs,))
+        for name in NORMS:
+            found |= {f"{own}.{name}_{part}": taken((384,)) for part in ("w", "b")}
+    heads, rest = divmod(len(content) - place, 4 * (FEATURES + 1))
+    if heads < 1 or rest:
+        raise ValueError(f"expected the head of an adapter behind byte {place} of {len(content)}")
+    return found | {"head.weight": taken((heads, FEATURES)), "head.bias": taken((heads,))}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from adapter_file import adapter_arrays
 from judge_recipe import chance
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def arguments(about: str, steps: int, rate: float) -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--start", type=Path, help="adapter.npz of another training; default: none")
+    parser.add_argument("--start", type=Path, help="the file of an adapter to begin with")
     parser.add_argument("--rate", type=float, default=rate, help="of the factors")
     parser.add_argument("--checkpoint-every", type=int, default=50, help="steps")
     parser.add_argument("--resume", action="store_true", help="from the checkpoint in --out")
@@ -133,9 +134,9 @@ def train_and_write(
     about = {"settings": asdict(settings), **data}
     begun = None
     if wanted.start is not None:
-        about["start"] = hashlib.sha256(wanted.start.read_bytes()).hexdigest()
-        with np.load(wanted.start) as held:
-            begun = {name: held[name] for name in held.files}
+        content = wanted.start.read_bytes()
+        about["start"] = hashlib.sha256(content).hexdigest()
+        begun = adapter_arrays(content)
     kept = Checkpoint(
         wanted.out / "checkpoint.npz",
         json.dumps(about),

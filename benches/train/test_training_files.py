@@ -12,9 +12,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from adapter_file import adapter_arrays, adapter_file
 from judge_file import judge_file, layers_of
 from layers_file import layers_file, parameters, quantised, restored
 from worlds import figures, refuse_seen, worlds
+
+from vestig.embedders import builtin
 
 
 def read(text: str) -> list[int]:
@@ -54,6 +57,19 @@ def test_a_row_of_a_matrix_is_off_by_half_a_step_at_most() -> None:
     assert (off <= scales[:, None] * 0.5001).all()
     assert (np.abs(codes).max(1)[scales > 0] == 127).all()
     assert (scales[3], codes[3].any()) == (0, False)
+
+
+@pytest.mark.parametrize("shipped", ["version_adapter.bin", "judge_adapter.bin"])
+def test_the_file_of_an_adapter_can_be_read_back(shipped: str) -> None:
+    content = Path(builtin.data_file(shipped)).read_bytes()
+    found = adapter_arrays(content)
+    again = np.frombuffer(adapter_file(found), np.uint8)
+    # a factor of a row may be its neighbour in float32
+    assert np.abs(again.astype(int) - np.frombuffer(content, np.uint8)).max() <= 1
+    assert (again != np.frombuffer(content, np.uint8)).mean() < 0.01
+    for wrong in (content[:-4], content + b"0" * 4):
+        with pytest.raises(ValueError, match="expected the head of an adapter"):
+            adapter_arrays(wrong)
 
 
 def test_layers_that_are_missing_or_not_finite_are_refused() -> None:
