@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from adapter_input import Text, written_memory
@@ -32,11 +32,23 @@ _OTHERS_SHARE, _OTHERS_MAX, _OTHERS_OF = 0.3, 2, 12
 _DECAY: Final = 4.5
 
 
+# How often a turn of an earlier session stands beside them that asks for the same or orders more.
+_TURN_SHARE: Final = 0.15
+# Prompts beside which one of another prompt may stand: what they ask for is done, not told.
+_ORDERS: Final = frozenset(("task", "long"))
+
+
 class Scene(NamedTuple):
-    """Records, and questions with what each record is to them."""
+    """Records, and questions with what each record is to them.
+
+    Attributes:
+        turns: of each question, those of a user that ask for something and tell nothing about it:
+            the question itself, and for an order the other orders.
+    """
 
     memories: tuple[Memory, ...]
     questions: tuple[tuple[Pieces, tuple[int, ...]], ...]
+    turns: tuple[tuple[Memory, ...], ...]
 
 
 class Listed(NamedTuple):
@@ -61,7 +73,17 @@ def scenes(read: Read, path: Path = SCENES_FILE) -> Iterator[Scene]:
                 for number in one[name]:
                     what[number] = kind
             questions.append((question_pieces(read(one["q"])), tuple(what)))
-        yield Scene(memories, tuple(questions))
+        yield Scene(memories, tuple(questions), tuple(_turns(read, row)))
+
+
+def _turns(read: Read, row: Mapping[str, Any]) -> Iterator[tuple[Memory, ...]]:
+    """What `turns` of a scene holds."""
+    day = row["records"][-1]["date"]
+    as_turns = [written_memory(read, day, "user", one["q"]) for one in row["questions"]]
+    orders = [one.get("kind") in _ORDERS for one in row["questions"]]
+    for number, own in enumerate(as_turns):
+        others = [one for one, is_order in zip(as_turns, orders, strict=True) if is_order]
+        yield (own, *(one for one in others if orders[number] and one is not own))
 
 
 def text_of(given: Pair) -> Text:
@@ -90,7 +112,8 @@ def _own(memory: Memory) -> set[int]:
 
 def listed(scene: Scene, number: int, common: Common, draw: np.random.Generator) -> list[Listed]:
     """Some of the records of a question of a scene: wrong ones the more often the more they have
-    in common with it; and now and then some of other scenes, which are wrong too."""
+    in common with it; and now and then some of other scenes, or a turn that asks for it or for
+    something else, which are wrong too."""
     question, whats = scene.questions[number]
     found = list[tuple[Memory, int]]()
     for what, most in ((RIGHT, _RIGHT_MAX), (OUTDATED, _OUTDATED_MAX), (WRONG, _WRONG_MAX)):
@@ -104,6 +127,10 @@ def listed(scene: Scene, number: int, common: Common, draw: np.random.Generator)
         found += [(scene.memories[place], what) for place in places]
     if draw.random() < _OTHERS_SHARE:
         found += [(memory, WRONG) for memory in _others(question, scene, common, draw)]
+    if draw.random() < _TURN_SHARE:
+        turns = scene.turns[number]
+        place = 0 if draw.random() < 0.5 else draw.integers(len(turns))
+        found.append((turns[place], WRONG))
     return [Listed(text_of(pair(question, memory)), what) for memory, what in found]
 
 

@@ -18,9 +18,9 @@ import train_judge_adapter
 import train_version_reader
 from adapter_file import MATRICES, RANK, adapter_file
 from adapter_training import Checkpoint, Settings, train
-from judge_input import Memory
+from judge_input import Memory, pair
 from judge_recipe import OUTDATED, RIGHT, WRONG
-from judge_scenes import PROMPTS_FILE, SCENES_FILE, Common, listed, scenes
+from judge_scenes import PROMPTS_FILE, SCENES_FILE, Common, listed, scenes, text_of
 from made_up_world import folder
 from train_judge_adapter import ROWS, Lists
 from train_version_reader import Passes
@@ -148,9 +148,9 @@ def test_the_written_prompts_ask_nothing_and_half_of_them_need_no_record() -> No
 
 
 def test_the_records_of_a_question_are_what_their_labels_say() -> None:
-    """Those of other scenes, which stand beside them now and then, are wrong."""
+    """Those of other scenes and a turn that asks, now and then beside them, are wrong."""
     given = [*scenes(READ)][:20]
-    common, others = Common(given), Counter[int]()
+    common, others, turns = Common(given), Counter[int](), Counter[bool]()
     for scene in given:
         own = [memory.text for memory in scene.memories]
         for number, (question, what) in enumerate(scene.questions):
@@ -158,16 +158,31 @@ def test_the_records_of_a_question_are_what_their_labels_say() -> None:
             kinds_of = Counter(one.what for one in found)
             assert kinds_of[RIGHT] == min(2, what.count(RIGHT))
             assert kinds_of[OUTDATED] == min(1, what.count(OUTDATED))
-            of_others = kinds_of[WRONG] - min(3, what.count(WRONG))
-            others[of_others] += 1
             for one in found:
                 assert one.text.pieces[one.text.first] == question
                 assert one.text.types_from == len(question) + 2
+            of_others = kinds_of[WRONG] - min(3, what.count(WRONG))
             behind = found[len(found) - of_others :]
             assert all(one.what == WRONG for one in behind)
             assert not any(one.text.pieces[one.text.second][2:] in own for one in behind)
+            asked = [text_of(pair(question, turn)).pieces for turn in scene.turns[number]]
+            asks = [one for one in behind if one.text.pieces in asked]
+            turns[bool(asks)] += 1
+            others[of_others - len(asks)] += 1
     assert set(others) == {0, 2}
     assert 0.2 < others[2] / others.total() < 0.4
+    assert 0.08 < turns[True] / turns.total() < 0.25
+
+
+def test_a_turn_that_asks_is_the_question_itself_or_another_order() -> None:
+    whole = [json.loads(line) for line in PROMPTS_FILE.read_text("utf-8").splitlines()][:20]
+    for scene, row in zip(scenes(READ, PROMPTS_FILE), whole, strict=False):
+        orders = [one["kind"] in ("task", "long") for one in row["questions"]]
+        texts = [turns[0].text for turns in scene.turns]
+        for number, turns in enumerate(scene.turns):
+            assert turns[0].text == texts[number]
+            others = [text for at, text in enumerate(texts) if orders[at] and at != number]
+            assert [one.text for one in turns[1:]] == (others if orders[number] else [])
 
 
 def test_a_step_of_the_judge_holds_lists_with_the_right_record_first() -> None:
