@@ -284,6 +284,30 @@ def test_the_past_is_told_by_what_held_then(opener: Opener) -> None:
     assert new not in [hit.id for hit in then]
 
 
+@pytest.mark.parametrize(
+    ("when", "was_old"),
+    [
+        ("in February 2025", True),
+        ("in March 2025", True),
+        ("in May 2025", False),
+        # both held in it, and the first one was not there yet
+        ("in 2025", False),
+        ("in 2024", False),
+    ],
+)
+def test_a_question_about_a_time_that_is_over_is_told_what_held_then(
+    opener: Opener, when: str, was_old: bool
+) -> None:
+    store, old, new = replaced_store(opener)
+    result = found(store, f"who took the parcels {when}?", limit=4)
+    places = {hit.id: place for place, hit in enumerate(result)}
+    if was_old:
+        assert places[old] < places[new]
+    else:
+        assert new in places
+        assert old not in places
+
+
 def test_a_text_that_was_stated_again_stands_for_itself(opener: Opener) -> None:
     store, old, new = replaced_store(opener)
     again = store.commit("Parcels go out with the courier Brix", t_valid="2025-07-05")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Final
@@ -61,7 +61,7 @@ from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
 from vestig.recall.silence import cuts_unasked, least_of_call
-from vestig.recall.versions import announced_last, asks_about_now, newest_first
+from vestig.recall.versions import announced_last, asks_about_now, held_first, newest_first
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -453,8 +453,9 @@ class BoundQuery:
             request=request, ranking=ranking, limit=limit, rows=count, watch=watch, without=others
         )
         rows, evidence = scan.rows, scan
+        held: Mapping[bytes, bytes] = {}
         if by.newer_first:
-            rows, evidence = with_successors(self, chosen, scan, rescan)
+            rows, evidence, held = with_successors(self, chosen, scan, rescan)
         rows, answered = rows_with_answers(asked, rows, scan_without)
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
@@ -482,6 +483,7 @@ class BoundQuery:
                 recalled=partial(self.view.recalled, chosen.namespace),
                 compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
             )
+            rows = held_first(rows, held)
             if of_now and not words.speaks_of_future(chosen.query):
                 begins = partial(begins_of_keys, self.view, chosen.namespace)
                 rows = announced_last(rows, begins, at_us)

@@ -35,6 +35,7 @@ from vestig.ports import (
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 from vestig.store.records.reads import LedgerView
+from vestig.times import to_us
 from vestig.types import Status
 
 if TYPE_CHECKING:
@@ -284,12 +285,15 @@ def scan_distinct(
 
 def with_successors(
     bound: BoundQuery, request: Request, scan: Scan, rescan: Rescan
-) -> tuple[Sequence[ScanRow], Scan]:
+) -> tuple[Sequence[ScanRow], Scan, Mapping[bytes, bytes]]:
     """Return the rows of a scan, each successor raised to the level and place of the replaced
-    memory, and the scan that says how sure the store is: where one was raised, that with the
-    replaced ones in it, for what they say is what the successor answers.
+    memory; the scan that says how sure the store is: where one was raised, that with the replaced
+    ones in it, for what they say is what the successor answers; and replaced memory → successor of
+    those that are found themselves.
 
-    A read of an earlier time changes nothing: there the replaced memory itself is found.
+    A query about a time that is over finds the replaced memory itself where that held then and its
+    successor began later. A read of an earlier time changes nothing: there too the replaced memory
+    itself is found.
 
     Args:
         scan: that of the request.
@@ -297,13 +301,14 @@ def with_successors(
     rows = scan.rows
     wide_request = _with_expired(bound, request)
     if wide_request is None:
-        return rows, scan
+        return rows, scan, {}
     wide = rescan(wide_request, b"")
     ranked = {row.id: row for row in rows}
     hidden = [row.id for row in wide.rows if row.id not in ranked]
     successors = _successors(bound, hidden, list(ranked))
     if not successors:
-        return rows, scan
+        return rows, scan, {}
+    held = {id: successors.pop(id) for id in _held_then(bound, request, successors)}
     lower = [id for id in dict.fromkeys(successors.values()) if id not in ranked]
     if lower:
         ranked |= {row.id: row for row in rescan(request, b"".join(lower)).watched}
@@ -314,11 +319,35 @@ def with_successors(
         if successor and successor.id not in raised and successor.final_score < row.final_score:
             # rows of a changed scan come from the core too
             raised[successor.id] = cast("Row", successor).replacing(cast("Row", row))
-    if not raised:
-        return rows, scan
+    if not (raised or held):
+        return rows, scan, {}
+    added = [*raised.values(), *(row for row in wide.rows if row.id in held)]
     others = [row for row in rows if row.id not in raised]
-    merged = sorted([*raised.values(), *others], key=lambda row: -row.final_score)
-    return merged[: max(len(rows), len(raised))], wide
+    merged = sorted([*added, *others], key=lambda row: -row.final_score)
+    return merged[: max(len(rows) + len(held), len(added))], wide, held
+
+
+def _held_then(
+    bound: BoundQuery, request: Request, successors: Mapping[bytes, bytes]
+) -> list[bytes]:
+    """The replaced memories that held in the time that a query names, if that is over, and whose
+    successors began after it."""
+    windows = bound.query.windows
+    window = windows[0] if len(windows) == 1 else None
+    if window is None or window.either or window.start is None or window.end is None:
+        return []
+    if to_us(window.end) > request.moments.query_time_us:
+        return []
+    ids = list({*successors, *successors.values()})
+    stored = recalled(bound.session, bound.view, bound.request.namespace, ids)
+    memories = {id: one.make() for id, one in stored.items()}
+    return [
+        id
+        for id, successor in successors.items()
+        if memories[id].t_valid < window.end <= memories[successor].t_valid
+        and (ended := memories[id].t_invalid) is not None
+        and ended > window.start
+    ]
 
 
 def _with_expired(bound: BoundQuery, request: Request) -> Request | None:
@@ -336,7 +365,7 @@ def _with_expired(bound: BoundQuery, request: Request) -> Request | None:
 
 def _successors(
     bound: BoundQuery, ids: Sequence[bytes], ranked: Sequence[bytes]
-) -> Mapping[bytes, bytes]:
+) -> dict[bytes, bytes]:
     """Replaced memory → the one that stands for it now, of those of these that were replaced. A
     text that one of the ranked states again needs nobody to stand for it."""
     namespace = bound.request.namespace

@@ -228,6 +228,22 @@ def announced_last(
     return [*moved, *rows[ROWS_MOVED:]]
 
 
+def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence[ScanRow]:
+    """Return the rows with each memory that held in the time asked about before its successor,
+    which did not yet, in their two places; each place keeps its final score.
+
+    Args:
+        held: memory → successor.
+    """
+    moved = cast(list[Row], [*rows])
+    for id, successor in held.items():
+        places = {row.id: place for place, row in enumerate(moved)}
+        if id in places and successor in places:
+            later = places[successor]
+            _put_last(moved, (places[id], later), later.__eq__)
+    return moved
+
+
 def _put_last(rows: list[Row], places: Collection[int], last: Callable[[int], bool]) -> None:
     """Puts those of the rows at some places that are the last behind the others of them; each place
     keeps its final score, each row what it is a version of."""
