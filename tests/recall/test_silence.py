@@ -124,6 +124,16 @@ def test_a_date_is_no_reason_to_bring_what_does_not_help(store: vestig.Vestig) -
     assert [hit.content for hit in found] == [TEXTS[0]]
 
 
+def test_a_day_brings_nothing_where_its_question_is_about_something_else(
+    store: vestig.Vestig,
+) -> None:
+    patient = {"judge.budget_ms": 60_000}
+    for query in ("what's the weather today?", "who won the match today?"):
+        assert store.recall(query, config=patient).abstained, query
+    for query in ("what did I buy today?", "what happened today?"):
+        assert len(store.recall(query, config=patient)) == 5, query
+
+
 @pytest.mark.parametrize(
     ("prompt", "helps"),
     [

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from vestig.answers import CLOSE_MIN
+from vestig.language.words import is_question
 from vestig.ports import Scan
 from vestig.recall.confidence import fit, holds_a_word
 from vestig.recall.judged import asks_for_a_day, may_read
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Without a word of the caller's, where a judge read the memories.
 SILENCE: Final = 0.2
+# A memory of the day that is asked about may answer in other words, however little it reads so.
+_CLOSE_ON_A_DAY_MIN: Final = 0.05
 
 
 def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
@@ -65,7 +68,8 @@ def least_of_call(
     judged: ConfidenceFit | None,
 ) -> float:
     """The confidence below which a call brings nothing. Where it says nothing of silence and is not
-    judged, nothing is brought if nothing is close and none holds a word of the query.
+    judged, nothing is brought if nothing is close and none holds a word of the query; of a
+    question beside a day that memories meet ("the weather today?"), if hardly anything is.
 
     Args:
         judged: the fit of the confidence where a judge read the best; else None.
@@ -86,6 +90,11 @@ def least_of_call(
         return least_of_few(least, scan.eligible, confidence_fit(request.query).few)
     known = bound.query.judgements
     foreign = known is not None and known.meets_language
-    if foreign or scan.dates_met or not (scan.rows and may_read(bound, by)):
+    if foreign or not (scan.rows and may_read(bound, by)):
         return 0.0
-    return 0.0 if holds_a_word(bound.confidence_input(scan)) else CLOSE_MIN
+    if holds_a_word(bound.confidence_input(scan)):
+        return 0.0
+    if not scan.dates_met:
+        return CLOSE_MIN
+    asks_about_more = is_question(request.query) and bound.content_terms(scan)
+    return _CLOSE_ON_A_DAY_MIN if asks_about_more else 0.0
