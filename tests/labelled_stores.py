@@ -23,7 +23,11 @@ def labelled_stores(
             for unit in benchmark.units[name]:
                 time = None if unit.time is None else from_us(unit.time)
                 found = store.commit(
-                    unit.text, t_valid=time, author=unit.author, session_id=unit.session
+                    unit.text,
+                    t_valid=time,
+                    author=unit.author,
+                    role=unit.role,
+                    session_id=unit.session,
                 )
                 ids[str(found.memory_id)] = unit.id
             yield store, ids, [query for query in asked if query.conversation == name]

@@ -53,6 +53,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     text: str
     author: str | None
+    role: str | None = None
     time: int | None = None
     title: str | None = None
     session: str | None = None
@@ -136,6 +137,7 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
                 id=_name(row, _ID, where),
                 text=_text(row, where),
                 author=_optional(row, _AUTHOR, where),
+                role=_optional(row, ("role",), where),
                 time=_time(row, where),
                 title=_optional(row, ("title",), where),
                 session=_optional(row, _SESSION, where),

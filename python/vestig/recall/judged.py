@@ -356,7 +356,7 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
         id_bytes(one.id): MemoryText(
             _day(one.t_valid, zone),
             before(one),
-            f"{one.author or one.title}:" if one.author or one.title else "",
+            f"{lead}:" if (lead := one.author or one.title or one.role) else "",
             one.content,
         )
         for one in memories

@@ -49,6 +49,10 @@ const ANSWERS_ALIKE_MIN: f64 = -0.2;
 /// second one.
 const READS_MIN: f64 = 0.0;
 const READS_ALIKE_MIN: f64 = -1.5;
+/// Texts that are less alike than the first and share less than the second are about different
+/// things, whatever a model reads in them.
+const ALIKE_MIN: f64 = 0.15;
+const SHARED_MIN: f64 = 0.05;
 /// A text of more code points states several things.
 const LENGTH_MAX: u32 = 250;
 /// Sums of idf that differ by less are equal.
@@ -140,8 +144,13 @@ pub struct Weights {
 impl Weights {
     fn pass(&self, signals: &Signals) -> bool {
         let sum: f64 = self.weights.iter().zip(signals).map(|(w, x)| w * x).sum();
-        sum >= self.least
+        of_one_thing(signals) && sum >= self.least
     }
+}
+
+/// The two texts of these signals may be about one thing.
+fn of_one_thing(&[_, alike, _, shared, _]: &Signals) -> bool {
+    alike >= ALIKE_MIN || shared >= SHARED_MIN
 }
 
 /// Two memories that a model read together.
@@ -160,7 +169,8 @@ pub struct ReadPair {
 ///
 /// The best memory that is in no group yet gathers the later versions of it among those behind it.
 /// Of two that a model read together ([`version_pairs`]) the later one joins by the weighted sum of
-/// [`SIGNALS`], unless the model speaks against it. Any other, and one against which it speaks but
+/// [`SIGNALS`], unless the model speaks against it or they are hardly alike and share next to nothing
+/// (cosine below 0.15, shared idf below 0.05). Any other, and one against which it speaks but
 /// little, joins that holds since a later time (or was stored later, or stands behind it in its
 /// session, where that is equal), shares its scope, has a number where it has one, and says the same in
 /// like words: it holds as much of the query, lies at most 2 below it by L and is linked with it, half
@@ -251,8 +261,8 @@ pub fn version_pairs(snapshot: &Snapshot, rows: &[Found], at: i64) -> Vec<(usize
     pairs
 }
 
-/// [`SIGNALS`] of each of the pairs that a model read, unless it speaks against them: (place of the
-/// earlier one, place of the later one, signals). Weights are learned from them.
+/// [`SIGNALS`] of each of the pairs that a model read, unless it speaks against them or they are
+/// hardly alike: (place of the earlier one, place of the later one, signals). Weights are learned from them.
 #[must_use]
 pub fn version_signals(
     snapshot: &Snapshot,
@@ -268,7 +278,7 @@ pub fn version_signals(
     let signals = |pair: &ReadPair| {
         let [older, newer] = [pair.older, pair.newer].map(|place| found.get(place)?.as_ref());
         let signals = rule.signals(&others, newer?, older?, pair.reads);
-        Some((pair.older, pair.newer, signals))
+        of_one_thing(&signals).then_some((pair.older, pair.newer, signals))
     };
     let read = read.iter().filter(|pair| pair.reads >= READS_MIN);
     read.filter_map(signals).collect()
