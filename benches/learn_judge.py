@@ -5,12 +5,12 @@ with it, the probability that a memory answers, and below which confidence recal
 
 Questions are those of the learned confidence (`learn_confidence.py`): of answerable ones, and of
 ones that nothing stored answers. Queries that ask nothing (`benches/prompts`, and those of other
-sets) have a confidence of their own. The weight is the one of a few steps with the best mean of
-hit@1 and recall@5 over all sets among those by which no set loses more than half a point of hit@1
-or recall@10 against none, or the one given. Worlds count as much as all other sets together. How
-much less confidence a small store needs is learned from questions of a few memories each of the
-sets of several worlds, and from those of `benches/near_misses`. Prints, by set, the figures without
-the judge and with it.
+sets) have a weight and a confidence of their own. The weight is the one of a few steps with the
+best mean of hit@1 and recall@5 over all sets among those by which no set loses more than half a
+point of hit@1 or recall@10 against none; `--weight` names that of questions. Worlds count as much
+as all other sets together. How much less confidence a small store needs is learned from questions
+of a few memories each of the sets of several worlds, and from those of `benches/near_misses`.
+Prints, by set, the figures without the judge and with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import argparse
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -51,12 +51,14 @@ from vestig.recall.silence import SILENCE, least_confidence
 from vestig.session.session import Session
 
 # What the judge adds to L, tried.
-WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+WEIGHTS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.6)
 LOSS_MAX: Final = 0.5
 MEASURES: Final = ("hit@1", "recall@5", "recall@10")
 RESULTS: Final = 10
 # The confidence from which on a result is called likely.
 LIKELY: Final = 0.5
+# Answerable queries of one kind from which on a set says what a weight costs.
+QUESTIONS_MIN: Final = 50
 # Questions of a set beside its worlds.
 QUESTIONS: Final = 300
 # How often a question without an answer may bring something, as it is reported.
@@ -107,12 +109,14 @@ class Confidence:
     """A fit for one kind of queries.
 
     Attributes:
+        weight: of the judge beside L.
         weights: of `_columns`, a constant at their end.
         few: that of `few_memories`.
         unanswered: confidences, in a large store, of queries that nothing answers, by fits that
             have not seen them, in rising order.
     """
 
+    weight: float
     weights: Values
     few: float
     unanswered: Sequence[float]
@@ -121,6 +125,7 @@ class Confidence:
         """What the file holds of it."""
         names = ("confidence", "answers", "bias")
         return {
+            "weight": self.weight,
             "weights": dict(zip(names, self.weights.tolist(), strict=True)),
             "unanswered": [*self.unanswered],
             "few": round(self.few, DIGITS),
@@ -212,13 +217,17 @@ def _answering(case: Case, units: Sequence[frozenset[str]]) -> Values:
     return np.array([float(not own.isdisjoint(right)) for own in units])
 
 
-def ranking_figures(found: Sequence[Example], weight: float) -> dict[str, float]:
-    """hit@1, recall@5 and recall@10 of answerable questions, in percent."""
+def ranking_figures(found: Sequence[Example], weights: Mapping[bool, float]) -> dict[str, float]:
+    """hit@1, recall@5 and recall@10 of answerable questions, in percent.
+
+    Args:
+        weights: of the judge beside L, by whether a query asks.
+    """
     measured = []
     for one in found:
         if one.population != ANSWERABLE:
             continue
-        units = [one.units[place] for place in one.order(weight)]
+        units = [one.units[place] for place in one.order(weights[one.asks])]
         shares = [
             len(one.relevant & frozenset[str]().union(*units[:cut])) / len(one.relevant)
             for cut in (5, 10)
@@ -228,12 +237,23 @@ def ranking_figures(found: Sequence[Example], weight: float) -> dict[str, float]
     return {name: round(float(value), 1) for name, value in zip(MEASURES, values, strict=True)}
 
 
-def chosen_weight(by_set: dict[str, list[Example]]) -> float:
+def chosen_weight(found: Sequence[Example]) -> float:
     """The weight with the best means by which no set loses; 0 where every one loses."""
-    without = {name: ranking_figures(own, 0.0) for name, own in by_set.items()}
+    by_set: dict[str, list[Example]] = {}
+    for one in found:
+        by_set.setdefault(one.set, []).append(one)
+    by_set = {
+        name: own
+        for name, own in by_set.items()
+        if sum(one.population == ANSWERABLE for one in own) >= QUESTIONS_MIN
+    }
+    without = {name: ranking_figures(own, {True: 0.0, False: 0.0}) for name, own in by_set.items()}
     best, most = 0.0, _mean(without)
     for weight in WEIGHTS:
-        figures = {name: ranking_figures(own, weight) for name, own in by_set.items()}
+        figures = {
+            name: ranking_figures(own, {True: weight, False: weight})
+            for name, own in by_set.items()
+        }
         loses = any(
             own[measure] < without[name][measure] - LOSS_MAX
             for name, own in figures.items()
@@ -270,24 +290,33 @@ def fit_few(small: Sequence[Example], weights: Values) -> float:
 
 
 def fitted_questions(
-    found: Sequence[Example], small: Sequence[Example], worlds: frozenset[str]
+    found: Sequence[Example],
+    small: Sequence[Example],
+    worlds: frozenset[str],
+    weight: float | None,
 ) -> tuple[Confidence, Values]:
-    """The confidence of queries that ask, and that of each by a fit that has not seen its fold.
+    """The fit of queries that ask, and the confidence of each by a fit that has not seen its fold.
 
     Args:
         small: those of small stores.
+        weight: of the judge beside L; None = the best.
     """
     weights, known = cross_fitted(
         _columns(found), _answered(found), _shares(found, worlds), _folds(found)
     )
-    confidence = Confidence(weights, fit_few(small, weights), unanswered(found, known, worlds))
+    confidence = Confidence(
+        chosen_weight(found) if weight is None else weight,
+        weights,
+        fit_few(small, weights),
+        unanswered(found, known, worlds),
+    )
     return confidence, known
 
 
 def fitted_prompts(found: Sequence[Example]) -> tuple[Confidence, Values]:
-    """The confidence of queries that do not ask, of the sets in which some are answered by nothing,
-    and that of each by a fit that has not seen its fold. Most are of small stores, so that one fit
-    says how much surer these make; a set counts as much as it has queries."""
+    """The fit of queries that do not ask, of the sets in which some are answered by nothing, and
+    the confidence of each by a fit that has not seen its fold. Most are of small stores, so that
+    one fit says how much surer these make; a set counts as much as it has queries."""
     sets = frozenset(one.set for one in found if one.population == UNANSWERABLE)
     own = [one for one in found if one.set in sets]
     share = shares(own, Counter(one.set for one in own))
@@ -297,7 +326,9 @@ def fitted_prompts(found: Sequence[Example]) -> tuple[Confidence, Values]:
     weights, held = cross_fitted(columns[at], _answered(own), share, _folds(own))
     large = logistic(columns @ weights[:-1] + weights[-1])
     large[at] = held
-    confidence = Confidence(weights[1:], float(weights[0]), unanswered(found, large, sets))
+    confidence = Confidence(
+        chosen_weight(found), weights[1:], float(weights[0]), unanswered(found, large, sets)
+    )
     return confidence, _surer(large, -confidence.few * few)
 
 
@@ -325,20 +356,22 @@ def _surer(known: Values, by: Values) -> Values:
 
 
 def fitted(
-    found: Sequence[Example], small: Sequence[Example], worlds: frozenset[str]
+    found: Sequence[Example],
+    small: Sequence[Example],
+    worlds: frozenset[str],
+    weight: float | None = None,
 ) -> tuple[dict[str, object], Values, Values]:
     """The file's content, the confidence of each question by a fit that has not seen its fold, and
     the one that is as rare in a large store, by which silence goes.
 
     Args:
         small: questions of small stores.
+        weight: of the judge beside L where a query asks; None = the best.
     """
-    by_set: dict[str, list[Example]] = {}
-    for one in found:
-        by_set.setdefault(one.set, []).append(one)
     asks = np.array([one.asks for one in found])
     asking, others = ([one for one in found if one.asks is kind] for kind in (True, False))
-    questions, of_questions = fitted_questions(asking, [one for one in small if one.asks], worlds)
+    few = [one for one in small if one.asks]
+    questions, of_questions = fitted_questions(asking, few, worlds, weight)
     prompts, of_prompts = fitted_prompts(others)
     known = np.zeros(len(found))
     known[asks], known[~asks] = of_questions, of_prompts
@@ -354,7 +387,6 @@ def fitted(
     )
     return (
         {
-            "weight": chosen_weight(by_set),
             "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
             "questions": questions.document(),
             "prompts": prompts.document(),
@@ -365,16 +397,21 @@ def fitted(
 
 
 def figures(
-    found: Sequence[Example], known: Values, weight: float
+    found: Sequence[Example], known: Values, weights: Mapping[bool, float]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By set, the ranking, how well the confidence tells answerable questions from others, and
-    which share of each population it calls likely; without the judge and with it."""
+    which share of each population it calls likely; without the judge and with it.
+
+    Args:
+        weights: of the judge beside L, by whether a query asks.
+    """
     shown: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(one.set for one in found):
         own = [n for n, one in enumerate(found) if one.set == name]
         plain = np.array([found[n].confidence for n in own])
         shown[name] = {}
-        for label, added, values in (("without", 0.0, plain), ("with", weight, known[own])):
+        none = dict.fromkeys(weights, 0.0)
+        for label, added, values in (("without", none, plain), ("with", weights, known[own])):
             by: dict[str, list[float]] = {}
             for n, value in zip(own, values, strict=True):
                 by.setdefault(found[n].population, []).append(float(value))
@@ -429,7 +466,9 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--weight", type=float, help="of the judge beside L; default: the best")
+    parser.add_argument(
+        "--weight", type=float, help="of the judge beside L, of questions; default: the best"
+    )
     asked = parser.parse_args()
     vectors = cached_embedder(BuiltinEmbedder(), asked.cache)
     benchmarks = [read_benchmark(str(folder)) for folder in asked.folders]
@@ -442,10 +481,9 @@ def main() -> None:
         for one in examples(each, vectors, small=True)
     ]
     small += [one for one in found if one.set == NEAR_MISSES and one.population != FOREIGN]
-    fit, known, large = fitted(found, small, worlds)
-    if asked.weight is not None:
-        fit["weight"] = asked.weight
-    shown = figures(found, known, float(str(fit["weight"])))
+    fit, known, large = fitted(found, small, worlds, asked.weight)
+    weights = {asks: fit["questions" if asks else "prompts"]["weight"] for asks in (True, False)}
+    shown = figures(found, known, weights)
     document = {
         **fit,
         "data": {one.name: one.digest for one in benchmarks},

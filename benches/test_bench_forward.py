@@ -105,7 +105,7 @@ def test_two_threads() -> None:
 
 
 def test_judge() -> None:
-    words, weights = builtin.packed(), judge.ADAPTER.packed(_core.JudgeWeights)
+    words, weights = builtin.packed(), judge.QUESTIONS.packed(_core.JudgeWeights)
     chance = np.random.default_rng(1)
 
     def pair() -> tuple[list[int], int]:
@@ -137,7 +137,7 @@ def test_version_reader() -> None:
     words, reader, own = (
         builtin.packed(),
         version_reader.ADAPTER.packed(_core.VersionWeights),
-        judge.ADAPTER.packed(_core.JudgeWeights),
+        judge.QUESTIONS.packed(_core.JudgeWeights),
     )
     chance = np.random.default_rng(1)
 

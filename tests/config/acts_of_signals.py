@@ -105,7 +105,7 @@ class SlowJudge:
 def read_by_the_judge(world: World) -> Any:
     """What the judge reads of two memories, and what a recall goes without."""
     judge = SlowJudge()
-    world.monkeypatch.setattr(judged, "_judge", lambda: judge)
+    world.monkeypatch.setattr(judged, "_judge", lambda _: judge)
     store = world.open()
     for text, *_ in SESSION[1:3]:
         store.commit(text)

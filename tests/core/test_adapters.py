@@ -26,9 +26,14 @@ class Model(NamedTuple):
 
 MODELS = {
     "judge": Model(
-        judge.ADAPTER,
+        judge.QUESTIONS,
         _core.JudgeWeights,
         "06fcee4af4d40343c36959bd9074e82570371f4cf070416e1dcc2f99c98c6074",
+    ),
+    "judge of prompts": Model(
+        judge.PROMPTS,
+        _core.JudgeWeights,
+        "08150847bb2edd6d463a8c9ad2e5086c32f9233b96c134363136006c9927a473",
     ),
     "versions": Model(
         version_reader.ADAPTER,
@@ -124,7 +129,9 @@ def test_a_packed_file_that_is_damaged_anywhere_or_foreign_is_not_mapped(
         model.weights.map(path, *hashes)
 
 
-def test_no_model_maps_the_file_of_the_other(packed: Path, model: Model) -> None:
-    (other,) = (one for one in MODELS.values() if one is not model)
-    with pytest.raises(_core.WeightsUnusable, match=r"layout|other weights"):
-        other.weights.map(packed, *other.adapter.hashes)
+def test_no_model_maps_the_file_of_another(packed: Path, model: Model) -> None:
+    for other in MODELS.values():
+        if other is model:
+            continue
+        with pytest.raises(_core.WeightsUnusable, match=r"layout|other weights"):
+            other.weights.map(packed, *other.adapter.hashes)

@@ -11,7 +11,7 @@ import pytest
 
 from vestig import _core
 from vestig.embedders import builtin
-from vestig.rerankers.judge import ADAPTER, MemoryText
+from vestig.rerankers.judge import QUESTIONS, MemoryText
 
 # Of the logits of the 24 pairs.
 GOLDEN = "6cbb4eeb5dcf57c9a74a269670be1673bd6959d5cd5e9428849aaa5fc44863e3"
@@ -31,7 +31,7 @@ def words() -> _core.PackedWeights:
 
 @pytest.fixture(scope="module")
 def weights() -> _core.JudgeWeights:
-    return ADAPTER.packed(_core.JudgeWeights)
+    return QUESTIONS.packed(_core.JudgeWeights)
 
 
 def memory(text: str, *, head: str = DAY, before: str = "", lead: str = "ada:") -> MemoryText:

@@ -16,7 +16,7 @@ from model_reference import DENSE, adapter, initialisers
 from vestig import _core
 from vestig.embedders import builtin
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.rerankers.judge import ADAPTER
+from vestig.rerankers import judge
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 QUESTIONS = 3  # a store
@@ -38,7 +38,7 @@ def weights(labelled_data: Path) -> Arrays:
     words = "inner.embeddings.word_embeddings.weight"
     for layer in range(6):
         add(found, layer)
-    added = adapter(ADAPTER.file, outputs=2)
+    added = adapter(judge.QUESTIONS.file, outputs=2)
     found |= {name: added[name] for name in ("head.weight", "head.bias")}
     found["words"] = initialisers()[f"{words}_q"] * initialisers()[f"{words}_scale"]
     return found
@@ -47,7 +47,7 @@ def weights(labelled_data: Path) -> Arrays:
 def add(found: Arrays, layer: int) -> None:
     """Adds the adapter of a layer, whose matrices of query, key and value are one array."""
     added, place, own = (
-        adapter(ADAPTER.file, outputs=2),
+        adapter(judge.QUESTIONS.file, outputs=2),
         f"inner.encoder.layer.{layer}",
         f"L.{layer}",
     )
@@ -131,7 +131,7 @@ def test_rounding_leaves_the_first_place_and_moves_logits_little(
     them, and in all where it leads by 0.25; a logit moves by 0.07 on average."""
     level, rounded, words = (
         _core.testing.levels()[0],
-        ADAPTER.packed(_core.JudgeWeights),
+        judge.QUESTIONS.packed(_core.JudgeWeights),
         builtin.packed(),
     )
     same, clear, moved = [], [], []

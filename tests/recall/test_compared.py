@@ -67,7 +67,7 @@ class ScriptedJudge:
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> ScriptedJudge:
     made = ScriptedJudge()
-    monkeypatch.setattr(judged, "_judge", lambda: made)
+    monkeypatch.setattr(judged, "_judge", lambda _: made)
     return made
 
 

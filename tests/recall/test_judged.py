@@ -54,7 +54,7 @@ class ScriptedJudge:
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> ScriptedJudge:
     made = ScriptedJudge({OSLO: (4.0, 4.0)})
-    monkeypatch.setattr(judged, "_judge", lambda: made)
+    monkeypatch.setattr(judged, "_judge", lambda _: made)
     return made
 
 
@@ -87,10 +87,12 @@ def test_the_best_few_stand_in_the_order_of_the_judge(opener: Opener, judge: Scr
     assert judge.given == []
     result = found(store)
     assert [hit.content for hit in result] == [OSLO, TEA, BREAD]
-    assert [hit.final for hit in result] == [hit.final for hit in without]
+    finals = [hit.final for hit in result]
+    assert finals[0] == without[0].final
+    assert finals == sorted(finals, reverse=True)
     reason = result[0].reason
     assert reason.judged.answers == reason.judged.rank == 4.0
-    assert reason.judged.level == pytest.approx(4.0 * fit().weight)
+    assert reason.judged.level == pytest.approx(4.0 * fit().questions.weight)
     assert reason.own_final_score == without[2].final
     assert "Reads as an answer: likely." in reason.explanation
     assert "Reads" not in result[1].reason.explanation, "a reason says why something came"

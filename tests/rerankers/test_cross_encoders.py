@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,7 +53,10 @@ class Model(NamedTuple):
 
 
 MODELS = {
-    "judge": Model(judge.ADAPTER, Judge, _core.JudgeWeights, MEMORIES),
+    "judge": Model(judge.QUESTIONS, Judge, _core.JudgeWeights, MEMORIES),
+    "judge of prompts": Model(
+        judge.PROMPTS, partial(Judge, adapter=judge.PROMPTS), _core.JudgeWeights, MEMORIES
+    ),
     "versions": Model(version_reader.ADAPTER, VersionReader, _core.VersionWeights, PAIRS),
 }
 
@@ -95,6 +99,20 @@ def test_what_answers_stands_above_what_does_not() -> None:
     moved, lives, cat = Judge().read(QUESTION, MEMORIES)
     assert lives > moved > cat
     assert moved[0] > 0 > cat[0]
+
+
+def test_what_helps_with_a_task_stands_above_what_asked_for_one_like_it() -> None:
+    day = "tuesday 3 march 2026 ·"
+    texts = (
+        "I prefer pnpm over npm, and never put emojis into commit messages",
+        "commit the readme and write the commit message",
+        "The cat sleeps all day.",
+    )
+    given = [MemoryText(day, "", "user:", text) for text in texts]
+    reader = Judge(adapter=judge.PROMPTS)
+    helps, asked, cat = reader.read("commit the new tests and write the commit message", given)
+    assert helps > max(asked, cat)
+    assert asked[0] < -2
 
 
 def test_what_replaces_stands_above_what_does_not() -> None:

@@ -53,7 +53,7 @@ class Judge:
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     made = Judge("Oslo")
-    monkeypatch.setattr(judged, "_judge", lambda: made)
+    monkeypatch.setattr(judged, "_judge", lambda _: made)
     return made
 
 

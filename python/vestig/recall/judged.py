@@ -17,9 +17,10 @@ from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
 from vestig.language.words import is_question, states
 from vestig.ports import Scan, ScanRow, within
-from vestig.recall.confidence import holds_a_word
-from vestig.recall.judgement import Judgement
+from vestig.recall.confidence import holds_a_word, log_odds
+from vestig.recall.judgement import Judgement, kind_fit
 from vestig.recall.unread import UnreadError
+from vestig.store.projection.scan_objects import logistic
 from vestig.telemetry import error_type, span
 from vestig.times import zone_named
 from vestig.types import Degradation, Memory
@@ -54,12 +55,13 @@ _PROMPT_BESIDE_DATE_MIN: Final = 3
 
 
 @cache
-def _judge() -> Judge:
-    """The judge of this process, made at its first use."""
+def _judge(asks: bool) -> Judge:
+    """The judge of this process for queries that ask, or for those that do not, made at its first
+    use."""
     # imported here: most stores are opened to be written
-    from vestig.rerankers.judge import Judge
+    from vestig.rerankers.judge import PROMPTS, QUESTIONS, Judge
 
-    return Judge()
+    return Judge(adapter=QUESTIONS if asks else PROMPTS)
 
 
 @cache
@@ -120,14 +122,15 @@ class Judgements:
         begins again finds what was read before."""
         return self._others.setdefault(text, Judgements())
 
-    def for_reasons(self) -> dict[bytes, Judged]:
+    def for_reasons(self, question: str) -> dict[bytes, Judged]:
         """Return what reasons hold of them."""
-        return {id: one.for_reason() for id, one in self.known.items()}
+        by = kind_fit(question)
+        return {id: one.for_reason(by) for id, one in self.known.items()}
 
     def ask(self, session: Session, wanted: ToJudge) -> None:
         """Adds the judgements of these memories, the best first; `degraded` says why some have
         none."""
-        judge = _judge()
+        judge = _judge(is_question(wanted.question))
 
         def read(part: slice) -> Mapping[bytes, Judgement]:
             found = judge.read(wanted.question, wanted.texts[part])
@@ -274,14 +277,16 @@ def judged(
     if not places:
         return None
     found = {place: known.known[best[place].id] for place in places}
-    least = min(one.level for one in found.values())
+    by = kind_fit(question)
+    least = min(one.level(by) for one in found.values())
     levels = [row.start_score + least for row in rows]
     for place, one in found.items():
-        levels[place] = best[place].start_score + one.level
+        levels[place] = best[place].start_score + one.level(by)
     order = sorted(places, key=lambda place: -levels[place])
     moved, placed = [*rows], [*levels]
-    for place, at in zip(places, order, strict=True):
-        moved[place] = best[at] if at == place else best[at].moved(best[place].final_score)
+    finals = _finals(rows, places, [levels[at] for at in order])
+    for place, at, final in zip(places, order, finals, strict=True):
+        moved[place] = best[at] if final == best[at].final_score else best[at].moved(final)
         placed[place] = levels[at]
     return ReadRows(
         moved,
@@ -289,6 +294,28 @@ def judged(
         {best[at].id: one.answers for at, one in found.items()},
         None if known.meets_language else max(one.answers for one in found.values()),
     )
+
+
+def _finals(rows: Sequence[ScanRow], places: Sequence[int], levels: Sequence[float]) -> list[float]:
+    """The final scores at the places of rows that were read: the first keeps its own, and what
+    follows lies as far behind it by its log odds as by its level, yet not below a row behind that
+    was not read.
+
+    Args:
+        levels: of the rows that come to these places, falling.
+    """
+    first = rows[places[0]].final_score
+    if not first > 0:
+        return [rows[place].final_score for place in places]
+    read, behind, found = set(places), 0.0, list[float]()
+    for place in range(len(rows) - 1, -1, -1):
+        if place not in read:
+            behind = max(behind, rows[place].final_score)
+            continue
+        level = levels[len(places) - 1 - len(found)]
+        own = logistic(log_odds(first) + level - levels[0])
+        found.append(first if level == levels[0] else max(own, behind))
+    return found[::-1]
 
 
 def compared(

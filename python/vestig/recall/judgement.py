@@ -20,15 +20,17 @@ FEW: Final = 64
 _CERTAIN: Final = 1e-3
 
 
-class ConfidenceFit(msgspec.Struct, frozen=True, kw_only=True):
-    """The confidence with the judge, for one kind of queries.
+class KindFit(msgspec.Struct, frozen=True, kw_only=True):
+    """What the judge's numbers count for one kind of queries, and the confidence with them.
 
+    `weight`: of half the sum of both logits, beside L.
     `weights`: the logit is bias + confidence · `closeness` + answers · the greatest *answers*.
     `unanswered`: confidences, in a large store, of queries that nothing stored answers, by fits
     that have not seen them, in rising order. `few`: how much lower the log odds of theirs are in a
     small store, for each unit of `few_memories`.
     """
 
+    weight: float
     weights: dict[str, float]
     unanswered: tuple[float, ...]
     few: float
@@ -37,17 +39,15 @@ class ConfidenceFit(msgspec.Struct, frozen=True, kw_only=True):
 class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     """How the judge's numbers are weighed; `benches/learn_judge.py` writes the file.
 
-    `weight`: of half the sum of both logits, beside L.
     `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
-    `questions`, `prompts`: the confidence of a query that asks, and of one that does not.
+    `questions`, `prompts`: of queries that ask, and of those that do not.
     `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
     it; `silence`: by set and silence, the share of questions that bring something.
     """
 
-    weight: float
     answers: dict[str, float]
-    questions: ConfidenceFit
-    prompts: ConfidenceFit
+    questions: KindFit
+    prompts: KindFit
     data: dict[str, str] = {}
     figures: dict[str, Any] = {}
     silence: dict[str, Any] = {}
@@ -59,14 +59,14 @@ def fit() -> JudgeFit:
     return decoded(FIT.read_bytes(), JudgeFit)
 
 
-def confidence_fit(query: str) -> ConfidenceFit:
+def kind_fit(query: str) -> KindFit:
     """The fit for the kind of a query: what helps with a task reads less like an answer than what
     answers a question.
 
     Example:
-        >>> confidence_fit("who runs the gateway") is fit().questions
+        >>> kind_fit("who runs the gateway") is fit().questions
         True
-        >>> confidence_fit("restart the gateway") is fit().prompts
+        >>> kind_fit("restart the gateway") is fit().prompts
         True
     """
     return fit().questions if words.is_question(query) else fit().prompts
@@ -78,13 +78,13 @@ class Judgement(NamedTuple):
     answers: float
     rank: float
 
-    def for_reason(self) -> Judged:
+    def for_reason(self, by: KindFit) -> Judged:
         """Return what a reason holds of it."""
         return Judged(
             answers=self.answers,
             rank=self.rank,
             probability=self.probability,
-            level=self.level,
+            level=self.level(by),
         )
 
     @property
@@ -93,13 +93,12 @@ class Judgement(NamedTuple):
         weights = fit().answers
         return logistic(weights["bias"] + weights["answers"] * self.answers)
 
-    @property
-    def level(self) -> float:
+    def level(self, by: KindFit) -> float:
         """Return what it adds to L."""
-        return fit().weight * (self.answers + self.rank) / 2
+        return by.weight * (self.answers + self.rank) / 2
 
 
-def confidence_with(confidence: float, answers: float, by: ConfidenceFit) -> float:
+def confidence_with(confidence: float, answers: float, by: KindFit) -> float:
     """The probability that the memories answer the query, with what the judge says of the best.
 
     Args:

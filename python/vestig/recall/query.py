@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -49,7 +49,7 @@ from vestig.recall.confidence import (
     scored,
 )
 from vestig.recall.judged import Judgements, asks_the_judge, compared, judged, may_read
-from vestig.recall.judgement import ConfidenceFit, confidence_fit, confidence_with
+from vestig.recall.judgement import confidence_with, kind_fit
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -60,7 +60,7 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
-from vestig.recall.silence import cuts_unasked, least_of_call
+from vestig.recall.silence import SHARE_MIN, cuts_unasked, least_of_call, share_min
 from vestig.recall.versions import announced_last, asks_about_now, held_first, newest_first
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
@@ -72,10 +72,6 @@ from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-# Shares of the best score. What scores less is no part of an answer that the best one is part of;
-# the second one is for a topic, and for queries that ask for all that there is of one.
-_SHARE_MIN: Final = 0.2
-_SHARE_OF_ALL_MIN: Final = 0.05
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
 TopicPieces = tuple[bytes, list[list[int]]]
 
@@ -106,7 +102,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     judgements: Judgements | None
 
     def least_score(
-        self, by: Ranking, scores: Sequence[float], share: float = _SHARE_MIN
+        self, by: Ranking, scores: Sequence[float], share: float = SHARE_MIN
     ) -> float | None:
         """The score below which a memory is no part of the answer; None = whatever it is.
 
@@ -366,7 +362,7 @@ class BoundQuery:
         scan, rows, evidence, answers = self._ordered(request, ranking, limit, watch)
         confidence, judged = self.confidence(evidence, by), None
         if confidence is not None and answers is not None:
-            judged = confidence_fit(chosen.query)
+            judged = kind_fit(chosen.query)
             # what was answered when somebody asked the same is an answer, whatever it reads as
             by_place = confidence if rows and rows[0].answers is not None else 0.0
             confidence = max(by_place, confidence_with(confidence, answers, judged))
@@ -384,11 +380,9 @@ class BoundQuery:
         least, kept = None, results  # in silence, these are the nearest misses
         cuts = cuts_unasked(self, by, scan)
         wanted = cuts or chosen.budget is not None or chosen.silence is not None
-        share = _SHARE_OF_ALL_MIN if cuts and _wants_all(chosen.query, judged) else _SHARE_MIN
+        share = share_min(chosen.query, judged) if cuts else SHARE_MIN
         if line is not None and wanted and not (chosen.all or silent):
-            # the better of place and own: a newer version that came first stays, and so does what
-            # it took the place of
-            scores = list(map(max, _scores(results, line), _scores(results, line, own=True)))
+            scores = _with_versions(results, _scores(results, line))
             least = self.query.least_score(by, scores, share)
         if least is not None:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
@@ -681,14 +675,10 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         query_time=from_us(request.moments.query_time_us),
         language=language_of(request.query),
         parts=ranking.reasons,
-        judgements={} if query.judgements is None else query.judgements.for_reasons(),
+        judgements={}
+        if query.judgements is None
+        else query.judgements.for_reasons(query.request.query),
     )
-
-
-def _wants_all(query: str, judged: ConfidenceFit | None) -> bool:
-    """Return whether a query names a topic, which the judge did not read, or asks for all that
-    there is of one ("all allergies"), so that any memory about it is part of the answer."""
-    return judged is None or (words.asks_for_all(query) and not words.is_question(query))
 
 
 def _available(query: Query, entities: Sequence[QueryEntity]) -> list[str]:
@@ -703,12 +693,21 @@ def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     return shares(ranking.meta_weights, _available(query, entities))
 
 
-def _scores(
-    rows: Sequence[ScanRow], line: ScoreFormula | None, *, own: bool = False
-) -> list[float]:
-    """Scores of the places of rows; `own`: those that they had before the newest came first."""
-    finals = [row.own_final_score if own else row.final_score for row in rows]
+def _scores(rows: Sequence[ScanRow], line: ScoreFormula | None) -> list[float]:
+    """Scores of the places of rows."""
+    finals = [row.final_score for row in rows]
     return finals if line is None else scored(finals, line)
+
+
+def _with_versions(rows: Sequence[ScanRow], scores: Sequence[float]) -> list[float]:
+    """The better score of two versions of one statement for both: they stay together."""
+    known = dict(zip([row.id for row in rows], scores, strict=True))
+
+    def best(row: ScanRow) -> float:
+        others = (id for id in (row.newer_than, row.older_than) if id is not None)
+        return max(known[row.id], *(known.get(id, 0.0) for id in others), 0.0)
+
+    return [best(row) for row in rows]
 
 
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:

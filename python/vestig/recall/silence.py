@@ -1,4 +1,5 @@
-"""The confidence below which recall brings nothing, from how often it may be wrong.
+"""The confidence below which recall brings nothing, from how often it may be wrong; and which share
+of the best score a memory needs.
 
 Split-conformal prediction (Vovk and others, 2005): of questions that nothing stored answers, and
 that the fits have not seen, it is known how sure the store was. Below the confidence that a given
@@ -12,11 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from vestig.answers import CLOSE_MIN
-from vestig.language.words import is_question
+from vestig.language.words import asks_for_all, is_question
 from vestig.ports import Scan
 from vestig.recall.confidence import fit, holds_a_word
 from vestig.recall.judged import asks_for_a_day, may_read
-from vestig.recall.judgement import ConfidenceFit, confidence_fit, least_of_few
+from vestig.recall.judgement import KindFit, kind_fit, least_of_few
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -25,8 +26,22 @@ if TYPE_CHECKING:
 
 # Without a word of the caller's, where a judge read the memories.
 SILENCE: Final = 0.2
+# Shares of the best score. What scores less is no part of an answer that the best one is part of;
+# several memories may help with a task, and any may be wanted that is about a topic.
+SHARE_MIN: Final = 0.2
+_SHARE_OF_TASK_MIN, _SHARE_OF_TOPIC_MIN = 0.1, 0.05
 # A memory of the day that is asked about may answer in other words, however little it reads so.
 _CLOSE_ON_A_DAY_MIN: Final = 0.05
+
+
+def share_min(query: str, judged: KindFit | None) -> float:
+    """The share of the best score for a query, by what the judge read it as; None = a topic, which
+    it did not read. Where all are wanted ("all allergies") a prompt is about a topic."""
+    if judged is None:
+        return _SHARE_OF_TOPIC_MIN
+    if is_question(query):
+        return SHARE_MIN
+    return _SHARE_OF_TOPIC_MIN if asks_for_all(query) else _SHARE_OF_TASK_MIN
 
 
 def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
@@ -65,7 +80,7 @@ def least_of_call(
     request: Request,
     by: Ranking,
     scan: Scan,
-    judged: ConfidenceFit | None,
+    judged: KindFit | None,
 ) -> float:
     """The confidence below which a call brings nothing. Where it says nothing of silence and is not
     judged, nothing is brought if nothing is close and none holds a word of the query; of a
@@ -87,7 +102,7 @@ def least_of_call(
         if not (may_read(bound, by) and holds_a_word(bound.confidence_input(scan))):
             return least
         # a topic in a word, which the judge left alone
-        return least_of_few(least, scan.eligible, confidence_fit(request.query).few)
+        return least_of_few(least, scan.eligible, kind_fit(request.query).few)
     known = bound.query.judgements
     foreign = known is not None and known.meets_language
     if foreign or not (scan.rows and may_read(bound, by)):

@@ -4,6 +4,7 @@ native core, offline."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vestig.embedders.builtin import BuiltinEmbedder, threads_for
@@ -12,11 +13,18 @@ from vestig.rerankers.cross_encoder import Adapter, CrossEncoder
 if TYPE_CHECKING:
     from vestig import _core
 
-ADAPTER: Final = Adapter(
+QUESTIONS: Final = Adapter(
     what="the judge",
     file="judge_adapter.bin",
     sha256="d6fee3f8e56edbd19ce9ef4ed2171094a6e955dbe5a64246688fe2b9033f2d56",
     stem="vestig-judge-1",
+)
+# What helps with a task reads unlike what answers a question.
+PROMPTS: Final = Adapter(
+    what="the judge of prompts",
+    file="prompt_judge_adapter.bin",
+    sha256="d03532b371c0ca2d96a1c49d6373f2bc57a7e6691e161de7a0b3988df85823ce",
+    stem="vestig-prompt-judge-1",
 )
 
 
@@ -43,6 +51,7 @@ class Judge(CrossEncoder["_core.JudgeWeights"]):
 
     Args:
         embedder: the one whose word vectors are read, or None for one of its own.
+        adapter: `QUESTIONS` or, for queries that ask nothing, `PROMPTS`.
         threads_max: read memories at once on at most so many processors.
 
     Example:
@@ -54,8 +63,14 @@ class Judge(CrossEncoder["_core.JudgeWeights"]):
         True
     """
 
-    def __init__(self, embedder: BuiltinEmbedder | None = None, *, threads_max: int = 2) -> None:
-        super().__init__(_weights, embedder, threads_max)
+    def __init__(
+        self,
+        embedder: BuiltinEmbedder | None = None,
+        *,
+        adapter: Adapter = QUESTIONS,
+        threads_max: int = 2,
+    ) -> None:
+        super().__init__(partial(_weights, adapter), embedder, threads_max)
 
     def read(self, question: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
         """Two logits for each memory, in order; [] for [].
@@ -78,7 +93,7 @@ class Judge(CrossEncoder["_core.JudgeWeights"]):
         return self._embedder.with_weights(run)
 
 
-def _weights() -> _core.JudgeWeights:
+def _weights(adapter: Adapter) -> _core.JudgeWeights:
     from vestig._core import JudgeWeights
 
-    return ADAPTER.mapped(JudgeWeights)
+    return adapter.mapped(JudgeWeights)
