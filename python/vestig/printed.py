@@ -209,14 +209,17 @@ def anchor_words(anchors: Iterable[Anchor], zone: str) -> list[str]:
     for one in anchors:
         target = "a forgotten memory" if one.target is None else _shown_target(one.target)
         if one.state is AnchorState.CHANGED:
-            found.append(f"its source {target} changed since {day_of(one.taken_at, zone)}")
+            became = "" if one.file is None else f", now {_shown_target(one.file)},"
+            found.append(f"its source {target}{became} changed since {day_of(one.taken_at, zone)}")
         elif one.state is AnchorState.GONE:
             found.append(f"its source {target} is gone")
-        elif one.state is AnchorState.MOVED and one.now is not None:
-            first, last = one.now
-            lines = f"line {first}" if first == last else f"lines {first}-{last}"
+        elif one.state is AnchorState.MOVED:
+            places = [] if one.file is None else [_shown_target(one.file)]
+            if one.now is not None:
+                first, last = one.now
+                places.append(f"line {first}" if first == last else f"lines {first}-{last}")
             others = "" if one.equal == 1 else f" or {one.equal - 1} others"
-            found.append(f"its source {target} moved to {lines}{others}")
+            found.append(f"its source {target} moved to {' '.join(places)}{others}")
     return list(dict.fromkeys(found))
 
 

@@ -339,6 +339,7 @@ class Anchor(_Value, frozen=True, kw_only=True):
         now: where these lines stand, of what is the same or moved.
         equal: how many places of the file have these lines; of several `now` is the likeliest.
         why: the reason why the state is unknown.
+        file: the path of the file in which the lines stand now, where their own is gone.
         project: the name of the repository.
         commit: the commit that was checked out when it was taken.
         taken_at: when it was taken.
@@ -353,6 +354,7 @@ class Anchor(_Value, frozen=True, kw_only=True):
     now: tuple[int, int] | None = None
     equal: int = 1
     why: str | None = None
+    file: str | None = None
     project: str | None = None
     commit: str | None = None
     taken_at: datetime
@@ -371,7 +373,7 @@ class Anchor(_Value, frozen=True, kw_only=True):
         shown = self.plain_fields()
         return {
             name: shown[name]
-            for name in ("target", "lines", "state", "now", "equal", "taken_at", "of")
+            for name in ("target", "lines", "state", "now", "equal", "file", "taken_at", "of")
             if name in shown
         }
 

@@ -531,6 +531,105 @@ def test_refresh_takes_the_present_lines_and_text(store: vestig.Vestig, folder: 
     sound(store)
 
 
+MOVES: dict[str, tuple[Callable[[Path], object], str, tuple[int, int]]] = {
+    "git mv": (lambda folder: git(folder, "mv", FILE, "x/db.py"), "x/db.py", (10, 30)),
+    "git mv, committed": (
+        lambda folder: (git(folder, "mv", FILE, "x/db.py"), commit_all(folder)),
+        "x/db.py", (10, 30),
+    ),
+    "another name": (lambda folder: git(folder, "mv", FILE, "x/pool.py"), "x/pool.py", (10, 30)),
+    "twice, and edited": (
+        lambda folder: (
+            git(folder, "mv", FILE, "x/pool.py"), commit_all(folder),
+            git(folder, "mv", "x/pool.py", "x/last.py"),
+            write(folder, {"x/last.py": "one\n" + text_of(1, 60)}), commit_all(folder),
+        ),
+        "x/last.py", (11, 31),
+    ),
+    "without git": (lambda folder: (folder / FILE).rename(folder / "x/pool.py"),
+                    "x/pool.py", (10, 30)),
+    "split": (
+        lambda folder: (
+            git(folder, "rm", "-q", FILE),
+            write(folder, {"x/one.py": text_of(1, 31), "x/two.py": text_of(32, 60)}),
+            commit_all(folder),
+        ),
+        "x/one.py", (10, 30),
+    ),
+}  # fmt: skip
+
+
+def commit_all(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "more")
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_lines_of_a_file_that_is_gone_are_followed_and_never_end_a_memory(
+    store: vestig.Vestig, folder: Path, name: str
+) -> None:
+    id = kept(store, f"{FILE}:10-30")
+    write(folder, {"x/other.py": "other\n"})
+    move, path, now = MOVES[name]
+    move(folder)
+    # recall asks no program
+    assert anchor(store).state is AnchorState.GONE
+    (found,) = store.anchors.stale(deprecate=True)
+    assert (found.deprecated, found.stays) == (False, f"its lines are in {path}")
+    (one,) = found.anchors
+    assert (one.state, one.target, one.file, one.now) == ("moved", FILE, path, now)
+    (again,) = store.anchors.refresh(id)
+    assert (again.state, again.target, again.lines, again.file) == ("same", path, now, None)
+    assert anchor(store).state is AnchorState.SAME
+    assert list(store.anchors.stale()) == []
+    sound(store)
+
+
+def test_a_file_of_a_turn_that_was_committed_and_renamed_later_is_followed(
+    store: vestig.Vestig, folder: Path
+) -> None:
+    write(folder, {"src/new.py": text_of(1, 20, "new")})
+    kept(store, "src/new.py")
+    commit_all(folder)
+    git(folder, "mv", "src/new.py", "src/newer.py")
+    commit_all(folder)
+    (found,) = store.anchors.stale(deprecate=True)
+    assert [(one.state, one.file) for one in found.anchors] == [("moved", "src/newer.py")]
+    assert not found.deprecated
+
+
+def test_a_renamed_file_with_other_lines_is_changed(store: vestig.Vestig, folder: Path) -> None:
+    id = kept(store, f"{FILE}:20")
+    git(folder, "mv", FILE, "src/pool.py")
+    write(folder, {"src/pool.py": text_of(1, 60).replace("line 20\n", "line twenty\n")})
+    (found,) = store.anchors.stale()
+    assert [(one.state, one.file) for one in found.anchors] == [("changed", "src/pool.py")]
+    assert found.stays is None
+    (again,) = store.anchors.refresh(id)
+    assert (again.state, again.target, again.lines) == ("same", "src/pool.py", (20, 20))
+
+
+def test_lines_that_several_files_have_are_not_guessed(store: vestig.Vestig, folder: Path) -> None:
+    id = kept(store, f"{FILE}:10-30")
+    write(folder, {"a/db.py": text_of(5, 40), "b/db.py": text_of(7, 50)})
+    commit_all(folder)
+    (folder / FILE).unlink()
+    found = store.anchors.stale(deprecate=True)
+    assert (list(found), found.unknown) == ([], 1)
+    assert store.show(id).memory.status == "ACTIVE"
+    with pytest.raises(ConflictError, match=r"its lines are in 2 other files, one is a/db\.py"):
+        store.anchors.refresh(id)
+
+
+def test_a_file_that_is_gone_for_good_ends_its_memory(store: vestig.Vestig, folder: Path) -> None:
+    id = kept(store, f"{FILE}:10-30")
+    write(folder, {"other/db.py": "nothing of it\n", "c.py": text_of(1, 9)})
+    commit_all(folder)
+    git(folder, "rm", "-q", FILE)
+    (found,) = store.anchors.stale(deprecate=True)
+    assert (found.id, found.deprecated, found.anchors[0].state) == (id, True, "gone")
+
+
 # --- export, import, forget --------------------------------------------------------------------
 
 

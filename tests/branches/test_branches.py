@@ -578,6 +578,56 @@ def test_a_refreshed_anchor_moves_with_its_branch(work: Work) -> None:
     assert work.moved() == {FACT}
 
 
+# --- sources that changed -----------------------------------------------------------------------
+
+
+def stale(work: Work, **more: bool) -> dict[str, tuple[bool, str | None]]:
+    """Text of each stale memory → whether it was ended, and why it is not."""
+    found = work.store.anchors.stale(**more)
+    return {one.text: (one.deprecated, one.stays) for one in found}
+
+
+@pytest.mark.parametrize("place", ["main", "third", "detached"])
+def test_a_memory_of_another_branch_is_not_judged_here(work: Work, place: str) -> None:
+    branch(work.folder)
+    kept = work.remember(FACT, f"{FILE}:21")
+    made = work.store.commit("Forty are enough", scope=work.scope("pool"), anchor=kept.id).memory_id
+    git(work.folder, "checkout", "-q", "main")
+    if place != "main":
+        how = ["--detach"] if place == "detached" else ["-b", place]
+        git(work.folder, "checkout", "-q", *how)
+    found = work.store.anchors.stale(deprecate=True)
+    assert (list(found), found.unknown, found.looked_at) == ([], 1, 2)
+    (hit,) = [one for one in work.store.recall(FACT, all=True) if one.id == kept.id]
+    (one,) = hit.anchors
+    assert (one.state, one.why) == ("unknown", "of another branch than the one checked out")
+    with pytest.raises(ConflictError, match="of another branch"):
+        work.store.anchors.refresh(kept.id)
+    assert work.memory(str(made)).status == work.memory(kept.id).status == "ACTIVE"
+    git(work.folder, "checkout", "-q", "pool")
+    assert stale(work) == {}
+    write(work.folder, {FILE: "other\n"})
+    assert stale(work, deprecate=True) == {FACT: (True, None)}
+
+
+@pytest.mark.parametrize("place", ["branch", "file gone", "detached"])
+def test_what_the_default_branch_has_is_not_ended_elsewhere(work: Work, place: str) -> None:
+    text = "The pool holds ten connections"
+    work.remember(text, f"{FILE}:10")
+    if place == "detached":
+        git(work.folder, "checkout", "-q", "--detach")
+    else:
+        git(work.folder, "checkout", "-q", "-b", "pool")
+    if place == "file gone":
+        (work.folder / FILE).unlink()
+    else:
+        write(work.folder, {FILE: "other\n"})
+    git(work.folder, "commit", "-q", "-a", "-m", "other")
+    assert stale(work, deprecate=True) == {text: (False, "main has its lines")}
+    git(work.folder, "checkout", "-q", "-B", "main")
+    assert stale(work, deprecate=True) == {text: (True, None)}
+
+
 # --- calls -------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,8 @@ end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from vestig.anchors.values import MemoryAnchors, StaleMemories, StaleMemory
@@ -30,7 +32,7 @@ def show(session: Session, asked: AnchorsRequest) -> MemoryAnchors:
     with session.operation("anchor_show"), session.ledger.read() as view:
         memory = session.memory(view, space, asked.id)
         rows = anchor_rows.of_memories(view, space, [memory.id])
-        with Look(session) as look:
+        with Look(session, follow=True) as look:
             anchors = tuple(look.anchor(row) for row in rows.get(memory.id, ()))
         return MemoryAnchors(anchors=anchors, memory_id=memory.id, seq=view.seq)
 
@@ -49,7 +51,7 @@ def refresh(session: Session, asked: RefreshRequest) -> MemoryAnchors:
             memory = session.memory(view, space, asked.id)
             rows = _own(view, space, memory)
         now_us = session.now_us()
-        with Look(session) as look:
+        with Look(session, follow=True) as look:
             new = tuple(_again(session, look, memory, row, now_us) for row in rows)
         with session.ledger.write(now_us, make=False) as txn:
             known = _own(txn, space, session.memory(txn, space, memory.id))
@@ -102,6 +104,7 @@ def _again(session: Session, look: Look, memory: Memory, row: AnchorRow, now_us:
     if lines is None and row.first_line is not None and row.last_line is not None:
         lines = (row.first_line, row.last_line)
     try:
+        new = msgspec.structs.replace(new, target=stands.file or new.target)
         span = taken_span(look.folder(), new.target, lines, now_us)
     except (ValueError, FileNotFoundError, UnreadableFileError) as error:
         raise ConflictError(f"cannot take {named} again: expected {error}") from error
@@ -113,8 +116,8 @@ def _again(session: Session, look: Look, memory: Memory, row: AnchorRow, now_us:
 
 
 def stale(session: Session, asked: StaleRequest) -> StaleMemories:
-    """Active memories of which an anchor of their own changed or is gone, and their end where that
-    is asked for."""
+    """Active memories of which an anchor of their own changed, or its file is gone; where that is
+    asked for the end of those whose lines stand nowhere."""
     space = session.in_namespace(asked.namespace)
     with session.operation("stale"):
         with session.ledger.read() as view:
@@ -135,13 +138,19 @@ def _stale(
     ]
     rows = anchor_rows.of_memories(view, namespace, [one.id for one in memories], derived=False)
     found, unknown = list[StaleMemory](), 0
-    with Look(session) as look:
+    with Look(session, follow=True) as look:
         for memory in memories:
-            anchors = [look.anchor(row) for row in rows.get(memory.id, ())]
-            unknown += sum(one.state is AnchorState.UNKNOWN for one in anchors)
-            if old := tuple(one for one in anchors if one.state in _STALE):
+            anchors = [(row, look.anchor(row)) for row in rows.get(memory.id, ())]
+            unknown += sum(one.state is AnchorState.UNKNOWN for _, one in anchors)
+            if old := [pair for pair in anchors if _is_stale(pair[1])]:
                 found.append(
-                    StaleMemory(id=memory.id, text=memory.content, scope=memory.scope, anchors=old)
+                    StaleMemory(
+                        id=memory.id,
+                        text=memory.content,
+                        scope=memory.scope,
+                        anchors=tuple(one for _, one in old),
+                        stays=_stays(look, old),
+                    )
                 )
     return StaleMemories(
         memories=tuple(found[: asked.limit]),
@@ -152,6 +161,23 @@ def _stale(
     )
 
 
+def _is_stale(anchor: Anchor) -> bool:
+    return anchor.state in _STALE or anchor.file is not None
+
+
+def _stays(look: Look, stale: Sequence[tuple[AnchorRow, Anchor]]) -> str | None:
+    """Why a memory is not ended for these anchors; None where one has its lines nowhere."""
+    reasons = []
+    for row, anchor in stale:
+        if anchor.state not in _STALE:
+            reasons.append(f"its lines are in {anchor.file}")
+        elif (name := look.has_default_branch(row)) is not None:
+            reasons.append(f"{name} has its lines")
+        else:
+            return None
+    return "; ".join(dict.fromkeys(reasons))
+
+
 def _deprecated(session: Session, namespace: str, found: StaleMemories) -> StaleMemories:
     """The same memories, those that are still active withdrawn in one transaction."""
     degraded: list[Degradation] = []
@@ -159,7 +185,7 @@ def _deprecated(session: Session, namespace: str, found: StaleMemories) -> Stale
     with session.ledger.write(session.now_us(), make=False) as txn:
         now_us = session.now_us()
         stored = {one.id: one for one in txn.memories(namespace, [one.id for one in found])}
-        ended = [one for one in found if _is_active(stored.get(one.id))]
+        ended = [one for one in found if one.stays is None and _is_active(stored.get(one.id))]
         parts = [
             states.deprecate_changes(stored[one.id], _why(one.anchors, zone), None, now_us)
             for one in ended

@@ -22,9 +22,10 @@ class MemoryAnchors(SequenceResult[Anchor], frozen=True, kw_only=True):
 
 
 class StaleMemory(_Value, frozen=True, kw_only=True):
-    """A memory of which an anchor changed or is gone.
+    """A memory of which an anchor changed, or the file of one is gone.
 
-    `anchors`: those that did; `deprecated`: it was ended by this call.
+    `anchors`: those that did; `deprecated`: it was ended by this call; `stays`: why no call ends
+    it.
     """
 
     id: str
@@ -32,6 +33,7 @@ class StaleMemory(_Value, frozen=True, kw_only=True):
     scope: str | None = None
     anchors: tuple[Anchor, ...]
     deprecated: bool = False
+    stays: str | None = None
 
 
 class StaleMemories(SequenceResult[StaleMemory], frozen=True, kw_only=True):

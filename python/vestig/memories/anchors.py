@@ -37,12 +37,14 @@ if TYPE_CHECKING:
 
 
 class Standing(NamedTuple):
-    """How an anchor stands. `now`: first and last line; `equal`: how many places have them."""
+    """How an anchor stands. `now`: first and last line; `equal`: how many places have them;
+    `file`: the path at which a file that is gone stands now."""
 
     state: AnchorState
     now: tuple[int, int] | None = None
     equal: int = 1
     why: str | None = None
+    file: str | None = None
 
 
 _SAME: Final = Standing(AnchorState.SAME)
@@ -64,10 +66,15 @@ def as_they_stand(
 
 
 class Look:
-    """One look at the sources of anchors; the folder is opened when it is needed."""
+    """One look at the sources of anchors; the folder is opened when it is needed.
 
-    def __init__(self, session: Session) -> None:
+    Args:
+        follow: look for the lines of a file that is gone in other files, by asking git.
+    """
+
+    def __init__(self, session: Session, *, follow: bool = False) -> None:
         self._session = session
+        self._follow = follow
         self._now_us = session.now_us()
         self._opening: AbstractContextManager[OpenFolder] | None = None
         self._folder: OpenFolder | None = None
@@ -85,9 +92,10 @@ class Look:
     @cached_property
     def branches(self) -> Branches | None:
         """The answers of git about the branches of the repository, each asked for once."""
-        from vestig.repository.branches import Branches
+        from vestig.repository.branches import SECONDS, SECONDS_UNHURRIED, Branches
 
-        return None if self.repository is None else Branches(self.repository.root)
+        seconds = SECONDS_UNHURRIED if self._follow else SECONDS
+        return None if self.repository is None else Branches(self.repository.root, seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -108,6 +116,7 @@ class Look:
             now=lines if stands.state is AnchorState.SAME else stands.now,
             equal=stands.equal,
             why=stands.why,
+            file=stands.file,
             project=row.project,
             commit=row.commit_id,
             taken_at=from_us(row.taken_us),
@@ -126,12 +135,73 @@ class Look:
             return _unknown("no folder to look in")
         if row.project != self.repository.name:
             return _unknown("in another project")
+        if self._is_of_another_branch(self.repository, row.scope):
+            return _unknown("of another branch than the one checked out")
         try:
             return self._file(self.repository, row, row.target)
         except FileNotFoundError:
-            return _GONE
+            follows = self._follow and self.repository.has_git
+            return self._followed(row, row.target) if follows else _GONE
         except UnreadableFileError as error:
             return _unknown(str(error))
+
+    def _followed(self, row: AnchorRow, path: str) -> Standing:
+        """How an anchor of a file that is gone stands in the file that this became, or in the only
+        other one that has its lines."""
+        assert self.branches is not None, "there is a folder to look in"
+        renamed = self.branches.renamed_file(path, row.commit_id)
+        became = None if renamed is None else self._in_file(row, renamed)
+        if became is not None and became.state is AnchorState.MOVED:
+            return became
+        others = [
+            stands
+            for one in self.branches.files_like(path, row.commit_id)
+            if (stands := self._in_file(row, one)) is not None and stands.state is AnchorState.MOVED
+        ]
+        if len(others) > 1:
+            return _unknown(f"its lines are in {len(others)} other files, one is {others[0].file}")
+        return others[0] if others else became or _GONE
+
+    def _in_file(self, row: AnchorRow, path: str) -> Standing | None:
+        """How an anchor stands in another file than its own; None where that cannot be read."""
+        try:
+            data, _ = self.folder().read(path, self._now_us)
+        except (FileNotFoundError, UnreadableFileError):
+            return None
+        stands = compared(lines_of(data), row)
+        if stands.state is AnchorState.SAME:
+            stands = Standing(AnchorState.MOVED, _lines(row))
+        return stands._replace(file=path)
+
+    def has_default_branch(self, row: AnchorRow) -> str | None:
+        """The name of the default branch, where another one or none is checked out and the default
+        one has the lines of an anchor."""
+        if row.kind != AnchorKind.FILE.value or row.target is None or self.branches is None:
+            return None
+        default = self.branches.default
+        if default is None or default.name == self.branches.current:
+            return None
+        for commit in default.commits:
+            lines = lines_of(self.branches.file(commit, row.target))
+            if lines and compared(lines, row).state in (AnchorState.SAME, AnchorState.MOVED):
+                return default.name
+        return None
+
+    def _is_of_another_branch(self, repository: Repository, scope: str | None) -> bool:
+        """Return whether a scope is that of a branch of which this work tree has no files."""
+        if scope is None or not scope.startswith(repository.name):
+            return False
+        from vestig.repository.branches import branch_part
+
+        return branch_part(repository.name, scope) is not None and scope not in self._read_scopes
+
+    @cached_property
+    def _read_scopes(self) -> tuple[str, ...]:
+        """The scopes of the project and of the branch that is checked out."""
+        from vestig.repository.branches import read_scopes
+
+        assert self.repository is not None, "there is a folder to look in"
+        return read_scopes(self.repository.name, self.repository.root)
 
     def _url(self, row: AnchorRow) -> Standing:
         found = check_url(self._session, row.target or "")

@@ -144,6 +144,8 @@ class Branches:
     def __init__(self, root: str, seconds: float = SECONDS) -> None:
         self._root = root
         self._seconds = seconds
+        # commit → what differs from it in the folder
+        self._differences: dict[str | None, Mapping[str, str]] = {}
 
     def _says(self, *command: str, given: bytes = b"") -> bytes:
         return git_says(*_OWN, "-C", self._root, *command, given=given, seconds=self._seconds)
@@ -259,6 +261,58 @@ class Branches:
     def file(self, commit: str, path: str) -> bytes:
         """The bytes of a file in a commit; none where it has none."""
         return self._says("cat-file", "blob", f"{commit}:{path}")
+
+    # --- files that are gone -------------------------------------------------------------------
+
+    def renamed_file(self, path: str, commit: str | None) -> str | None:
+        """The path that a file which is gone from the folder has now, by git's detection of
+        renames since a commit that had it."""
+        return self._since(path, commit).get(path)
+
+    def files_like(self, path: str, commit: str | None) -> tuple[str, ...]:
+        """Other files of the folder that may have the lines of one which is gone: those of its
+        name, those that git does not track or ignore, and those that are new since a commit that
+        had it."""
+        name = os.path.basename(path)
+        found = [one for one in self._tracked if os.path.basename(one) == name]
+        found += [*self._untracked, *self._since(path, commit).values()]
+        return tuple(one for one in dict.fromkeys(found) if one != path)
+
+    @cached_property
+    def _tracked(self) -> tuple[str, ...]:
+        return self._listed("--cached")
+
+    @cached_property
+    def _untracked(self) -> tuple[str, ...]:
+        return self._listed("--others", "--exclude-standard")
+
+    def _listed(self, *which: str) -> tuple[str, ...]:
+        said = self._says("ls-files", *which, "-z")
+        return tuple(dict.fromkeys(filter(None, os.fsdecode(said).split("\0"))))
+
+    def _since(self, path: str, commit: str | None) -> Mapping[str, str]:
+        """Earlier path → path of the files that were renamed, and path → path of those that are
+        new, since the last commit that had a file."""
+        base = self._last_with(path, commit)
+        if base not in self._differences:
+            plain = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+            how = ("--name-status", "-z", "--find-renames", "--diff-filter=AR")
+            said = b"" if base is None else self._says("diff", *plain, *how, base, "--")
+            fields, found = iter(os.fsdecode(said).split("\0")), {}
+            for status in filter(None, fields):
+                old = next(fields)
+                found[old] = next(fields) if status.startswith("R") else old
+            self._differences[base] = found
+        return self._differences[base]
+
+    def _last_with(self, path: str, commit: str | None) -> str | None:
+        """The commit that is checked out, the one before the last that changed a file, or this
+        one: the first of these that has it."""
+        last = self._line("rev-list", "--max-count=1", "HEAD", "--", path)
+        for one in ("HEAD", f"{last}^" if last else None, commit):
+            if one is not None and self._line("rev-parse", "--verify", "--quiet", f"{one}:{path}"):
+                return one
+        return None
 
     # --- commits -------------------------------------------------------------------------------
 

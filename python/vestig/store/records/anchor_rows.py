@@ -30,7 +30,8 @@ _WIDTH: Final = len(_AT)
 _COLUMNS: Final = columns_sql("anchors", "a")
 _OTHER: Final = (
     '(SELECT id FROM memories WHERE "row" = a.other),'
-    ' (SELECT status FROM memories WHERE "row" = a.other)'
+    ' (SELECT status FROM memories WHERE "row" = a.other),'
+    ' (SELECT scope FROM memories WHERE "row" = a.memory)'
 )
 _OWN: Final = f"SELECT a.memory, {_COLUMNS}, {_OTHER} FROM anchors a WHERE a.memory IN (?*)"
 # Of the memories that a claim was read from, and of those that a summary covers.
@@ -51,8 +52,8 @@ _ACTIVE: Final = (
 class AnchorRow(NamedTuple):
     """A stored anchor. `target` of a memory is its id, None where that was forgotten; `ended`: that
     memory was replaced or withdrawn; `committed`: of a file that a branch changed, 1 where it
-    stands so in the commit; `of`: the memory whose anchor it is, where it came from
-    another one."""
+    stands so in the commit; `scope`: of the memory whose anchor it is, and `of` its id where it
+    came from another one."""
 
     position: int
     taken_us: int
@@ -70,6 +71,7 @@ class AnchorRow(NamedTuple):
     commit_id: str | None
     committed: int | None
     ended: bool
+    scope: str | None
     of: str | None
 
 
@@ -113,9 +115,9 @@ def of_memories(
     anchors: dict[str, list[AnchorRow]] = {}
     seen = set[Any]()
     for memory, *rest in sorted(found, key=_order):
-        columns, (other, status) = rest[:_WIDTH], rest[_WIDTH:]
+        columns = rest[:_WIDTH]
         origin = columns[_AT["memory"]]
-        one = _anchor(columns, other, status, None if origin == memory else names.get(origin))
+        one = _anchor(columns, rest[_WIDTH:], None if origin == memory else names.get(origin))
         same = (
             memory,
             one.kind,
@@ -124,6 +126,7 @@ def of_memories(
             one.first_line,
             one.last_line,
             one.digest,
+            one.scope,
         )
         if same not in seen:
             seen.add(same)
@@ -136,14 +139,13 @@ def _order(row: Sequence[Any]) -> tuple[Any, ...]:
     return (row[0], origin != row[0], origin, position)
 
 
-def _anchor(
-    columns: Sequence[Any], other: bytes | None, status: str | None, origin: bytes | None
-) -> AnchorRow:
+def _anchor(columns: Sequence[Any], looked_up: Sequence[Any], origin: bytes | None) -> AnchorRow:
+    other, status, scope = looked_up
     values = dict(zip((n for n in AnchorRow._fields if n in _AT), _taken(columns), strict=True))
     if values["kind"] == "memory":
         values["target"] = None if other is None else id_text("mem", other)
     of = None if origin is None else id_text("mem", origin)
-    return AnchorRow(**values, ended=status in _ENDED, of=of)
+    return AnchorRow(**values, ended=status in _ENDED, scope=scope, of=of)
 
 
 def _taken(columns: Sequence[Any]) -> list[Any]:

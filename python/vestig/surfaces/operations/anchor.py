@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.calls import anchors
 from vestig.language.text_forms import escaped_breaks, one_line
 from vestig.surfaces.operation import Operation
+from vestig.types import AnchorKind
 
 if TYPE_CHECKING:
     from vestig.anchors.values import MemoryAnchors, StaleMemories
@@ -21,7 +22,12 @@ def _line(one: Anchor) -> str:
     where = "a forgotten memory" if one.target is None else escaped_breaks(one.target)
     if one.lines is not None:
         where += f":{one.lines[0]}-{one.lines[1]}"
-    more = [] if one.now in (None, one.lines) else [f"now {one.now[0]}-{one.now[1]}"]
+    now = "" if one.file is None else escaped_breaks(one.file)
+    if one.now is not None and (one.file is not None or one.now != one.lines):
+        now += f"{':' if now else ''}{one.now[0]}-{one.now[1]}"
+    is_whole = one.kind is AnchorKind.FILE and one.lines is None
+    more = ["all of the file"] if is_whole else []
+    more += [f"now {now}"] if now else []
     more += [] if one.equal == 1 else [f"one of {one.equal} equal places"]
     more += [] if one.why is None else [escaped_breaks(one.why)]
     more += [] if one.of is None else [f"of {one.of}"]
@@ -36,14 +42,19 @@ def _shown(found: MemoryAnchors, _: Mapping[str, Any]) -> str:
 def _stale(found: StaleMemories, _: Mapping[str, Any]) -> str:
     lines = []
     for one in found:
-        ended = " (deprecated)" if one.deprecated else ""
-        lines.append(f"{one.id}{ended} {one_line(one.text, _SNIPPET_CHARS)}")
+        said = " (deprecated)" if one.deprecated else ""
+        if one.stays is not None:
+            said = f" (stays: {escaped_breaks(one.stays)})"
+        lines.append(f"{one.id}{said} {one_line(one.text, _SNIPPET_CHARS)}")
         lines += [f"  {_line(anchor)}" for anchor in one.anchors]
     if found.more:
         lines.append(f"{found.more} more; --limit shows them")
     lines.append(f"{len(found) + found.more} stale of {found.looked_at} memories with anchors")
     if found.unknown:
-        lines.append(f"{found.unknown} anchors cannot be seen from here")
+        lines.append(
+            f"{found.unknown} anchors cannot be seen from here, such as those of another branch;"
+            " `vestig anchor show ID` says why"
+        )
     return "\n".join(lines)
 
 
