@@ -222,8 +222,6 @@ def test_what_belongs_to_a_merged_branch_becomes_the_projects(
     merge(folder)
     if gone:
         git(folder, "branch", "-q", "-D", "pool")
-    if name == "rebase of itself" and ahead and gone:
-        how = "patch"  # the commit that the memory names is in no branch any more
     ((state, said, moves),) = work.states().values()
     assert (state, moves) == ("gone" if gone else "merged", 1)
     if not ahead and name in ("rebase", "cherry-pick of all"):

@@ -226,6 +226,20 @@ def test_commands_write_and_read_where_hooks_do(work: Work, command: Any) -> Non
     assert FACT in command("get", "pool", *AUTO).out
 
 
+def test_commands_say_what_can_be_done_about_a_branch_that_is_gone(
+    work: Work, command: Any
+) -> None:
+    branch(work.folder)
+    command("add", FACT, "--anchor", FILE, *AUTO)
+    hint = "`vestig branch drop NAME` ends it"
+    assert hint not in command("branch", "list").out
+    git(work.folder, "checkout", "-q", "main")
+    git(work.folder, "branch", "-q", "-D", "pool")
+    assert hint in command("branch", "list").out
+    assert "`vestig branch merge NAME` moves those of one" in command("branch", "merge").out
+    assert "1 memory moved" in command("branch", "merge", "pool").out
+
+
 def test_commands_that_take_one_scope_take_the_projects(
     work: Work, command: Any, tmp_path: Path
 ) -> None:

@@ -28,6 +28,8 @@ from vestig.types import AnchorState, Memory
 _HISTORY: Final = "history"
 _PATCH: Final = "patch"
 _COMMITS_MAX: Final = 100
+# Of a branch that is gone, the newest.
+_HEADS_MAX: Final = 10
 _ALL_MOVE: Final[Mapping[str, str]] = {}
 _THERE: Final = (AnchorState.SAME, AnchorState.MOVED)
 
@@ -114,55 +116,69 @@ class Project:
         if not heads:
             gone = head is None
             return plan.staying(*((GONE, "the branch is gone") if gone else (OPEN, "not merged")))
-        stays = {
-            id: "nothing says that what it speaks of was merged"
-            for id, anchors in rows.items()
-            if not any(self._is_of(anchors, one) for one in heads)
-        }
+        looked_at = list(heads)[:_HEADS_MAX]
+        took_back = any(self.git.took_back(one, self._made(name, one, rows)) for one in looked_at)
+        stays = {}
+        for id, anchors in rows.items():
+            if not any(self._is_of(anchors, one) for one in heads):
+                stays[id] = "nothing says that what it speaks of was merged"
+            elif took_back and not self._default_has(anchors):
+                stays[id] = "the default branch took back what it speaks of"
         how = _HISTORY if _HISTORY in heads.values() else _PATCH
         return plan.moving(GONE if head is None else MERGED, how, stays)
 
     def _heads(
         self, name: str, head: str | None, rows: Mapping[str, Sequence[AnchorRow]]
     ) -> dict[str, str]:
-        """Commits that were merged → how: the head of a branch, of one that is gone those of its
-        own that memories name."""
+        """Commits that were merged → how: the head of a branch, of one that is gone the commit at
+        which it was left and those of its own that memories name."""
         default = self.git.default
         if default is None or name == default.name:
             return {}
-        made = dict.fromkeys(
-            row.commit_id
-            for anchors in rows.values()
-            for row in anchors
-            if row.committed and row.commit_id is not None
-        )
+        named = _named(rows)[: -_COMMITS_MAX - 1 : -1]
         found = {}
-        for commit in list(made)[-_COMMITS_MAX:] if head is None else [head]:
+        for commit in (*self.git.left_at(name), *named) if head is None else (head,):
             if self.git.is_within(commit, default.commits):
                 # a head that never left the default branch was not merged into it
-                if head is None or self._has_own(name, head, made):
+                if any(True for _ in self._made(name, commit, rows)):
                     found[commit] = _HISTORY
             elif self.git.has_patch(commit):
                 found[commit] = _PATCH
         return found
 
-    def _has_own(self, name: str, head: str, made: Mapping[str, None]) -> bool:
-        """Return whether a branch has commits of its own up to its head."""
-        return any(self.git.is_within(one, (head,)) for one in made) or self.git.made_commits(
-            name, head
-        )
+    def _made(self, name: str, head: str, rows: Mapping[str, Sequence[AnchorRow]]) -> Iterator[str]:
+        """The commits up to a head of which a memory or git's log says that they are the branch's
+        own."""
+        yield from (one for one in _named(rows) if self.git.is_within(one, (head,)))
+        yield from self.git.made_on(name, head)
 
     def _is_of(self, anchors: Sequence[AnchorRow], head: str) -> bool:
         """Return whether a memory speaks of what a commit and those before it have."""
-        return bool(anchors) and all(self._has(row, head) for row in anchors)
+        return bool(anchors) and all(self._was_in(row, head) for row in anchors)
 
-    def _has(self, row: AnchorRow, head: str) -> bool:
-        if (
-            row.committed
-            and row.commit_id is not None
-            and self.git.is_within(row.commit_id, (head,))
-        ):
+    def _was_in(self, row: AnchorRow, head: str) -> bool:
+        """Return whether the lines of an anchor stand in a commit of a history, or did in one that
+        is newer than that which was checked out when the anchor was taken."""
+        taken = row.commit_id
+        if row.committed and taken is not None and self.git.is_within(taken, (head,)):
             return True
         assert row.target is not None, "a file has a path"
-        lines = lines_of(self.git.file(head, row.target))
+        since = [] if taken is None else self.git.versions(row.target, taken, head)
+        return any(self._has(row, one) for one in dict.fromkeys((head, *since)))
+
+    def _default_has(self, anchors: Sequence[AnchorRow]) -> bool:
+        """Return whether the default branch has what a memory speaks of, here and at the remote."""
+        default = self.git.default
+        assert default is not None, "something was merged into it"
+        return all(self._has(row, one) for row in anchors for one in default.commits)
+
+    def _has(self, row: AnchorRow, commit: str) -> bool:
+        assert row.target is not None, "a file has a path"
+        lines = lines_of(self.git.file(commit, row.target))
         return bool(lines) and compared(lines, row).state in _THERE
+
+
+def _named(rows: Mapping[str, Sequence[AnchorRow]]) -> list[str]:
+    """The commits in which what memories speak of stands, as these say."""
+    every = (row for anchors in rows.values() for row in anchors)
+    return list(dict.fromkeys(one.commit_id for one in every if one.committed and one.commit_id))

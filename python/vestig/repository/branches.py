@@ -8,14 +8,16 @@ nothing is changed, nothing is merged.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 from unicodedata import normalize
 
 from vestig.arguments import SCOPE_CHARS_MAX
 from vestig.lazy_pattern import lazy_pattern
+from vestig.repository.head_log import MADE, LeftBranch, left_branches
 from vestig.repository.project import git_folder, git_says
 
 _AT: Final = "@"
@@ -37,13 +39,15 @@ _OWN: Final = (
     "-c", "core.fsmonitor=false", "-c", "protocol.allow=never",
 )  # fmt: skip
 _COMMIT: Final = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# Entries of git's log of a branch by which a commit came to be on it.
-_MADE: Final = lazy_pattern(r"(?:commit|cherry-pick|revert|am)\b")
 _REBASED: Final = lazy_pattern(r".*\(finish\): refs/heads/\S+ onto ([0-9a-f]{40,64})")
 _RENAMED: Final = lazy_pattern(r"Branch: renamed refs/heads/(\S+) to refs/heads/\S+")
+_TAKEN_BACK: Final = lazy_pattern(r"This reverts commit ([0-9a-f]{40,64})")
 _BINARY: Final = (b"\nGIT binary patch\n", b"\nBinary files ")
+_PATCH: Final = ("--patch", "-r", "--full-index", "--no-renames", "--unified=3")
 # Of the default branch, that may be a branch's commits as one.
 _COMMITS_MAX: Final = 1_000
+# Of a branch, that are looked at one by one.
+_OWN_MAX: Final = 50
 # Of one question to git: while somebody waits for a commit, and where nobody does.
 SECONDS: Final = 1.0
 SECONDS_UNHURRIED: Final = 10.0
@@ -262,6 +266,11 @@ class Branches:
         """The bytes of a file in a commit; none where it has none."""
         return self._says("cat-file", "blob", f"{commit}:{path}")
 
+    def versions(self, path: str, after: str, head: str) -> list[str]:
+        """The commits up to a head, but none before another commit, that changed a file."""
+        bounds = (f"--max-count={_COMMITS_MAX}", "--full-history")
+        return self._lines("rev-list", *bounds, head, f"^{after}", "--", path)
+
     # --- files that are gone -------------------------------------------------------------------
 
     def renamed_file(self, path: str, commit: str | None) -> str | None:
@@ -322,20 +331,42 @@ class Branches:
             return False
         return self._line("merge-base", commit, *heads) == commit
 
-    def made_commits(self, branch: str, head: str) -> bool:
-        """Return whether git's log of a branch says that a commit of its history up to the head was
-        made on it, and so was no commit of the default branch."""
-        for commit, message in self._log(branch):
-            onto = _REBASED.fullmatch(message)
-            is_own = _MADE.match(message) if onto is None else onto[1] != commit
-            if is_own and self.is_within(commit, (head,)):
-                return True
-        return False
+    def made_on(self, branch: str, head: str) -> Iterator[str]:
+        """The commits up to a head of which git's log of a branch, or of HEAD where the branch is
+        gone, says that they were made on it, and so were none of the default branch."""
+        made = list[str]()
+        if branch in self.heads:
+            for commit, message in self._log(f"{_HEADS}{branch}"):
+                onto = _REBASED.fullmatch(message)
+                if MADE.match(message) if onto is None else onto[1] != commit:
+                    made.append(commit)
+        else:
+            made += [commit for one in self._left.get(branch, ()) for commit in one.made]
+        return (one for one in dict.fromkeys(made) if self.is_within(one, (head,)))
 
-    def _log(self, branch: str) -> list[tuple[str, str]]:
-        """(commit, message) of git's log of a branch of this repository, the newest first."""
+    def left_at(self, branch: str) -> tuple[str, ...]:
+        """The commits at which git's logs say that a branch was left, in each work tree."""
+        return tuple(dict.fromkeys(one.head for one in self._left.get(branch, ())))
+
+    @cached_property
+    def _left(self) -> Mapping[str, Sequence[LeftBranch]]:
+        found: dict[str, list[LeftBranch]] = {}
+        for line in self._lines("worktree", "list", "--porcelain"):
+            word, _, place = line.partition(" ")
+            if word == "worktree":
+                for name, left in left_branches(self._log("HEAD", place)[::-1]).items():
+                    found.setdefault(name, []).append(left)
+        return found
+
+    def _log(self, reference: str, root: str | None = None) -> list[tuple[str, str]]:
+        """(commit, message) of git's log of a reference, the newest first.
+
+        Args:
+            root: of another work tree.
+        """
         bounds = (f"--max-count={_LOG_MAX}", "--format=%H%x09%gs")
-        lines = self._lines("log", "--walk-reflogs", *bounds, f"{_HEADS}{branch}", "--")
+        where = () if root is None else ("-C", root)
+        lines = self._lines(*where, "log", "--walk-reflogs", *bounds, reference, "--")
         return [(commit, message) for commit, _, message in (one.partition("\t") for one in lines)]
 
     @cached_property
@@ -368,23 +399,85 @@ class Branches:
         return self._has_as_one(default, base, head)
 
     def _has_as_one(self, default: DefaultBranch, base: str, head: str) -> bool:
-        shown = ("--patch", "-r", "--full-index", "--no-renames", "--unified=3")
-        diff = self._says("diff-tree", *shown, base, head)
+        diff = self._patch(base, head)
         # old versions of git give all changes of a binary file one id
         if not diff or any(sign in diff for sign in _BINARY):
             return False
-        wanted = self._line_of(self._says("patch-id", "--stable", given=diff))
         # a commit with the same patch changes each of its files, and so the first
-        said = self._says("diff-tree", "--name-only", "-r", "-z", base, head)
-        path = os.fsdecode(said.partition(b"\0")[0])
-        bounds = ("--no-merges", "--full-history", f"--max-count={_COMMITS_MAX}")
-        others = self._says("rev-list", *bounds, *default.commits, f"^{head}", "--", path)
-        if not wanted or not others:
-            return False
-        patches = self._says("diff-tree", "--stdin", *shown, given=others)
-        ids = self._says("patch-id", "--stable", given=patches).decode("ascii", "replace")
-        return any(line.partition(" ")[0] == wanted for line in ids.splitlines())
+        path = next(iter(self._changed_files(base, head)), "")
+        wanted, ids = self._id_of(diff), self._ids_beyond(default, head, (path,))
+        return wanted is not None and wanted in ids.values()
 
-    @staticmethod
-    def _line_of(said: bytes) -> str:
-        return said.decode("ascii", "replace").partition(" ")[0]
+    def took_back(self, head: str, made: Iterable[str]) -> bool:
+        """Return whether the default branch may have taken back what was merged into it with a
+        head: a commit of it has the reverse patch of the head's whole change or of one commit, or
+        git's message that it reverts one.
+
+        Args:
+            made: commits up to the head that are known to be the branch's, for a history that does
+                not say which are.
+        """
+        default = self.default
+        if default is None:
+            return False
+        base, merge = self._merged_from(default, head)
+        if base is None:
+            own = list(islice(made, _OWN_MAX))
+        else:
+            own = self._lines(
+                "rev-list", "--no-merges", f"--max-count={_OWN_MAX}", head, f"^{base}"
+            )
+        changes = [(f"{one}^", one) for one in own] + ([] if base is None else [(base, head)])
+        paths = {path: None for one in changes for path in self._changed_files(*one)[:1]}
+        ids = self._ids_beyond(default, head, tuple(paths))
+        if not ids:
+            return False
+        there = set(ids.values())
+        if any(self._id_of(self._patch(new, old)) in there for old, new in changes):
+            return True
+        same = {self._id_of(self._patch(old, new)) for old, new in changes}
+        known = {*own, merge, *(commit for commit, id in ids.items() if id in same)}
+        said = self._says("log", "--no-walk", "--format=%B", "--stdin", given=_given(ids))
+        return any(one in known for one in _TAKEN_BACK.findall(said.decode("utf-8", "replace")))
+
+    def _merged_from(self, default: DefaultBranch, head: str) -> tuple[str | None, str | None]:
+        """The commit behind which those of a head are its branch's own, and the merge that brought
+        them into the default branch; each None where history does not say."""
+        base = self._line("merge-base", head, *default.commits)
+        if base != head:
+            return base or None, None
+        bounds = ("--merges", "--ancestry-path", "--topo-order", "--reverse", "--parents")
+        for line in self._lines("rev-list", *bounds, *default.commits, f"^{head}")[:_OWN_MAX]:
+            merge, first, *_ = line.split()
+            if not self.is_within(head, (first,)):
+                return self._line("merge-base", head, first) or None, merge
+        return None, None
+
+    def _changed_files(self, old: str, new: str) -> list[str]:
+        said = self._says("diff-tree", "--name-only", "-r", "-z", old, new)
+        return list(filter(None, os.fsdecode(said).split("\0")))
+
+    def _patch(self, old: str, new: str) -> bytes:
+        return self._says("diff-tree", *_PATCH, old, new)
+
+    def _id_of(self, patch: bytes) -> str | None:
+        """The id that git gives to a patch; None for one that changes nothing."""
+        said = self._says("patch-id", "--stable", given=patch) if patch else b""
+        return said.decode("ascii", "replace").partition(" ")[0] or None
+
+    def _ids_beyond(
+        self, default: DefaultBranch, head: str, paths: Sequence[str]
+    ) -> dict[str, str]:
+        """Commit → id of the patch of the commits of the default branch that a head does not have
+        and that change one of these files."""
+        bounds = ("--no-merges", "--full-history", f"--max-count={_COMMITS_MAX}")
+        others = self._says("rev-list", *bounds, *default.commits, f"^{head}", "--", *paths)
+        if not paths or not others:
+            return {}
+        patches = self._says("diff-tree", "--stdin", *_PATCH, given=others)
+        lines = self._says("patch-id", "--stable", given=patches).decode("ascii", "replace")
+        return {commit: id for id, commit in (line.split() for line in lines.splitlines())}
+
+
+def _given(commits: Iterable[str]) -> bytes:
+    return "".join(f"{one}\n" for one in commits).encode()

@@ -37,7 +37,20 @@ def _listed(found: BranchList, _: Mapping[str, Any]) -> str:
     lines = [_line(one) for one in found] or ["No memory is kept with a branch."]
     default = found.default or "none that git names"
     lines.append(f"Default branch: {escaped_breaks(default)}")
+    lines += _left(found)
     return "\n".join(lines)
+
+
+def _left(found: BranchList) -> list[str]:
+    """Says what can be done about memories of branches that are gone and stay where they are."""
+    from vestig.branches.values import GONE
+
+    if not any(one.state == GONE and one.moves < one.memories for one in found):
+        return []
+    return [
+        "Of what is gone, git does not say that all was merged: `vestig branch show NAME` lists it,"
+        " `vestig branch merge NAME` moves it to the project, `vestig branch drop NAME` ends it."
+    ]
 
 
 def _memory(one: BranchMemory) -> str:
@@ -59,7 +72,10 @@ def _change(one: BranchChange) -> list[str]:
 
 def _changed(found: BranchChanges, _: Mapping[str, Any]) -> str:
     lines = [line for one in found for line in _change(one)]
-    return "\n".join(lines) or "No branch that was merged has memories."
+    return "\n".join(lines) or (
+        "Nothing moved: git says of no branch with memories that it was merged."
+        " `vestig branch list` lists them, `vestig branch merge NAME` moves those of one."
+    )
 
 
 OPERATIONS: Final = (
