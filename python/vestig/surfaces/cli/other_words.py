@@ -609,11 +609,15 @@ def unknown_scopes(operation: Operation, call: Call, value: Any) -> list[str]:
         return []
     if (len(found) if isinstance(found, Sized) else found) != 0:
         return []
+    from vestig.repository.branches import branch_part
+
     space = call.args.get("namespace")
     known = call.store.admin.stats(namespace=space).scopes
     by_word = {scope.casefold(): scope for scope in known}
     lines = []
     for scope in named:
+        if any(branch_part(other, scope) for other in named):
+            continue  # most branches have no memory
         where: FilterFields = {
             "scope": [scope], "include_expired": True, "include_archived": True,
         }  # fmt: skip

@@ -55,17 +55,20 @@ def _installed(found: Any, asked: Mapping[str, Any]) -> str:
         lines.append(f"{one.editor:<8} {one.state:<9} {one.place}")
         lines += [f"  {step}" for step in one.done]
         lines += [f"  failed: {fault}" for fault in one.faults]
+        if one.checked and not _is_wrong(one):
+            lines.append("  works: a memory was stored, recalled and forgotten")
         lines += [f"  {note}" for note in one.notes]
     if not asked:
         lines += ["", "vestig install EDITOR adds the hooks, --remove takes them out."]
     return "\n".join(lines)
 
 
+def _is_wrong(one: Any) -> bool:
+    return bool(one.faults or (one.checked and one.state not in ("current", "written")))
+
+
 def _exit(found: Any) -> int:
-    wrong = (
-        one.faults or (one.checked and one.state not in ("current", "written")) for one in found
-    )
-    return int(any(wrong))
+    return int(any(map(_is_wrong, found)))
 
 
 _INSTALL: Final = Operation(
