@@ -37,6 +37,8 @@ class History:
         self.kept: dict[str, tuple[str, str, str | None]] = {}
         # heads that were merged beyond doubt, by branch
         self.certain: list[str] = []
+        # no log is left of what a branch was called that was renamed where it was not checked out
+        self.renamed: set[str] = set()
         self.steps: list[str] = []
 
     def step(self) -> None:
@@ -157,6 +159,7 @@ class History:
         if name is not None and free:
             new = self.dice.choice(free)
             git(self.folder, "branch", "-q", "-m", name, new)
+            self.renamed.add(new)
             self.certain = [new if one == name else one for one in self.certain]
 
     # --- what must hold -------------------------------------------------------------------------
@@ -170,13 +173,17 @@ class History:
         self.check_visible()
 
     def check_merged(self) -> None:
-        """The committed lines of a branch that was merged are the project's."""
+        """The committed lines of a branch that was merged are the project's, also where it was
+        deleted since."""
         for name in self.certain:
-            if name not in self.branches:
+            gone = name not in self.branches
+            if gone and name in self.renamed:
                 continue
             for line, (id, file, _) in self.kept.items():
                 memory = self.work.memory(id)
-                if memory.scope == self.work.scope(name) and line in self.text(name, file):
+                head = "main" if gone else name
+                if memory.scope == self.work.scope(name) and line in self.text(head, file):
+                    assert not gone, (line, name, self.steps)
                     ahead = git(self.folder, "rev-list", f"main..{name}").split()
                     assert ahead, (line, name, self.steps)
 

@@ -83,6 +83,21 @@ def test_a_session_on_a_branch_is_kept_with_it_until_it_is_merged(editor: Editor
     assert EDIT in editor.shown("UserPromptSubmit", "s5", prompt=QUESTION)
 
 
+def test_a_branch_that_was_squashed_and_deleted_before_the_next_session(editor: Editor) -> None:
+    edited(editor, "s1")
+    editor.read("SessionEnd", "s1")
+    assert editor.memories()[EDIT] == f"{SCOPE}@pool"
+    git(editor.project, "commit", "-q", "-a", "-m", "forty")
+    git(editor.project, "checkout", "-q", "main")
+    git(editor.project, "merge", "-q", "--squash", "pool")
+    git(editor.project, "commit", "-q", "-m", "pool as one")
+    git(editor.project, "branch", "-q", "-D", "pool")
+    editor.said("s2", "What is left to be done on the pool of the database?")
+    editor.shown("SessionStart", "s2", source="startup")
+    editor.wait_for(lambda: [one for one in editor.log() if one["event"] == "branch"])
+    assert editor.memories()[EDIT] == SCOPE
+
+
 def test_a_session_of_cursor_begins_with_the_merge_too(editor: Editor) -> None:
     edited(editor, "s1")
     editor.read("SessionEnd", "s1")

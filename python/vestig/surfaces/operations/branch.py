@@ -42,13 +42,13 @@ def _listed(found: BranchList, _: Mapping[str, Any]) -> str:
 
 
 def _left(found: BranchList) -> list[str]:
-    """Says what can be done about memories of branches that are gone and stay where they are."""
-    from vestig.branches.values import GONE
+    """Says what can be done about what stays with branches that were merged or are gone."""
+    from vestig.branches.values import GONE, MERGED
 
-    if not any(one.state == GONE and one.moves < one.memories for one in found):
+    if not any(one.state in (GONE, MERGED) and one.moves < one.memories for one in found):
         return []
     return [
-        "Of what is gone, git does not say that all was merged: `vestig branch show NAME` lists it,"
+        "What stays with a branch that is merged or gone: `vestig branch show NAME` says why,"
         " `vestig branch merge NAME` moves it to the project, `vestig branch drop NAME` ends it."
     ]
 
