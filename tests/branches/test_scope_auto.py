@@ -237,6 +237,7 @@ def test_commands_say_what_can_be_done_about_a_branch_that_is_gone(
     assert hint not in command("branch", "list").out
     git(work.folder, "checkout", "-q", "main")
     git(work.folder, "branch", "-q", "-D", "pool")
+    assert "@pool" not in command("list", *AUTO).err
     assert hint in command("branch", "list").out
     assert "`vestig branch merge NAME` moves those of one" in command("branch", "merge").out
     assert "1 memory moved" in command("branch", "merge", "pool").out

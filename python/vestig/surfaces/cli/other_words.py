@@ -613,7 +613,8 @@ def unknown_scopes(operation: Operation, call: Call, value: Any) -> list[str]:
 
     space = call.args.get("namespace")
     known = call.store.admin.stats(namespace=space).scopes
-    by_word = {scope.casefold(): scope for scope in known}
+    others = [one for one in known if not any(branch_part(scope, one) for scope in named)]
+    by_word = {scope.casefold(): scope for scope in others}
     lines = []
     for scope in named:
         if any(branch_part(other, scope) for other in named):
