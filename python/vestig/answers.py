@@ -572,8 +572,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
     print these three, the JSON leaves them out. `why_not`, `context` and `trace` are None, and not
     in the JSON, unless they were asked for. `more`: how many
-    memories that answer too, or with `all` rank too, were not returned, for `offset` brings them;
-    unless `more_is_exact` there may be more than these.
+    memories that pass the cut too, or rank where nothing is cut, were not returned, for `offset`
+    brings them; unless `more_is_exact` there may be more than these.
     """
 
     results: tuple[RecallHit, ...]

@@ -20,12 +20,14 @@ from vestig.language.text_forms import escaped_breaks, one_line, single_spaced
 from vestig.language.time.printed_dates import dated, day_of, meanings
 from vestig.lazy_pattern import lazy_pattern
 from vestig.printed import (
+    ALL_HERE,
     CUT,
     DATES_LEGEND,
     LEFT_OUT,
     LINKED_LEGEND,
     LIST_CHARS,
     NEIGHBOUR_LEGEND,
+    OLDER_LEGEND,
     PREFACE,
     SEPARATOR,
     SOURCE,
@@ -202,9 +204,10 @@ def _filled(words: str, name: str, pattern: str) -> str:
 def _before() -> re.Pattern[str]:
     """Lines before the frames of a result."""
     legends = [
-        *map(re.escape, (DATES_LEGEND, NEIGHBOUR_LEGEND, LINKED_LEGEND)),
+        *map(re.escape, (DATES_LEGEND, NEIGHBOUR_LEGEND, LINKED_LEGEND, OLDER_LEGEND)),
         _filled(ZONE_LEGEND, "zone", r"[\w/+-]+"),
-        r"\d+ are here, (?:at least )?\d+ more bear on it\.",
+        r"Memories here: \d+; (?:at least )?\d+ more bear on it\.",
+        _filled(ALL_HERE, "shown", r"\d+"),
     ]
     preface = _filled(PREFACE, "of_day", rf"(?: of {_DAY})?")
     return re.compile(rf"{_CERTAINTY}|{preface}(?: (?:{'|'.join(legends)}))*")

@@ -250,8 +250,8 @@ def test_equal_texts_share_one_line_with_both_days(opener: Opener, clock: Frozen
     block = context(store, "when is the release?", limit=2, include_expired=True)
     assert block.folded == {new: old}
     assert block.text.split("\n")[-1] == (
-        f"[{short(old)}] (withdrawn), also [{short(new)}] today [2026-03-25]:"
-        " The release is today [2026-03-18]"
+        f"[{short(old)}] 2026-03-18 (withdrawn), also [{short(new)}] 2026-03-25"
+        " today [2026-03-25]: The release is today [2026-03-18]"
     )
 
 

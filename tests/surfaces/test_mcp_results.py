@@ -246,7 +246,10 @@ def test_lines_say_day_author_and_what_limits_a_memory(tmp_path: Path) -> None:
             supersedes=[str(old.memory_id)],
         )
         text = recalled(at, query="where is the office?", where={"include_expired": True})
-        assert f"[{str(old.memory_id)[4:12]}] Omar (replaced): The office is in Oslo" in text
+        assert (
+            f"[{str(old.memory_id)[4:12]}] 2025-03-01 Omar (replaced): The office is in Oslo"
+            in text
+        )
         assert f"[{str(new.memory_id)[4:12]}] 2026-01-05 user: The office is in Bergen" in text
 
 

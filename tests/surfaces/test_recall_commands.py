@@ -37,7 +37,9 @@ def test_why_not(vestig: Vestig, ids: list[str]) -> None:
     words = ("memory", "recall", QUERY, "--limit", "1", "--profile", "baseline")
     answer = vestig(*words, "--expect", f"{ids[2]},{UNKNOWN}")
     assert answer.code == 0
-    blocks = answer.out.split("\n\n")
+    shown, *blocks = answer.out.split("\n\n")
+    assert ids[0] in shown
+    assert blocks[0] == "at least 1 more: --offset 1"
     assert blocks[1].startswith(f"Why not {ids[2]}: ranked below the last result; rank ")
     assert "\n  Change: limit from 1 to " in blocks[1]
     assert blocks[2].startswith(f"Why not {UNKNOWN}: no memory has this id\n  No change: ")

@@ -4,7 +4,7 @@ a query is about, those that ask about the past or about now, and contractions w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ from vestig._core import (
 from vestig.decoders import decoded
 from vestig.language.text_forms import word_list
 from vestig.language.time.expressions import MONTHS, WEEKDAYS
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "ContentTerm",
@@ -283,32 +284,127 @@ def is_question(query: str) -> bool:
     return any(word.partition("'")[0] in _ASKING_FIRST for word in first)
 
 
-# A query that begins with one of these asks for everything that answers it.
+# What may stand before a question or an order.
+_OPENINGS: Final = frozenset(
+    word_list(
+        "please kindly can could would will you tell remind me us and so also now okay ok hey hi"
+        " do know bitte por favor"
+    )
+)
+# Orders to list, and what they list then: "name every boat", "show me all boats".
+_ORDERS: Final = word_list("list name show give enumerate mention")
+_TO_WHOM: Final = ("me", "us")
+_ALL: Final = word_list("all every each everything everyone everybody")
+_WORDS: Final = lazy_pattern(r"\w+'?")
+# A query that begins with one of these, or behind an opening, asks for everything that answers it.
 _OF_ALL: Final = tuple(
     tuple(one.split())
     for one in (
-        "how many", "which", "list all", "list every", "list the", "name all", "show all",
-        "list my", "show my", "tell me all", "what are all", "give me all", "all", "every",
-        "everything",
-        "wie viele", "wieviele", "welche", "nenne alle", "zeige alle", "liste alle", "alle",
+        "all", "every", "everything", "how many", "which of", "what all", "who all",
+        "what are all", "who are all", "where are all", "list the", "list my",
+        "list our", "show my", "show our",
+        "enumerate the", "enumerate my", "enumerate our", "count all", "count every",
+        "count the", "count my", "count our",
+        "wie viele", "wie vielen", "wieviele", "welche", "nenne alle", "nenne jede", "zeige alle",
+        "zeig alle", "zeig mir alle", "liste alle", "zähle alle", "zähle die", "alle",
         "combien de", "combien d'", "quels", "quelles", "tous les", "toutes les",
+        "cite tous", "cite toutes", "liste tous", "liste toutes", "compte les", "énumère",
         "cuántos", "cuántas", "cuáles", "todos los", "todas las",
-        "quanti", "quante", "quali", "tutti i", "tutte le",
+        "enumera", "nombra todos", "nombra todas", "lista todos", "lista todas", "muestra todos",
+        "muestra todas", "cuenta los", "cuenta las",
+        "quanti", "quante", "quali", "tutti i", "tutte le", "tutti gli",
+        "elenca", "nomina tutti", "nomina tutte", "mostra tutti", "mostra tutte", "conta i",
+        "conta gli", "conta le",
         "quantos", "quantas", "quais", "todos os", "todas as",
-        "hoeveel", "welke", "alle",
+        "enumere", "nomeie todos", "nomeie todas", "liste todos", "liste todas", "mostre todos",
+        "mostre todas", "conte os", "conte as",
+        "hoeveel", "welke", "alle", "noem alle", "noem elke", "toon alle", "geef alle", "tel alle",
+        "tel de",
     )
 )  # fmt: skip
+# Between "in" and "which towns", in all these languages.
+_BEFORE_WHICH: Final = frozenset(
+    word_list(
+        "in at on from to with for by of through under over during since"
+        " an auf von mit bei zu aus für dans à de pour avec chez par da di con per a em com para"
+        " por op van met bij voor uit"
+    )
+)
+# In languages whose word for "which" tells one from several, or, behind a preposition, does mostly.
+_SEVERAL: Final = frozenset(
+    word_list("welche welchen quels quelles cuáles quali quais welke hoeveel quanti quante")
+)
+_PLURALS: Final = frozenset(word_list("people children men women teeth feet mice data"))
+_NO_PLURALS: Final = frozenset(
+    word_list(
+        "was does has its this news series species gas lens atlas alias canvas bias chaos always"
+        " kubernetes postgres aws dns tls ios macos https nfs sms gps ids os"
+    )
+)
+_AUXILIARIES: Final = frozenset(
+    word_list("is are was were do does did has have had can could will would should must may might")
+)
+# Words of a noun before its verb: "which open tickets are".
+_NOUN_WORDS_MAX: Final = 4
 
 
 def asks_for_all(query: str) -> bool:
-    """Return whether a query begins as one does that asks for everything that answers it.
+    """Return whether a query begins as one does that asks for everything that answers it; "which"
+    and "what" ask for several things where their noun is a plural.
 
     Example:
         >>> [asks_for_all(one) for one in ("How many boats?", "Which boats leak?", "Whose boat?")]
         [True, True, False]
+        >>> asks_for_all("Which port does it use?"), asks_for_all("Please name every port")
+        (False, True)
     """
-    words = query.lower().translate(APOSTROPHES).strip(" ¿¡\"'(").split(maxsplit=3)
-    return any(tuple(words[: len(one)]) == one for one in _OF_ALL)
+    given = _WORDS.findall(query.translate(APOSTROPHES))
+    words = [one.lower() for one in given]
+    while words and words[0] in _OPENINGS:
+        words.pop(0)
+    if not words:
+        return False
+    if any(tuple(words[: len(one)]) == one for one in _OF_ALL):
+        return True
+    if words[0] in _ORDERS:
+        behind = words[2 if words[1:2] and words[1] in _TO_WHOM else 1 :]
+        return bool(behind) and behind[0] in _ALL
+    if len(words) > 1 and words[0] in _BEFORE_WHICH:
+        words.pop(0)
+        if words[0] in _SEVERAL or tuple(words[:2]) in _OF_ALL:
+            return True
+    return _asks_for_several(words, frozenset(given))
+
+
+def _asks_for_several(words: Sequence[str], given: Collection[str]) -> bool:
+    """Return whether a question with "which" or "what" has a plural: the word before its first
+    auxiliary verb, or behind a "which" without one, if it is no name.
+
+    Args:
+        words: in lower case.
+        given: words as they were given, where names have a capital.
+    """
+    if words[0] not in ("which", "what"):
+        return False
+    nouns = words[1 : 2 + _NOUN_WORDS_MAX]
+    verb = next((at for at, one in enumerate(nouns) if one in _AUXILIARIES), None)
+    if verb:
+        return _is_plural(nouns[verb - 1])
+    if words[0] == "what" or not nouns:
+        return False
+    return nouns[0] in ("are", "were") if verb == 0 else nouns[0] in given and _is_plural(nouns[0])
+
+
+def _is_plural(word: str) -> bool:
+    """Return whether a word in lower case has the form of an English plural."""
+    if word in _PLURALS:
+        return True
+    return (
+        len(word) > 3
+        and word.endswith("s")
+        and not word.endswith(("ss", "us", "is"))
+        and word not in _NO_PLURALS
+    )
 
 
 _SILENT: Final = 3 << 16

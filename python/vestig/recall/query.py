@@ -6,7 +6,6 @@ The topic of a query: which word pieces belong to which of its content terms.
 
 from __future__ import annotations
 
-import math
 import struct
 import time
 from collections.abc import Mapping, Sequence
@@ -46,10 +45,10 @@ from vestig.recall.confidence import (
     fit,
     missing,
     score_formula,
-    scored,
 )
 from vestig.recall.judged import Judgements, asks_the_judge, compared, judged, may_read
 from vestig.recall.judgement import confidence_with, kind_fit
+from vestig.recall.pages import COUNTED, better_scores, is_all, kept_behind, scores_of
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -219,8 +218,8 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
         least_confidence: below it nothing is brought; 0 = whatever it is. `silent`: it is below,
             and `results` are the nearest misses.
         line: what makes a score of a final score; None = the score is the final score.
-        more: how many behind the results would be part of the answer, or are ranked where nothing
-            is cut; `more_is_exact`: else there may be more that were not ranked.
+        behind: what further pages would hold, as far as it was ranked; `behind_is_all`: else there
+            may be more.
     """
 
     scan: Scan
@@ -233,8 +232,8 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     least_confidence: float
     silent: bool
     line: ScoreFormula | None
-    more: int
-    more_is_exact: bool
+    behind: Sequence[ScanRow]
+    behind_is_all: bool
 
     def score(self, row: ScanRow) -> float:
         """The probability that a memory is part of the answer; its final score where there is no
@@ -243,7 +242,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
 
     def scores(self, rows: Sequence[ScanRow]) -> list[float]:
         """Return what `score` returns, of several rows."""
-        return _scores(rows, self.line)
+        return scores_of(rows, self.line)
 
 
 class BoundQuery:
@@ -372,7 +371,7 @@ class BoundQuery:
             line = score_formula(fit(scan).score, confidence, finals)
         least, results = by.min_score, rows[:limit]
         if least is not None:
-            scores = _scores(results, line)
+            scores = scores_of(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
         needed = least_of_call(self, chosen, by, scan, judged)
@@ -382,11 +381,11 @@ class BoundQuery:
         wanted = cuts or chosen.budget is not None or chosen.silence is not None
         share = share_min(chosen.query, judged) if cuts else SHARE_MIN
         if line is not None and wanted and not (chosen.all or silent):
-            scores = _with_versions(results, _scores(results, line))
+            scores = better_scores(results, line)
             least = self.query.least_score(by, scores, share)
         if least is not None:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
-        passing = [] if silent else self._passing(chosen, by, rows, limit, line, share)
+        behind = [] if silent else kept_behind(rows[limit:], by.min_score, line, least)
         return Ranked(
             scan=scan,
             rows=rows,
@@ -398,29 +397,9 @@ class BoundQuery:
             least_confidence=needed,
             silent=silent,
             line=line,
-            more=len(passing),
-            more_is_exact=silent or len(passing) < len(rows) - limit or scan.eligible <= len(rows),
+            behind=behind,
+            behind_is_all=silent or is_all(scan, len(rows), limit, len(behind)),
         )
-
-    def _passing(
-        self,
-        request: Request,
-        by: Ranking,
-        rows: Sequence[ScanRow],
-        limit: int,
-        line: ScoreFormula | None,
-        share: float,
-    ) -> Sequence[ScanRow]:
-        """The rows behind the results that a cut would keep, and `recall.min_score`."""
-        behind = rows[limit:]
-        if not behind:
-            return behind
-        scores = _scores(behind, line)
-        least = None
-        if line is not None and not request.all:
-            least = self.query.least_score(by, _scores(rows[:limit], line), share)
-        least = max(-math.inf if least is None else least, by.min_score or -math.inf)
-        return [row for row, score in zip(behind, scores, strict=True) if score >= least]
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
@@ -431,7 +410,7 @@ class BoundQuery:
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
         judge = self.query.config.settings.judge if may_read(self, by) else None
-        count = max(by.rows_for(limit), 0 if judge is None else judge.pool)
+        count = max(self.rows_for(limit, by), 0 if judge is None else judge.pool)
         asked = self._asked(chosen, by)
         others = b"".join(asked.ids)
 
@@ -484,6 +463,11 @@ class BoundQuery:
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         return scan, rows, answered or evidence, None if read is None else read.best
+
+    def rows_for(self, limit: int, by: Ranking) -> int:
+        """How many rows are ranked for so many results."""
+        least = by.rows_for(limit)
+        return max(least, limit + COUNTED) if words.asks_for_all(self.request.query) else least
 
     def _each_text_once(self, request: Request, rows: Sequence[ScanRow]) -> list[ScanRow]:
         """The first row of each text."""
@@ -693,23 +677,6 @@ def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     return shares(ranking.meta_weights, _available(query, entities))
 
 
-def _scores(rows: Sequence[ScanRow], line: ScoreFormula | None) -> list[float]:
-    """Scores of the places of rows."""
-    finals = [row.final_score for row in rows]
-    return finals if line is None else scored(finals, line)
-
-
-def _with_versions(rows: Sequence[ScanRow], scores: Sequence[float]) -> list[float]:
-    """The better score of two versions of one statement for both: they stay together."""
-    known = dict(zip([row.id for row in rows], scores, strict=True))
-
-    def best(row: ScanRow) -> float:
-        others = (id for id in (row.newer_than, row.older_than) if id is not None)
-        return max(known[row.id], *(known.get(id, 0.0) for id in others), 0.0)
-
-    return [best(row) for row in rows]
-
-
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:
     """A scan function that has the scan of one request."""
 
@@ -724,9 +691,14 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
     text in common, in one pass over the arrays."""
     first = bounds[0]
     filter, limit = first.filter(), first.request.limit
-    rows = first.query.ranking.rows_for(limit)
     made = [
-        bound.scan_request(bound.request, bound.query.ranking, limit, filter, rows)
+        bound.scan_request(
+            bound.request,
+            bound.query.ranking,
+            limit,
+            filter,
+            bound.rows_for(limit, bound.query.ranking),
+        )
         for bound in bounds
     ]
     found = first.session.keeper.scan_many(first.view.seq, made)

@@ -119,9 +119,9 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.counts_words
 
     def rows_for(self, limit: int) -> int:
-        """How many rows are ranked for so many results: confidence and the newest of several
-        versions look at the best few."""
-        least = max(limit, ROWS_READ) if self.has_confidence else limit
+        """How many rows are ranked for so many results: one more, which tells if there is another
+        page; confidence and the newest of several versions look at the best few."""
+        least = max(limit + 1, ROWS_READ) if self.has_confidence else limit + 1
         return max(least, ROWS_MOVED) if self.newer_first else least
 
     def counts(self, term: str) -> bool:

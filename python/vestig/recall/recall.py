@@ -29,9 +29,8 @@ from vestig.config import Config
 from vestig.config.signals import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.language.languages import ENGLISH, language_of
-from vestig.language.words import asks_for_all
+from vestig.language.words import asks_for_all, states
 from vestig.ports import Scan, TokenStates, is_approximate
-from vestig.printed import OF_ALL, how_many
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.judged import Judgements
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of, scan_together
@@ -47,7 +46,7 @@ from vestig.session.session import Session, ahead_notice
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span
 from vestig.times import from_us
-from vestig.types import Degradation, ItemError
+from vestig.types import Degradation, ItemError, Memory
 
 QUERIES_MAX: Final = 1_000
 # Misses that are named where nothing is a result.
@@ -268,8 +267,8 @@ class OneRecall:
             "least_confidence": ranked.least_confidence or None,
             "min_score": ranked.least if ranked.below_cut else ranking.min_score,
             "best_score": _best_score(ranked),
-            "more": ranked.more,
-            "more_is_exact": ranked.more_is_exact,
+            "more": len(ranked.behind),
+            "more_is_exact": ranked.behind_is_all,
         }
 
     def warnings(
@@ -340,6 +339,7 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[_EmbeddedQuery]:
 
 def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> ContextBlock:
     """The results as one block for a prompt."""
+    from vestig.recall.context.block import Counted
     from vestig.recall.context.entries import context_block
     from vestig.recall.layouts import line_without_results
 
@@ -349,16 +349,27 @@ def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> Conte
     hits = (*fields["results"], *fields["associated"])
     anchors = {hit.id: hit.anchors for hit in hits if hit.anchors}
     with span("context"):
-        of_all = _said_of_all(fields)
-        return context_block(bound, memories, linked, ranked.results, line, anchors, of_all=of_all)
+        counted = None
+        if (of_all := _ids_of_all(bound, ranked, memories)) is not None:
+            # what the caller leaves out may be more of the same
+            exact = ranked.behind_is_all and "exclude_ids" not in bound.request.filter.fields
+            counted = Counted(ids=of_all, exact=exact)
+        return context_block(
+            bound, memories, linked, ranked.results, line, anchors, counted=counted
+        )
 
 
-def _said_of_all(fields: Mapping[str, Any]) -> str:
-    """How many memories pass, for a question that asks for all of them; "" for others."""
-    shown, more = len(fields["results"]), fields["more"]
-    if not (shown and more and asks_for_all(fields["query"] or "")):
-        return ""
-    return OF_ALL.format(shown=shown, more=how_many(more, exact=fields["more_is_exact"]))
+def _ids_of_all(
+    bound: BoundQuery, ranked: Ranked, shown: Sequence[Memory]
+) -> frozenset[str] | None:
+    """Return the memories that a block counts: on the first page of a question that asks for all,
+    those that pass the cut and state something; None for others, and where nothing was cut."""
+    request = bound.request
+    cut = ranked.least is not None and not request.offset
+    if not (shown and cut and asks_for_all(request.query)):
+        return None
+    behind = bound.view.memories(request.namespace, [row.memory_id for row in ranked.behind])
+    return frozenset(one.id for one in (*shown, *behind) if states(one.content))
 
 
 def _certainty(ranked: Ranked) -> Certainty | None:

@@ -4,8 +4,8 @@ The order is that of sessions and of time, never that of scores, and nothing in 
 the hour of the call: the same arguments on the same state give the same bytes. Stored text is
 quoted: it begins no line, so that it can pass neither for another memory nor for a heading.
 
-The budget is spent on texts: ids are short, what holds for several lines stands once, and a line
-has no more of what Vestig writes than of what the memory says.
+The budget is spent on texts: ids are short, what holds for several lines stands once, and beside
+id, day and state a line has no more of what Vestig writes than of what the memory says.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ from vestig.answers import ContextBlock, LeftOut
 from vestig.language.time.printed_dates import dated, day_of, meanings
 from vestig.lazy_pattern import lazy_pattern
 from vestig.printed import (
+    ALL_HERE,
     CUT,
     DATES_LEGEND,
     LEFT_OUT,
     LINKED_LEGEND,
     NEIGHBOUR_LEGEND,
+    OF_ALL,
+    OLDER_LEGEND,
     PREFACE,
     ZONE_LEGEND,
     clean,
     heading,
+    how_many,
     limits,
     on_line,
     speaker_of,
@@ -63,6 +67,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     version: Literal["newest", "older"] | None = None
     flags: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """The memories that bear on a question that asks for all: `ids` of those that state
+    something; `exact`: there are no others."""
+
+    ids: frozenset[str]
+    exact: bool
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +128,10 @@ class _Line(msgspec.Struct, kw_only=True):
         return all(one.linked for one in self.entries)
 
     @property
+    def older(self) -> bool:
+        return any(one.version == "older" for one in self.entries)
+
+    @property
     def priority(self) -> tuple[bool, bool, int, str]:
         """The least is the last to be left out: results by rank, then neighbours by theirs, then
         what links lead to."""
@@ -132,10 +148,9 @@ class _Part(msgspec.Struct, kw_only=True):
 
 
 class _Marks(msgspec.Struct, frozen=True, kw_only=True):
-    """Marks that Vestig writes on a line beside id and state."""
+    """Marks that Vestig writes on a line beside id, day and state."""
 
     title: bool = True
-    day: bool = True
     author: bool = True
     folded: int = _FOLDED_IDS_MAX
     dates: bool = True
@@ -145,24 +160,22 @@ class _Marks(msgspec.Struct, frozen=True, kw_only=True):
 _FULL_MARKS: Final = (
     _Marks(),
     _Marks(title=False),
-    _Marks(title=False, day=False),
-    *(_Marks(title=False, day=False, author=False, folded=count) for count in (3, 2, 1, 0)),
-    _Marks(title=False, day=False, author=False, folded=0, dates=False),
+    *(_Marks(title=False, author=False, folded=count) for count in (3, 2, 1, 0)),
+    _Marks(title=False, author=False, folded=0, dates=False),
 )
 # … and those of a shorter one.
-_SHORT_MARKS: Final = _Marks(title=False, day=False)
-# Of several versions the day tells which is which.
-_VERSION_MARKS: Final = _Marks(title=False)
+_SHORT_MARKS: Final = _Marks(title=False)
 
 
 class _Style(msgspec.Struct, frozen=True, kw_only=True):
     """How lines are written. `zone`: where days begin. `short_ids`: id → its short form. `days`:
-    whether lines without a heading have their day. `of_all`: said behind the first words."""
+    whether lines without a heading have their day. `counted`: what is counted behind the first
+    words."""
 
     zone: str
     short_ids: Mapping[str, str]
     days: bool = True
-    of_all: str = ""
+    counted: Counted | None = None
 
 
 def _quoted(text: str) -> str:
@@ -234,7 +247,7 @@ def _speaker(memory: Memory, marks: _Marks) -> str:
     return speaker_of(memory) if (marks.title if titled else marks.author) else ""
 
 
-def _also(line: _Line, marks: _Marks, style: _Style) -> str:
+def _also(line: _Line, day: str, marks: _Marks, style: _Style) -> str:
     """The part of a line for its folded entries: ids, days, and the dates that their own words
     mean."""
     same = meanings(line.entry.memory.times, style.zone)
@@ -243,7 +256,7 @@ def _also(line: _Line, marks: _Marks, style: _Style) -> str:
         own = meanings(entry.memory.times, style.zone) if marks.author else {}
         words = [
             f"[{style.short_ids[entry.memory.id]}]",
-            day_of(entry.memory.t_valid, style.zone) if marks.day else "",
+            day_of(entry.memory.t_valid, style.zone) if day else "",
             limits_of(entry, style.zone),
             *(
                 f"{on_line(text)} [{means}]"
@@ -263,15 +276,11 @@ def _head(line: _Line, day: str, marks: _Marks, style: _Style) -> str:
     words = (
         "~" if line.linked else "+" if line.neighbour else "",
         f"[{style.short_ids[entry.memory.id]}]",
-        day if marks.day else "",
+        day,
         _speaker(entry.memory, marks),
         limits_of(entry, style.zone),
     )
-    return " ".join(word for word in words if word) + _also(line, marks, style) + ": "
-
-
-def _short_marks(entry: Entry) -> _Marks:
-    return _SHORT_MARKS if entry.version is None else _VERSION_MARKS
+    return " ".join(word for word in words if word) + _also(line, day, marks, style) + ": "
 
 
 def _write(line: _Line, day: str, style: _Style) -> None:
@@ -283,12 +292,12 @@ def _write(line: _Line, day: str, style: _Style) -> None:
     with_dates = dated(content, () if is_undated(memory.metadata) else memory.times, style.zone)
     full = len(content) >= _FULL_TEXT_CHARS
     head, text = "", content
-    for marks in _FULL_MARKS if full else (_short_marks(line.entry),):
+    for marks in _FULL_MARKS if full else (_SHORT_MARKS,):
         head = _head(line, day, marks, style)
         text = with_dates if marks.dates else content
         named = [line.entry, *line.folded[: marks.folded]]
-        states = sum(len(limits_of(one, style.zone)) for one in named)
-        if len(head) - states + len(text) - len(content) <= len(content):
+        own = sum(len(limits_of(one, style.zone)) + len(day and f" {day}") for one in named)
+        if len(head) - own + len(text) - len(content) <= len(content):
             break
     line.dates = text != content
     line.text = f"{head}{_quoted(text)}"
@@ -312,7 +321,10 @@ def _parts(
         if one_day and not headed and len(own) > 1 and not any(line.folded for line in own):
             part.day = days[0]
         for line, day in zip(own, days, strict=True):
-            dated_above = (one_day and not line.folded) if headed else part.day or not style.days
+            if headed:
+                dated_above = one_day and not line.folded
+            else:
+                dated_above = bool(part.day) or not (style.days or line.entry.version)
             _write(line, "" if dated_above else day, style)
         parts.append(part)
     return parts
@@ -350,7 +362,7 @@ class _Fit:
     def _fill(self) -> None:
         count = self.measure.count
         headings = [count(f"\n\n{part.heading}") if part.heading else 0 for part in self.parts]
-        room = self.measure.budget - count(self._preface())
+        room = self.measure.budget - count(self._preface(self.lines))
         part_of = {line.id: place for place, part in enumerate(self.parts) for line in part.lines}
         opened, explained = set[int](), set[str]()
         for line in self.lines:
@@ -366,7 +378,7 @@ class _Fit:
 
     def _text(self) -> str:
         shown = self.shown()
-        pieces = [" ".join([self._preface(), *_legends(shown, self.style.zone)])]
+        pieces = [" ".join([self._preface(shown), *_legends(shown, self.style.zone)])]
         for part in self.parts:
             texts = [line.text for line in part.lines if line.id in self.chosen]
             if texts and part.heading:
@@ -374,10 +386,23 @@ class _Fit:
             pieces += texts
         return "\n".join(pieces)
 
-    def _preface(self) -> str:
+    def _preface(self, lines: Sequence[_Line]) -> str:
         day = self.parts[0].day
         preface = PREFACE.format(of_day=f" of {day}" if day and self.style.days else "")
-        return f"{preface} {self.style.of_all}" if self.style.of_all else preface
+        count = self._count(lines)
+        return f"{preface} {count}" if count else preface
+
+    def _count(self, lines: Sequence[_Line]) -> str:
+        """How many of what is counted these lines show, and how many more there are; "" where that
+        is not certain."""
+        counted = self.style.counted
+        if counted is None:
+            return ""
+        ids = [{one.memory.id for one in line.entries} for line in lines]
+        shown = sum(not own.isdisjoint(counted.ids) for own in ids)
+        if more := len(counted.ids.difference(*ids)):
+            return OF_ALL.format(shown=shown, more=how_many(more, exact=counted.exact))
+        return ALL_HERE.format(shown=shown) if shown and counted.exact else ""
 
     def _left_out_note(self) -> str:
         return LEFT_OUT.format(count=sum(len(line.entries) for line in self.left_out()))
@@ -437,6 +462,7 @@ def _legends(lines: Sequence[_Line], zone: str) -> list[str]:
         *([DATES_LEGEND] if any(line.dates for line in lines) else []),
         *([NEIGHBOUR_LEGEND] if any(line.neighbour for line in lines) else []),
         *([LINKED_LEGEND] if any(line.linked for line in lines) else []),
+        *([OLDER_LEGEND] if any(line.older for line in lines) else []),
         *([ZONE_LEGEND.format(zone=zone)] if zone != "UTC" and lines else []),
     ]
 
@@ -449,7 +475,7 @@ def block(
     *,
     zone: str = "UTC",
     nothing: str = NO_RESULTS,
-    of_all: str = "",
+    counted: Counted | None = None,
 ) -> ContextBlock:
     """The block: sessions by time, their memories by sequence, equal ones on one line.
 
@@ -460,13 +486,13 @@ def block(
         short_ids: id → the short form that stands for it, for every entry.
         zone: time zone in which days begin.
         nothing: the note when there are no entries.
-        of_all: how many more there are than those of the entries, where that is asked for.
+        counted: what is counted, where the question asks for all.
     """
     if not entries:
         return msgspec.structs.replace(_result("", None, measure), note=nothing)
     # the same pieces are counted several times
     measure = msgspec.structs.replace(measure, count=cache(measure.count))
-    style = _Style(zone=zone, short_ids=short_ids, of_all=of_all)
+    style = _Style(zone=zone, short_ids=short_ids, counted=counted)
     fit = _Fit(_parts(entries, twins, style), measure, style)
     text = fit.choose()
     if fit.left_out() and fit.fits_nearly() and not all(part.heading for part in fit.parts):

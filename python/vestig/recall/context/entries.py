@@ -18,7 +18,7 @@ from vestig.language.words import asks
 from vestig.memories.read import anchors_of, as_known
 from vestig.ports import ScanRow
 from vestig.printed import anchor_words, flags_of
-from vestig.recall.context.block import Entry, block
+from vestig.recall.context.block import Counted, Entry, block
 from vestig.recall.context.budget import measure, short_ids
 from vestig.recall.query import BoundQuery
 from vestig.session.session import Session
@@ -164,7 +164,7 @@ def context_block(
     nothing: str,
     anchors: Mapping[str, Sequence[Anchor]],
     *,
-    of_all: str = "",
+    counted: Counted | None = None,
 ) -> ContextBlock:
     """The block of results, of their neighbours, and of what says the same; for a callback of the
     keeper's `run`.
@@ -175,7 +175,7 @@ def context_block(
         rows: those of the results.
         nothing: the note without results.
         anchors: those of results and of what links lead to, as they stand.
-        of_all: how many more there are, where the question asks for all.
+        counted: what is counted, where the question asks for all.
     """
     settings = bound.session.config.settings
     entries = _entries(bound, memories, linked, rows, anchors) if memories else ()
@@ -186,7 +186,7 @@ def context_block(
         short_ids(bound.view, bound.request.namespace, [one.memory.id for one in entries]),
         zone=settings.time.zone,
         nothing=nothing,
-        of_all=of_all,
+        counted=counted,
     )
 
 
