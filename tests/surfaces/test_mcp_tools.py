@@ -217,6 +217,55 @@ def test_a_refused_text_is_an_outcome_and_no_error(server: McpProcess) -> None:
     assert text_of(result).startswith("Not stored: Content too short")
 
 
+def test_what_a_user_stated_is_replaced_in_the_name_of_a_user_alone(server: McpProcess) -> None:
+    def short(text: str, **fields: Any) -> str:
+        return stored(server, text, **fields)[4:12]
+
+    sofa = short("The sofa of Ada is blue.", role="user", key="sofa")
+    for role in ({}, {"role": "assistant"}):
+        other = {"text": "The sofa of Ada is brown.", **role}
+        for call in (
+            {"name": "remember", **other, "supersedes": [sofa]},
+            {"name": "supersede", **other, "old": sofa},
+        ):
+            said = refused(server, call.pop("name"), **call)
+            assert f"it would replace {sofa}, which a user stated" in said
+    assert "which a user stated" in refused(
+        server, "remember", text="The sofa of Ada is brown.", key="sofa"
+    )
+    # the same once more, a guess beside it and a key of its own replace nothing
+    same = text_of(server.call("remember", text="The sofa of Ada is blue.", key="sofa"))
+    assert same.startswith("Known already")
+    guess = text_of(
+        server.call("remember", text="The sofa of Ada is brown.", key="sofa", role="assistant")
+    )
+    brown = stored_id(guess)
+    assert "call supersede" not in guess
+    assert f"If the user has said it, call confirm with id {brown}." in guess
+    said = refused(server, "supersede", old=sofa, new=brown)
+    assert f"{sofa} is what a user stated; call confirm with id {brown} first" in said
+    server.call("confirm", id=brown, by="Ada")
+    said = text_of(server.call("supersede", old=sofa, new=brown))
+    assert said.startswith(f"{brown} replaces {sofa}.")
+    assert "which a user confirmed" in refused(
+        server, "supersede", old=brown, text="The sofa of Ada is red."
+    )
+    red = server.call("supersede", old=brown, text="The sofa of Ada is red.", role="user")
+    assert f"Replaces {brown}." in text_of(red)
+    # what came without a role over the tools may be replaced without one
+    plain = short("The lamp of Ada is tall.", key="lamp")
+    low = text_of(server.call("remember", text="The lamp of Ada is low.", key="lamp"))
+    assert f"Replaces {plain}." in low
+    assert "a role beside text" in refused(
+        server, "supersede", old=stored_id(low), new=brown, role="user"
+    )
+
+
+def stored_id(said: str) -> str:
+    """The id of what was stored."""
+    return said.removeprefix("Stored as ")[:8]
+
+
 def test_a_possible_update_names_the_call_that_settles_it(server: McpProcess) -> None:
     rent = (
         "The rent of the flat in Oslo with two rooms, a kitchen, a balcony to the yard and a place"

@@ -12,7 +12,7 @@ how the whole of it is shown. What degraded, and warnings, come last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, Final
@@ -53,8 +53,15 @@ from vestig.retrieve.retrieve import retrieved
 from vestig.retrieve.values import RetrieveResult
 from vestig.session.session import Session
 from vestig.surfaces import wire
+from vestig.surfaces.mcp.speakers import check_speaker, check_stated, replaced_by, said_by_whom
 from vestig.times import from_us, to_plain
-from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, Memory
+from vestig.types import (
+    CommitOutcome,
+    CommitOutcomeKind,
+    Degradation,
+    Memory,
+    Role,
+)
 
 # Tokens of an explained result where the caller gives no budget.
 BUDGET_EXPLAINED: Final = 2_500
@@ -354,14 +361,15 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
         from vestig.commit.branches import in_project
 
         (fields,) = in_project(at.session, at.scope, [given])
+    check_speaker(at, replaced_by(at, fields), fields.get("role"))
     text = fields.pop("text")
     if "valid_from" in fields:
         fields["t_valid"] = fields.pop("valid_from")
     outcome = at.store.commit(text, source=_AGENT, provenance={"agent": _AGENT}, **fields)
-    return _committed(at, outcome)
+    return _committed(at, outcome, fields.get("role"))
 
 
-def _committed(at: OpenStore, outcome: CommitOutcome) -> str:
+def _committed(at: OpenStore, outcome: CommitOutcome, role: Role | None) -> str:
     short = at.short(
         (
             outcome.memory_id,
@@ -373,10 +381,25 @@ def _committed(at: OpenStore, outcome: CommitOutcome) -> str:
             *outcome.confirms,
         )
     )
-    return _outcome_text(outcome, short, at.zone)
+    known = [one.memory_id for one in outcome.similar]
+    with at.session.ledger.read() as view:
+        kept = {one.id for one in view.memories(at.namespace, known) if said_by_whom(one, role)}
+    return _outcome_text(outcome, short, at.zone, kept, role)
 
 
-def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -> str:
+def _outcome_text(
+    outcome: CommitOutcome,
+    short: Mapping[str, str],
+    zone: str,
+    kept: Collection[str] = (),
+    role: Role | None = None,
+) -> str:
+    """The outcome in words.
+
+    Args:
+        kept: what is known of the same and such a statement does not replace.
+        role: of the statement.
+    """
     if outcome.memory_id is None:
         reasons = ", ".join(outcome.hygiene_reasons)
         return (
@@ -404,10 +427,16 @@ def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -
         found = ", ".join(f"{one.count} × {one.rule}" for one in outcome.masked)
         lines.append(f"Secrets are not kept; masked: {found}.")
     said = " ".join([*lines, *outcome.warnings, *_degraded(outcome.degraded)])
-    return "\n".join([said, *_similar(outcome, short, zone)])
+    return "\n".join([said, *_similar(outcome, short, zone, kept, role)])
 
 
-def _similar(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -> list[str]:
+def _similar(
+    outcome: CommitOutcome,
+    short: Mapping[str, str],
+    zone: str,
+    kept: Collection[str],
+    role: Role | None,
+) -> list[str]:
     """Return what is known of the same, as quoted data, and which call replaces one of it."""
     if not outcome.similar:
         return []
@@ -417,8 +446,16 @@ def _similar(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -> lis
         if one.differs:
             head += f" (differs: {on_line(', '.join(map(str, one.differs)))})"
         lines += [f"{head}:", quoted(clean(one.beginning))]
-    first = short[outcome.similar[0].memory_id]
-    new = "" if outcome.memory_id is None else f" and new {short[outcome.memory_id]}"
+    own = "" if outcome.memory_id is None else short[outcome.memory_id]
+    replaceable = [short[one.memory_id] for one in outcome.similar if one.memory_id not in kept]
+    if not replaceable:
+        first = short[outcome.similar[0].memory_id]
+        call = (
+            f"confirm with id {own}" if role else f"supersede with old {first}, text and role user"
+        )
+        return [*lines, f"It replaces none of this. If the user has said it, call {call}."]
+    new = f" and new {own}" if own else ""
+    first = replaceable[0]
     which = "this" if len(outcome.similar) == 1 else f"one of these, such as {first}"
     return [*lines, f"If it replaces {which}, call supersede with old {first}{new}."]
 
@@ -651,11 +688,20 @@ def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
     if text is not None:
         if reason:
             raise ValidationError("reason", "a reason beside text", "a reason beside new")
-        scope = at.store.show(old).memory.scope
+        replaced, role = at.store.show(old).memory, given.get("role")
+        check_speaker(at, [replaced], role)
         outcome = at.store.commit(
-            text, source=_AGENT, provenance={"agent": _AGENT}, supersedes=[old], scope=scope
+            text,
+            source=_AGENT,
+            provenance={"agent": _AGENT},
+            supersedes=[old],
+            scope=replaced.scope,
+            role=role,
         )
-        return _committed(at, outcome)
+        return _committed(at, outcome, role)
+    if "role" in given:
+        raise ValidationError("role", "a role beside new", "a role beside text")
+    check_stated(at, old, given["new"])
     record = at.store.supersede(old, given["new"], **reason)
     short = at.short((record.superseding_id, record.superseded_id))
     said = f"{short[record.superseding_id]} replaces {short[record.superseded_id]}."

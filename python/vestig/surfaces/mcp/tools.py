@@ -32,6 +32,7 @@ from vestig.calls.rules import ActionRequest
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore
+from vestig.types import Role
 
 _COMMIT_ROWS: Final = rows_of(CommitRequest)
 _RECALL_ROWS: Final = rows_of(RecallRequest)
@@ -221,14 +222,15 @@ _SHOW: Final = Tool(
 _SUPERSEDE: Final = Tool(
     name="supersede",
     title="Replace a fact",
-    help="A newer fact takes the place of an older one, which stays for questions about the past."
-    " Give old, and text or new. Use it when something changed or was corrected. Not for erasing:"
+    help="A newer fact takes the place of an older one, which stays for the past."
+    " Give old, and text or new. For what changed or was corrected. Not for erasing:"
     " use forget. Not for a fact beside another: use remember.",
     parameters=(
-        _said(_ID, "Id of the memory that is replaced.", "old"),
-        _said(_ID, "Id of a memory that replaces it.", "new"),
-        _said(_COMMIT_ROWS["content"], "The new fact, instead of new.", "text"),
-        Text("Why; beside new alone.", name="reason"),
+        _said(_ID, "Id of what is replaced.", "old"),
+        _said(_ID, "Id of what replaces it.", "new"),
+        _said(_COMMIT_ROWS["content"], "Or the new fact.", "text"),
+        Choice("Of text.", name="role", words=(Role.USER.value, Role.ASSISTANT.value)),
+        Text("Why; beside new.", name="reason"),
     ),
     required=("old",),
     run=answers.supersede,
