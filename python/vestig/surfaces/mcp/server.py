@@ -32,7 +32,7 @@ Vestig is your long-term memory across conversations.
   with a whole question. The first line says how sure the store is; at a low confidence say that you
   do not know rather than guess.
 - When you learn something that will matter later: remember, one self-contained fact a call, with
-  names and dates instead of "he" and "yesterday".
+  names and dates instead of "he" and "yesterday"; role user if the user said it, assistant if not.
 - When a fact changed: supersede the old one. What must not be kept at all: forget, after the user
   agreed.
 - Memories have short ids in [brackets]; show, supersede and forget take them. search lists many
