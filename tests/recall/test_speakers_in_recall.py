@@ -175,6 +175,25 @@ def store() -> Iterator[vestig.Vestig]:
         yield opened
 
 
+def test_a_guess_does_not_come_without_what_a_user_states_about_the_same(
+    embedder: vestig.Embedder,
+) -> None:
+    fact = "We dropped Redis for the queue; it's NATS now."
+    guess = "The queue is based on Redis."
+
+    def found(role: str, *, fact: str = fact) -> list[str]:
+        with vestig.open(":memory:", embedder=embedder) as store:
+            store.commit(fact, role="user", t_valid="2026-01-01")
+            store.commit("The queue at the bakery was long.", role="user", t_valid="2026-01-03")
+            store.commit(guess, role=role, t_valid="2026-02-01")
+            return [one.content for one in store.recall("What is the queue based on?")]
+
+    assert found("assistant") == [guess, fact]
+    assert found("user") == [guess]
+    # one word in common says nothing of the same
+    assert found("assistant", fact="Omar repaired the queue.") == [guess]
+
+
 def test_every_layout_says_who_stated_it(store: vestig.Vestig) -> None:
     found = store.recall("What is the gate of the pier like?", all=True, context=True, budget=400)
     assert len(found) == 3

@@ -60,7 +60,13 @@ from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
 from vestig.recall.silence import SHARE_MIN, cuts_unasked, least_of_call, share_min
-from vestig.recall.versions import announced_last, asks_about_now, held_first, newest_first
+from vestig.recall.versions import (
+    announced_last,
+    asks_about_now,
+    held_first,
+    newest_first,
+    with_stated,
+)
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -385,6 +391,9 @@ class BoundQuery:
             least = self.query.least_score(by, scores, share)
         if least is not None:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
+            if len(kept) < len(results):
+                terms = frozenset(self.content_terms(scan))
+                kept = with_stated(self.view, chosen.namespace, results, kept, terms)
         behind = [] if silent else kept_behind(rows[limit:], by.min_score, line, least)
         return Ranked(
             scan=scan,

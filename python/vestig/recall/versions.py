@@ -17,12 +17,14 @@ from typing import Any, Final, cast
 import msgspec
 
 from vestig.decoders import decoded
-from vestig.language.words import speaks_of_past, speaks_of_present
+from vestig.language.words import content_terms, speaks_of_past, speaks_of_present
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
 from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.records.memory_queries import unconfirmed
+from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import RecalledMemory
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "versions.json"
@@ -31,6 +33,8 @@ ROWS_MOVED: Final = 10
 # Pairs that are read at most, and how well the later one has to read as an answer.
 PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -2.4
+# Content terms of two statements about the same.
+_SHARED_MIN: Final = 2
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 
@@ -242,6 +246,42 @@ def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence
             later = places[successor]
             _put_last(moved, (places[id], later), later.__eq__)
     return moved
+
+
+def with_stated(
+    view: LedgerView,
+    namespace: str,
+    results: Sequence[ScanRow],
+    kept: Sequence[ScanRow],
+    asked: Collection[str],
+) -> Sequence[ScanRow]:
+    """Return the kept rows with what a user or a document states about the same, where all that is
+    kept is of models and nobody confirmed it: that of the results which has the most content terms
+    in common with the best, two at least, of which the question has one.
+
+    Args:
+        results: the rows of which these are kept, best first.
+        asked: content terms of the question.
+    """
+    best = results[:ROWS_MOVED]
+    of_models = unconfirmed(view, namespace, [row.id for row in best])
+    if not kept or not all(row.id in of_models for row in kept):
+        return kept
+    texts = view.recalled(namespace, [row.id for row in best])
+    terms = {
+        id: {one.term for one in content_terms(found.content, ())} for id, found in texts.items()
+    }
+    guessed = terms.get(kept[0].id, set())
+    shared = {
+        row.id: len(terms[row.id] & guessed)
+        for row in best
+        if row.id in terms and row.id not in of_models and terms[row.id] & guessed & set(asked)
+    }
+    stated = max(shared, key=lambda id: shared[id], default=b"")
+    if shared.get(stated, 0) < _SHARED_MIN:
+        return kept
+    chosen = {stated, *(row.id for row in kept)}
+    return [row for row in results if row.id in chosen]
 
 
 def _put_last(rows: list[Row], places: Collection[int], last: Callable[[int], bool]) -> None:
