@@ -515,6 +515,17 @@ def test_stale_lists_what_changed_or_is_gone_and_ends_it_where_asked(
     sound(store)
 
 
+def test_a_rule_whose_source_changed_is_listed_and_binds_on(
+    store: vestig.Vestig, folder: Path
+) -> None:
+    id = kept(store, f"{FILE}:10-30")
+    assert store.rules.add(TEXT, "command = deploy", "deny").id == id
+    write(folder, {FILE: "new\n"})
+    (found,) = store.anchors.stale(deprecate=True)
+    assert (found.id, found.deprecated) == (id, False)
+    assert store.rules.test(command="deploy").decision == "deny"
+
+
 def test_refresh_takes_the_present_lines_and_text(store: vestig.Vestig, folder: Path) -> None:
     id = kept(store, f"{FILE}:10-30", "README.md")
     write(folder, {FILE: "one\n" + text_of(1, 60), "README.md": "other\n"})

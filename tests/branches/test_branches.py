@@ -663,3 +663,14 @@ def test_a_merge_survives_an_export(work: Work, tmp_path: Path) -> None:
         assert there.moved() == {FACT}
         assert there.memory(kept.id).scope == work.project
         there.sound()
+
+
+def test_a_rule_is_not_ended_for_an_equal_text_that_is_none(work: Work) -> None:
+    branch(work.folder)
+    rule = work.store.rules.add(FACT, "command = deploy", "deny", scope=work.scope("pool"))
+    theirs = work.store.commit(FACT, scope=work.project).memory_id
+    merged(work.folder)
+    (found,) = work.store.branches.merge("pool")
+    assert work.store.rules.test(command="deploy").decision == "deny"
+    stayed = [(one.id, one.stays) for one in found.stayed]
+    assert stayed == [(rule.id, f"{theirs} has the same text there")]

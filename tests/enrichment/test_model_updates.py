@@ -344,6 +344,16 @@ def test_a_verdict_that_is_not_followed(
     assert store.supersession_chain(newer) == []
 
 
+def test_no_verdict_ends_a_rule(opener: Opener) -> None:
+    store = opened(opener, judging(JUDGED))
+    rule = plain(store, OLD)
+    assert store.rules.add(OLD, "command = sail", "deny").id == rule
+    newer = new(store, role="user")
+    assert store.admin.enrich().superseded == 0
+    assert ignored(store, newer) == ["rule"]
+    assert store.rules.test(command="sail now").decision == "deny"
+
+
 def test_a_number_that_was_not_shown(opener: Opener) -> None:
     numbers = (0, 2, -1, 10**18)
     store = opened(opener, judging(*({**JUDGED, "number": number} for number in numbers)))

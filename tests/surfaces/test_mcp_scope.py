@@ -116,3 +116,22 @@ def test_what_names_no_scope_is_refused(tmp_path: Path, scope: str) -> None:
     with McpProcess(written_config(tmp_path), "--scope", scope) as server:
         assert server.ends()[0] == 2
         assert "scope" in server.errors()
+
+
+def test_no_tool_ends_a_rule(tmp_path: Path) -> None:
+    config = written_config(tmp_path)
+    with vestig.open(config=config) as store:
+        rule = store.rules.add("Never push to the lighthouse", "command = 'git push'", "deny").id
+        other = str(store.commit("Pushes are free from May on").memory_id)
+    with McpProcess(config) as server:
+        server.initialize()
+        for tool, given in (
+            ("supersede", {"old": rule, "new": other}),
+            ("supersede", {"old": rule[4:12], "text": "Pushes are free"}),
+            ("remember", {"text": "Pushes are free now", "supersedes": [other, rule]}),
+            ("forget", {"id": rule, "confirm": True}),
+        ):
+            said = text_of(server.call(tool, **given))
+            assert "is a rule of the user" in said
+            assert f"vestig rule remove {rule}" in said
+        assert "Decision: deny." in text_of(server.call("check", command="git push"))

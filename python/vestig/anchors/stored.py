@@ -18,7 +18,7 @@ from vestig.memories.anchors import Look, check_url
 from vestig.printed import anchor_words
 from vestig.repository.files import UnreadableFileError
 from vestig.session.session import Session, catch_up, clock_notice, keep_answer
-from vestig.store.records import anchor_rows
+from vestig.store.records import anchor_rows, rule_rows
 from vestig.store.records.anchor_rows import AnchorRow
 from vestig.store.records.reads import LedgerView
 from vestig.types import Anchor, AnchorKind, AnchorState, Degradation, Memory, Status
@@ -185,7 +185,7 @@ def _deprecated(session: Session, namespace: str, found: StaleMemories) -> Stale
     with session.ledger.write(session.now_us(), make=False) as txn:
         now_us = session.now_us()
         stored = {one.id: one for one in txn.memories(namespace, [one.id for one in found])}
-        ended = [one for one in found if one.stays is None and _is_active(stored.get(one.id))]
+        ended = [one for one in found if one.stays is None and _may_end(txn, stored.get(one.id))]
         parts = [
             states.deprecate_changes(stored[one.id], _why(one.anchors, zone), None, now_us)
             for one in ended
@@ -202,8 +202,10 @@ def _deprecated(session: Session, namespace: str, found: StaleMemories) -> Stale
     return msgspec.structs.replace(done, degraded=tuple(catch_up(session, degraded)))
 
 
-def _is_active(memory: Memory | None) -> bool:
-    return memory is not None and memory.status is Status.ACTIVE
+def _may_end(view: LedgerView, memory: Memory | None) -> bool:
+    """Return whether a memory is active, and no rule, which ends by its name alone."""
+    active = memory is not None and memory.status is Status.ACTIVE
+    return active and not rule_rows.is_rule(view, memory)
 
 
 def _why(anchors: tuple[Anchor, ...], zone: str) -> str:

@@ -29,7 +29,7 @@ from vestig.errors import NotFoundError
 from vestig.memories import states
 from vestig.memories.states import Successor
 from vestig.session.session import Session, catch_up, clock_notice, keep_answer
-from vestig.store.records import item_rows, keyed_memories
+from vestig.store.records import item_rows, keyed_memories, rule_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.writes import WriteTransaction
 from vestig.times import to_us
@@ -190,7 +190,8 @@ class _Changes:
         else:
             other = text_in_scope(self._txn, memory, plan.to)
         if other is not None and other.content_hash == memory.content_hash:
-            if memory.pinned or other.status is not Status.ACTIVE:
+            bound = rule_rows.is_rule(self._txn, memory)
+            if bound or memory.pinned or other.status is not Status.ACTIVE:
                 return f"{other.id} has the same text there"
             self._replace(plan, memory, other)
             ended.append(memory.id)

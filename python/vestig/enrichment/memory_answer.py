@@ -26,6 +26,7 @@ from vestig.language.ontology import Ontology
 from vestig.language.text_forms import CONTROL_CHARACTERS, evidence_text, normal_form, sentences
 from vestig.language.time.expressions import find_windows
 from vestig.lazy_pattern import lazy_pattern
+from vestig.store.records import rule_rows
 from vestig.store.records.reads import LedgerView
 from vestig.types import Memory, Stability, Status
 
@@ -243,10 +244,12 @@ _FULL_STOP_WITHIN: Final = lazy_pattern(r"[。！？｡؟।]\s*\S")  # noqa: RU
 
 
 class OlderMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory that was similar when the new one was stored. `is_claim`: it carries one."""
+    """A memory that was similar when the new one was stored. `is_claim`: it carries one; `is_rule`:
+    it is the text of a rule."""
 
     memory: Memory
     is_claim: bool
+    is_rule: bool = False
 
 
 class FollowedVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -302,7 +305,9 @@ def older_memories(view: LedgerView, memory: Memory) -> dict[int, OlderMemory]:
     found = {one.id: one for one in view.memories(memory.namespace, ids)}
     claims = view.claims(memory.namespace, ids) if ids else {}
     return {
-        number: OlderMemory(memory=found[id], is_claim=id in claims)
+        number: OlderMemory(
+            memory=found[id], is_claim=id in claims, is_rule=rule_rows.is_rule(view, found[id])
+        )
         for number, id in enumerate(ids, 1)
         if id in found
     }
@@ -390,6 +395,8 @@ def ignored_because(
         return "other_scope"
     if old.status is not Status.ACTIVE or memory.status is not Status.ACTIVE:
         return "not_active"
+    if other.is_rule:
+        return "rule"
     if old.pinned:
         return "pinned"
     if old.confirmed and not memory.confirmed:

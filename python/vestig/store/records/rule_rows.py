@@ -22,6 +22,7 @@ from vestig.store.sqlite.connections import (
     store_faults,
 )
 from vestig.store.tables.schema import INDEX, columns_sql
+from vestig.types import Memory
 
 _AT: Final = INDEX["rules"]
 _WIDTH: Final = len(_AT)
@@ -63,6 +64,12 @@ def of_memory(view: LedgerView, namespace: str, id: str) -> RuleRow | None:
     keys = known_ids([id], "mem")
     found = _rows(view, f"{_SELECT} AND m.id = ?", (namespace, next(iter(keys)))) if keys else []
     return found[0] if found else None
+
+
+def is_rule(view: LedgerView, memory: Memory) -> bool:
+    """Return whether a memory is the text of a rule. Such a one ends by a call that names it:
+    nothing else takes its place or withdraws it."""
+    return of_memory(view, memory.namespace, memory.id) is not None
 
 
 def _rows(view: LedgerView, sql: str, values: tuple[Any, ...]) -> list[RuleRow]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -27,7 +28,7 @@ from vestig.arguments import time_us
 from vestig.calls.declaration import checked
 from vestig.calls.filter import Filter, checked_filter
 from vestig.calls.queries import RetrieveRequest
-from vestig.errors import ValidationError
+from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.filters import moments
 from vestig.language.text_forms import one_line
 from vestig.language.time.printed_dates import day_of
@@ -61,6 +62,7 @@ from vestig.types import (
     Degradation,
     Memory,
     Role,
+    Status,
 )
 
 # Tokens of an explained result where the caller gives no budget.
@@ -363,6 +365,7 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
         (fields,) = in_project(at.session, at.scope, [given])
     check_speaker(at, replaced_by(at, fields), fields.get("role"))
     text = fields.pop("text")
+    _check_no_rule(at, *(fields.get("supersedes") or ()))
     if "valid_from" in fields:
         fields["t_valid"] = fields.pop("valid_from")
     outcome = at.store.commit(text, source=_AGENT, provenance={"agent": _AGENT}, **fields)
@@ -678,6 +681,22 @@ def resource_text(at: OpenStore, uri: str) -> str:
 # --- changes -----------------------------------------------------------------------------------
 
 
+def _check_no_rule(at: OpenStore, *ids: str) -> None:
+    """Refuses to end rules: whom they bind does not lift them.
+
+    Raises:
+        ConflictError: an id is that of a rule that binds.
+    """
+    for id in ids:
+        with suppress(NotFoundError):
+            rule = at.store.rules.show(id)
+            if rule.status == Status.ACTIVE:
+                raise ConflictError(
+                    f"{rule.id} is a rule of the user, and no tool ends one; ask the user to run"
+                    f" `vestig rule remove {rule.id}` or `vestig rule edit {rule.id}`"
+                )
+
+
 def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
     """A newer fact in the place of an older one: a memory that is there, or a new text."""
     old, new, text = given["old"], given.get("new"), given.get("text")
@@ -685,6 +704,7 @@ def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
     if (new is None) == (text is None):
         got = "neither of them" if new is None else "both"
         raise ValidationError("new", got, "either new, the id of a memory, or text, a new fact")
+    _check_no_rule(at, old)
     if text is not None:
         if reason:
             raise ValidationError("reason", "a reason beside text", "a reason beside new")
@@ -721,6 +741,7 @@ def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
         raise ValidationError(
             "confirm", False, "true", "nothing was forgotten; ask the user before you confirm"
         )
+    _check_no_rule(at, given["id"])
     report = at.store.forget([given["id"]])
     count = len(report.memory_ids)
     said = (
