@@ -21,7 +21,8 @@ from vestig.errors import ValidationError
 
 # What is done when a rule fires, the weakest first.
 DECISIONS: Final = ("remind", "ask", "deny")
-PATH_CHARS_MAX: Final = 4_096
+# Of an action: no part of it is too long to be decided, for one that is not decided happens.
+ACTION_CHARS_MAX: Final = 16 * 1024 * 1024
 
 
 class ConditionText(Argument, frozen=True, kw_only=True):
@@ -159,15 +160,21 @@ class ActionRequest(Request, frozen=True, kw_only=True):
     rules: ClassVar = ({"anyOf": [given_all(name) for name in FIELDS]},)
 
     tool: Annotated[
-        str | None, Label("The tool that acts, such as Bash or Edit.", "--tool", blank=False)
+        str | None,
+        Label(
+            "The tool that acts, such as Bash or Edit.",
+            "--tool",
+            chars_max=ACTION_CHARS_MAX,
+            blank=False,
+        ),
     ] = None
     path: Annotated[
         tuple[str, ...] | None,
-        Texts("The files that it reads or writes.", "--path", chars_max=PATH_CHARS_MAX),
+        Texts("The files that it reads or writes.", "--path", chars_max=ACTION_CHARS_MAX),
     ] = None
     command: Annotated[str | None, Text("The line for a shell.", "--command")] = None
     url: Annotated[
-        str | None, Label("The address that it asks.", "--url", chars_max=PATH_CHARS_MAX)
+        str | None, Label("The address that it asks.", "--url", chars_max=ACTION_CHARS_MAX)
     ] = None
     text: Annotated[str | None, Text("The text that it writes or sends.", "--text")] = None
     scope: _Scope = None

@@ -100,6 +100,38 @@ def test_half_a_character_hides_nothing(editor: Editor) -> None:
     assert answer["permissionDecision"] == "deny"
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "when"),
+    [
+        (
+            "Fetch",
+            {"url": f"https://prod.example/{'x' * 70_000}"},
+            "url ~ 'https://prod.example/*'",
+        ),
+        ("Write", {"file_path": f"/a/{'x/' * 40_000}prod.env"}, "path = prod.env"),
+        ("x" * 50_000, {"text": "a"}, "tool ~ 'xxx*'"),
+        ("Write", {"file_path": "/a/\0/prod.env", "text": "\0"}, "path = prod.env"),
+        ("Write", {"file_path": "/a/prod.env", "path": " ", "url": " "}, "path = prod.env"),
+        ("Any", {"edits": [{"edits": "x"}, 7, {"text": "prod"}], "x": [[[[]]]]}, "text ~ prod"),
+    ],
+)
+def test_no_form_of_a_value_lets_an_action_through(
+    editor: Editor, tool: str, given: dict[str, Any], when: str
+) -> None:
+    add(editor, when, "deny")
+    assert told(editor, tool, **given)["permissionDecision"] == "deny"
+
+
+def test_a_strict_hook_refuses_where_the_store_is_gone(editor: Editor) -> None:
+    add(editor, "command = 'git push'", "deny")
+    editor.store.rename(editor.store.with_name("elsewhere"))
+    assert told(editor, "Bash", command="ls") == {}
+    answer = told(editor, "Bash", STRICT, command="ls")
+    assert answer["permissionDecision"] == "deny"
+    assert f"the store {editor.store}, which is not there" in answer["permissionDecisionReason"]
+    assert not editor.store.exists()
+
+
 def test_a_strict_hook_that_is_late_before_it_has_read_refuses(editor: Editor) -> None:
     add(editor, "command = 'git push'", "deny")
     hook = events.Hook({"config": str(editor.config)}, name=STRICT)
@@ -139,6 +171,7 @@ def test_the_plugin_asks_before_each_tool_and_strictly_where_that_was_said(
     for words, command in (((), "PreToolUse"), (("--strict",), STRICT)):
         installed = editor.run("", "install", "claude", *words)
         assert installed.returncode == 0, installed.stderr
+        assert ("--strict denies all" in installed.stdout) == bool(words), installed.stdout
         place = Path(installed.stdout.splitlines()[0].split(maxsplit=2)[2])
         path = place / "vestig" / "hooks" / "hooks.json"
         (entry,) = json.loads(path.read_text())["hooks"]["PreToolUse"]

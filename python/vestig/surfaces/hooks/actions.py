@@ -7,7 +7,7 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -31,45 +31,32 @@ def action_of(told: Mapping[str, Any]) -> dict[str, Any] | None:
         {'tool': 'Write', 'path': ['/a'], 'text': 'b'}
     """
     given = told.get("tool_input")
-    given = _whole(given) if isinstance(given, dict) else {}
+    given = given if isinstance(given, dict) else {}
     command = given.get("command")
     if isinstance(command, list) and all(isinstance(one, str) for one in command):
         command = shlex.join(command)
-    texts = list(_texts_of(given))
-    found: dict[str, Any] = {
-        "tool": told.get("tool_name"),
-        "path": [given[name] for name in _PATHS if isinstance(given.get(name), str)],
-        "command": command,
-        "url": given.get("url"),
-        "text": "\n".join(texts),
+    edits = given.get(_EDITS)
+    parts = [given, *(edits if isinstance(edits, list) else ())]
+    found: dict[str, list[Any]] = {
+        "tool": [told.get("tool_name")],
+        "path": [given.get(name) for name in _PATHS],
+        "command": [command],
+        "url": [given.get("url")],
+        "text": [part.get(name) for part in parts if isinstance(part, dict) for name in _TEXTS],
     }
-    action = {
-        name: value
-        for name, value in found.items()
-        if value and (isinstance(value, str) or name == "path")
-    }
+    action: dict[str, Any] = {}
+    for name, values in found.items():
+        texts = [_whole(value) for value in values if isinstance(value, str) and value.strip()]
+        if texts:
+            action[name] = texts if name == "path" else "\n".join(texts)
     return action or None
 
 
-def _whole(given: Any) -> Any:
-    """JSON with U+FFFD in the place of halves of surrogate pairs, which no text may hold."""
-    if isinstance(given, dict):
-        return {_whole(name): _whole(value) for name, value in given.items()}
-    if isinstance(given, list):
-        return [_whole(value) for value in given]
-    if isinstance(given, str):
-        return given.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return given
-
-
-def _texts_of(given: Mapping[str, Any]) -> Iterator[str]:
-    for name in _TEXTS:
-        if isinstance(given.get(name), str):
-            yield given[name]
-    edits = given.get(_EDITS)
-    for edit in edits if isinstance(edits, list) else ():
-        if isinstance(edit, dict):
-            yield from _texts_of(edit)
+def _whole(text: str) -> str:
+    """A text with U+FFFD in the place of NUL and of halves of surrogate pairs, which none may
+    hold."""
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "\ufffd")
 
 
 def answer_of(found: RuleCheck) -> dict[str, Any] | None:
@@ -84,6 +71,11 @@ def answer_of(found: RuleCheck) -> dict[str, Any] | None:
     if found.decision == "remind":
         return _answer({"additionalContext": said})
     return _answer({"permissionDecision": found.decision, "permissionDecisionReason": said})
+
+
+def refused(reason: str) -> dict[str, Any]:
+    """The answer where the rules cannot be asked and nothing may happen without them."""
+    return _answer({"permissionDecision": "deny", "permissionDecisionReason": reason})
 
 
 def _answer(members: Mapping[str, str]) -> dict[str, Any]:

@@ -56,6 +56,13 @@ _FAILED: Final = (
     " missing here or were not kept. Tell the user; `vestig install EDITOR --check` says why."
 )
 
+# Said where nothing happens without a store.
+_NO_STORE: Final = (
+    "Vestig was installed with --strict, and expected its rules in the store {store}, which is not"
+    " there: move it back, add a rule with `vestig rule add`, or run `vestig install` again with"
+    " the right --store, or without --strict"
+)
+
 
 class Place(NamedTuple):
     """Where the program of a hook runs: its working folder and the variables that name a project;
@@ -317,7 +324,7 @@ class Hook:
 
     def check(self, event: Event) -> dict[str, Any] | None:
         """Says what the rules of the project say of the call of a tool."""
-        from vestig.surfaces.hooks.actions import action_of, answer_of, count_later
+        from vestig.surfaces.hooks.actions import action_of, answer_of, count_later, refused
 
         action = action_of(event.told)
         if action is None:
@@ -325,8 +332,12 @@ class Hook:
         try:
             with self._opened(self.configuration) as store:
                 found = store.rules.test(**action, scope=event.scope)
-        except NotFoundError:
-            return None  # nothing is stored, and so no rule
+        except NotFoundError as error:
+            # nothing is stored, and so no rule: or what was stored is elsewhere
+            if event.given != STRICT:
+                return None
+            self.fail(fault(error), without_store=True)
+            return refused(_NO_STORE.format(store=self._store))
         if found.fired or found.gave_way:
             self._check_time()
             count_later(self._options, found, self._place.folder)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import is_address
 from vestig.config.environment import editor_folder, project_folder, user_folder
 from vestig.errors import ConflictError, ValidationError, VestigError
 from vestig.hints import install_line
@@ -345,6 +346,8 @@ def install(
             file.install(options)
     if editor != "claude":
         notes.append(_NO_RULES)
+    if strict:
+        notes += _without_store(options)
     if not done:
         notes = [one for one in notes if one != _TRUST[editor] or editor == "codex"]
     after = state if dry_run else _state(editor, options, strict=strict)[0]
@@ -442,6 +445,14 @@ def _without_tools() -> list[str]:
     if find_spec("mcp") is not None:
         return []
     return [f"The tools are left out: the extra mcp is not installed ({install_line('mcp')})."]
+
+
+def _without_store(options: Mapping[str, Any]) -> list[str]:
+    """That every action is refused, where there is no store to ask."""
+    store = configuration(options).settings.store.path
+    if is_address(store) or Path(store).exists():
+        return []
+    return [f"There is no store at {store} yet: until `vestig add` makes it, --strict denies all."]
 
 
 def _stands(editor: str, options: Mapping[str, Any]) -> Installation:
