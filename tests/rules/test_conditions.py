@@ -168,6 +168,72 @@ def test_words_begin_a_command_and_a_glob_is_anywhere_in_it() -> None:
     assert decided("command ~ 'prod*migrate'", Action(command="migrate prod")).fires == NO
 
 
+@pytest.mark.parametrize(
+    ("line", "fires", "unread"),
+    [
+        ("git $X", PERHAPS, "a word that is not fixed: $X"),
+        ('git "$X" origin', PERHAPS, "a word that is not fixed: $X"),
+        ("git pu{sh,}", PERHAPS, "a word that is not fixed: pu{sh,}"),
+        ("git `x`", PERHAPS, "a word that is not fixed: `x`"),
+        ("git pu*", PERHAPS, "a word that is not fixed: pu*"),
+        ("git p[u]sh", PERHAPS, "a word that is not fixed: p[u]sh"),
+        ("sudo sh -c 'git $X'", PERHAPS, "a word that is not fixed: $X"),
+        ("git push $X", YES, None),
+        ("git *.py", NO, None),
+        ("git --git-dir=$X push", NO, None),
+        ('git "x$X"', NO, None),
+        ("git {a,b}", PERHAPS, "a word that is not fixed: {a,b}"),
+        ("git x{a,b}", NO, None),
+        ("ls $X", NO, None),
+        ("git stash $X", NO, None),
+        ('"$A/bin/git" push', YES, None),
+        ("$A/bin/git $B", PERHAPS, "a word that is not fixed: $B"),
+        ('"$A/bin/pip" push', NO, None),
+        ('"$A/bin/env" git push', YES, None),
+        ("a[0]=x; ls", NO, None),
+        ("echo push | xargs -I{} git {}", PERHAPS, "words from its input"),
+        ("echo push | xargs -i git {}", PERHAPS, "words from its input"),
+        ("echo push | xargs -I@ timeout 5 git @", PERHAPS, "words from its input"),
+        ("echo push | xargs -I@ git p@", PERHAPS, "words from its input"),
+        ("echo push | xargs -I@ git x@", NO, None),
+        ("echo push | xargs -I@ git add @", NO, None),
+        ("echo push | xargs git", PERHAPS, "words from its input"),
+        ("env -S 'git\\_push'", YES, None),
+        ("find . -name x -exec git {} \\;", NO, None),
+    ],
+)
+def test_words_that_are_not_fixed(line: str, fires: int, unread: str | None) -> None:
+    found = decided("command = 'git push'", Action(command=line))
+    assert (found.fires, found.unread) == (fires, unread)
+
+
+def test_a_glob_sees_what_comes_from_the_input() -> None:
+    line = "cat names | xargs -I% kubectl --context % delete"
+    for when, fires in (
+        ("command ~ 'kubectl*prod*delete'", PERHAPS),
+        ("command ~ 'kubectl*delete'", YES),
+        ("command ~ 'helm*prod*delete'", NO),
+    ):
+        assert decided(when, Action(command=line)).fires == fires, when
+    assert decided("command ~ 'find*prod'", Action(command="find . -exec rm {} ;")).fires == NO
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["> .env", "{ echo a; } > .env", "(echo a) >> .env", "for x in 1; do a; done > app/.env",
+     "if a; then b; fi > .env", "while a; do b; done 2> .env", "sh -c '> .env'"],
+)  # fmt: skip
+def test_each_redirection_is_seen(line: str) -> None:
+    assert decided("command ~ '> *.env'", Action(command=line)).fires == YES
+    assert decided("command = echo and not command ~ a", Action(command=line)).fires == NO
+
+
+def test_settings_alone_are_seen() -> None:
+    action = Action(command="AWS_PROFILE=prod; aws s3 ls")
+    assert decided("command ~ 'AWS_PROFILE=prod'", action).fires == YES
+    assert decided("command = aws", action).fires == YES
+
+
 def test_what_is_not_known_is_perhaps() -> None:
     unknown = Action(tool="Bash", command='"$TOOL" push')
     assert decided("command = 'git push'", unknown).fires == PERHAPS

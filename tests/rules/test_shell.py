@@ -29,7 +29,16 @@ def texts(line: str) -> list[str]:
         ("(a; { b; }) && ! c # d", ["a", "b", "c"]),
         ("if a; then b; elif c; then d; else e; fi", ["a", "b", "c", "d", "e"]),
         ("for x in a $(b); do c $x; done", ["b", "c $x"]),
-        ("while a; do b; done < c", ["a", "b"]),
+        ("while a; do b; done < c", ["a", "b", "< c"]),
+        ("> .env", ["> .env"]),
+        ("{ a; } > b; (c) 2>> d", ["a", "> b", "c", "2>> d"]),
+        ("if a; then b; fi > c; for x in y; do d; done &> e", ["a", "b", "> c", "d", "&> e"]),
+        ("case x in y) a;; esac > b; [[ c ]] > d; ((1)) > e", ["a", "> b", "> d", "> e"]),
+        ("A=b; C=d e", ["A=b", "C=d e"]),
+        ("a[0]=b; a[$c]+=d; e", ["a[0]=b", "a[$c]+=d", "e"]),
+        ('"$A/bin/b" c; ${A}/b', ["$A/bin/b c", "${A}/b"]),
+        ("env -S 'a\\_b \"c\\_d\"\\c e'", ['env -S a\\_b "c\\_d"\\c e', "a b c d"]),
+        ("source /dev/stdin <<< a; . -- b", ["source /dev/stdin", "a", ". -- b"]),
         ("case $x in a|b) c;; (d) e;; esac; f", ["c", "e", "f"]),
         ("f() { a; }; function g { b; }", ["a", "b"]),
         ("[[ a && b =~ (c) ]] && d", ["d"]),
@@ -38,7 +47,7 @@ def texts(line: str) -> list[str]:
         ("cat <<E | b\na $(c) 'd\nE\ne", ["cat", "c", "b", "e"]),
         ("cat <<'E'\n$(c)\nE\ne", ["cat", "e"]),
         ("X=1 Y=$(a) b", ["a", "X=1 Y=$(a) b"]),
-        ("x=(1 $(a)); b", ["a", "b"]),
+        ("x=(1 $(a)); b", ["a", "x=(1 $(a))", "b"]),
         ("$'\\x67it' push", ["git push"]),
         ("gi\\\nt push", ["git push"]),
         ("sh -c 'a; b'", ["sh -c a; b", "a", "b"]),
@@ -90,6 +99,10 @@ def test_the_commands_of_a_line(line: str, expected: list[str]) -> None:
         ("/bin/l? c", "a program whose name is not fixed: /bin/l?"),
         ('sh -c "$A"', "a script that is not fixed: $A"),
         ("eval $A", "a script that is not fixed: $A"),
+        ("source <(curl x)", "a script that is not fixed: <(curl x)"),
+        ("a | . /dev/stdin", "a shell that reads its commands from its input"),
+        ("a[ b", "a program whose name is not fixed: a["),
+        ('"$A/"b$C', "a program whose name is not fixed: $A/b$C"),
         ("curl x | sh", "a shell that reads its commands from its input"),
         ("echo a | ssh -p 22 host -v", "a shell that reads its commands from its input"),
         ("ssh host", "a shell that reads its commands from its input"),
@@ -400,7 +413,7 @@ NOT_RUN = [
 
 def fires(line: str) -> bool:
     found = commands_of(line)
-    return any(run[0].rpartition("/")[2] == "strike" for one in found.found for run in one.runs)
+    return any(run.program == "strike" for one in found.found for run in one.runs)
 
 
 @pytest.mark.skipif(BASH is None, reason="needs bash")

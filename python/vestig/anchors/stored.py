@@ -204,8 +204,9 @@ def _deprecated(session: Session, namespace: str, found: StaleMemories) -> Stale
 
 def _may_end(view: LedgerView, memory: Memory | None) -> bool:
     """Return whether a memory is active, and no rule, which ends by its name alone."""
-    active = memory is not None and memory.status is Status.ACTIVE
-    return active and not rule_rows.is_rule(view, memory)
+    if memory is None or memory.status is not Status.ACTIVE:
+        return False
+    return not rule_rows.is_rule(view, memory)
 
 
 def _why(anchors: tuple[Anchor, ...], zone: str) -> str:

@@ -78,6 +78,7 @@ def check(session: Session, asked: ActionRequest, *, counts: bool) -> RuleCheck:
     action = Action(asked.tool, asked.path or (), asked.command, asked.url, asked.text)
     fired: list[RuleFired] = []
     gave_way: list[str] = []
+    unread: str | None = None
     with session.operation("rule_check"), session.ledger.read() as view:
         rules = session.cache(_RuleSets).of(view, space, asked.scope)
         now_us = session.now_us()
@@ -88,6 +89,7 @@ def check(session: Session, asked: ActionRequest, *, counts: bool) -> RuleCheck:
                 gave_way.append(bound.memory.id)
                 continue
             certain = decision.fires == YES
+            unread = unread or decision.unread
             fired.append(
                 RuleFired(
                     id=bound.memory.id,
@@ -97,7 +99,6 @@ def check(session: Session, asked: ActionRequest, *, counts: bool) -> RuleCheck:
                     certain=certain,
                 )
             )
-    unread = action.commands.unknown if any(not one.certain for one in fired) else None
     strongest = max((DECISIONS.index(one.do) for one in fired), default=None)
     found = RuleCheck(
         decision=None if strongest is None else DECISIONS[strongest],

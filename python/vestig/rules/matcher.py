@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from vestig.calls.condition import All, AnyOf, Condition, Not, Test
-from vestig.rules.wrappers import Command, Commands, commands_of
+from vestig.rules.wrappers import Command, Commands, Run, commands_of
 
 _T = TypeVar("_T")
 
@@ -60,7 +60,7 @@ class Action:
     def texts(self) -> dict[str, str | None]:
         """All that each field holds, as one text; None: a part of it is not known."""
         commands = self.commands
-        known = commands.unknown is None and not any(one.open for one in commands.found)
+        known = commands.unknown is None and not any(one.unread for one in commands.found)
         return {
             "command": "\n".join([one.text for one in commands.found]) if known else None,
             "path": "\n".join(self.paths),
@@ -95,11 +95,12 @@ _Decide = Callable[[Action, _Bound], int]
 class Decision(NamedTuple):
     """How a rule stands to an action: `NO`, `PERHAPS`, `YES`; `gave_way`: its exception holds.
     `command`: the text of the one that it is about, None where it is about none, or one that is not
-    known."""
+    known; `unread`: why that is not certain."""
 
     fires: int
     gave_way: bool = False
     command: str | None = None
+    unread: str | None = None
 
 
 class CompiledRule:
@@ -139,7 +140,9 @@ class CompiledRule:
             if excepted == YES:
                 return _GAVE_WAY
             fires = min(fires, YES - excepted)
-        return Decision(fires, command=bound.text if isinstance(bound, Command) else None)
+        if not isinstance(bound, Command):
+            return Decision(fires, unread=None if fires == YES else action.commands.unknown)
+        return Decision(fires, command=bound.text, unread=None if fires == YES else bound.unread)
 
 
 class RuleSet(Generic[_T]):
@@ -331,10 +334,13 @@ def _command_test(test: Test, *, excepts: bool) -> _Decide:
         def by_glob(_: Action, bound: _Bound) -> int:
             if bound is None or isinstance(bound, _Unknown):
                 return NO if bound is None else PERHAPS
-            text = " ".join(bound.runs[-1]) if excepts else bound.text
+            text, before = bound.text, bound.before
+            if excepts:
+                text = " ".join(bound.runs[-1].words) if bound.runs else ""
+                before = None if before is None else text
             if match(text):
                 return YES
-            open = bound.open and any(one(text) for one in beginnings)
+            open = before is not None and any(one(before) for one in beginnings)
             return PERHAPS if open else NO
 
         return by_glob
@@ -348,18 +354,30 @@ def _command_test(test: Test, *, excepts: bool) -> _Decide:
             for run in bound.runs:
                 if _begins(run, words):
                     return YES
-                if bound.open and len(run) < len(words) and _begins(run, words[: len(run)]):
+                if found == NO and bound.unread is not None and _may_begin(bound, run, words):
                     found = PERHAPS
         return found
 
     return by_words
 
 
-def _begins(run: tuple[str, ...], words: tuple[str, ...]) -> bool:
+def _begins(run: Run, words: tuple[str, ...]) -> bool:
     """Return whether a command begins with these words, the first with or without its folder."""
-    if run[1 : len(words)] != words[1:]:
+    first = words[0]
+    if run.program != first and run.words[0] != first:
         return False
-    return run[0] == words[0] or ("/" not in words[0] and run[0].rpartition("/")[2] == words[0])
+    return run.words[1 : len(words)] == words[1:]
+
+
+def _may_begin(command: Command, run: Run, words: tuple[str, ...]) -> bool:
+    """Return whether a command may begin with these words, once those that are not fixed, or come
+    from its input, are known."""
+    end = len(run.words) if run.loose is None else run.loose
+    if end >= len(words) or not end or not _begins(run, words[:end]):
+        return False
+    if run.loose is None:
+        return command.before is not None
+    return glob(run.pattern)(words[end])
 
 
 def _beginnings(pattern: str) -> list[Callable[[str], bool]]:

@@ -9,6 +9,17 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from vestig.rules.words import (
+    CHARACTER,
+    DIVIDES,
+    ENDLESS,
+    WITHIN,
+    Word,
+    WordParts,
+    is_file_name,
+    is_name,
+)
+
 LEVELS_MAX: Final = 32
 _BLANK: Final = " \t\r"
 _ENDS_WORD: Final = frozenset(" \t\r\n;&|<>()")
@@ -25,16 +36,6 @@ _COMPOUND: Final = frozenset(
 )
 
 
-class Word(NamedTuple):
-    """A word without its quotes. `fixed`: it is the same whatever the shell knows; `assigns`: it
-    begins as an assignment does; `plain`: no part of it is quoted."""
-
-    text: str
-    fixed: bool = True
-    assigns: bool = False
-    plain: bool = True
-
-
 class SimpleCommand:
     """A command as it is written: its words, its redirections in a normal form, and the text that
     a here-document or a here-string feeds it; None = nothing of this line does."""
@@ -45,27 +46,6 @@ class SimpleCommand:
         self.words: list[Word] = []
         self.redirections: list[str] = []
         self.fed: str | None = None
-
-
-class _WordParts:
-    """A word that is being read. `equals`: it has an = outside of quotes; `opened`: a { too;
-    `braces`: what stands in braces may be several words."""
-
-    def __init__(self, first: str) -> None:
-        self.said = [first] if first else []
-        self.fixed = self.plain = True
-        self.assigns = self.equals = self.opened = self.braces = False
-
-    def add(self, text: str, *, fixed: bool = True, plain: bool = True) -> None:
-        """Adds a part."""
-        self.said.append(text)
-        self.fixed = self.fixed and fixed
-        self.plain = self.plain and plain
-
-    def whole(self) -> Word:
-        """The word."""
-        fixed = self.fixed and (self.assigns or not self.braces)
-        return Word("".join(self.said), fixed, self.assigns, self.plain)
 
 
 class _HereDocument(NamedTuple):
@@ -207,7 +187,7 @@ class _Reader:
         """Reads a word into a command; true where it ends a branch of a case."""
         word = self._word()
         text = word.text
-        if word.plain and (text.isdigit() or _is_file_name(text)) and self._redirects():
+        if word.plain and (text.isdigit() or is_file_name(text)) and self._redirects():
             self._redirection(command, text)
             return False
         if command.words or not word.plain or not word.fixed:
@@ -415,7 +395,7 @@ class _Reader:
             if char == "\\":
                 inner._at += 2
             elif char == "$":
-                inner._dollar(quoted=True)
+                inner._dollar(WordParts(""), quoted=True)
             elif char == "`":
                 inner._backquotes(quoted=True)
             else:
@@ -431,7 +411,7 @@ class _Reader:
         if first and (at == end or (text[at] in _ENDS_WORD and text[at] not in "<>(")):
             self._at = at
             return Word(first)
-        word = _WordParts(first)
+        word = WordParts(first)
         self._at = at
         while self._at < end:
             char = text[self._at]
@@ -445,21 +425,21 @@ class _Reader:
         self._at = min(self._at, end)
         return word.whole()
 
-    def _inner_list(self, word: _WordParts, char: str) -> bool:
+    def _inner_list(self, word: WordParts, char: str) -> bool:
         """A substitution of a process or an array, which begin as operators do; false where it is
         an operator."""
         start = self._at
         if char in "<>" and not self._redirects():
             self._at += 2
             self._list(")")
-            word.add(self._text[start : self._at], fixed=False)
+            word.add(self._text[start : self._at], WITHIN)
             return True
         if char == "(" and word.assigns and word.said[-1] == "=":
-            word.add(self._array(), fixed=False)
+            word.add(self._array(), ENDLESS)
             return True
         return False
 
-    def _quoted_part(self, word: _WordParts, char: str) -> None:
+    def _quoted_part(self, word: WordParts, char: str) -> None:
         """A quotation or a substitution."""
         if char == "\\":
             if not self._text.startswith("\n", self._at + 1):
@@ -468,31 +448,43 @@ class _Reader:
         elif char == "'":
             word.add(self._single(), plain=False)
         elif char == '"':
-            inner, fixed = self._double()
-            word.add(inner, fixed=fixed, plain=False)
+            self._double(word)
         elif char == "$":
-            inner, fixed, quotes = self._dollar(quoted=False)
-            word.add(inner, fixed=fixed, plain=not quotes)
+            self._dollar(word, quoted=False)
         else:
-            word.add(self._backquotes(quoted=False), fixed=False)
+            word.add(self._backquotes(quoted=False), DIVIDES)
 
-    def _plain_part(self, word: _WordParts, char: str) -> None:
+    def _plain_part(self, word: WordParts, char: str) -> None:
         """A character, or a pattern."""
         text, at = self._text, self._at
         if char in "?*+@!" and text.startswith("(", at + 1) and (word.said or char != "!"):
-            word.add(self._extended_pattern(), fixed=False)
+            word.add(self._extended_pattern(), ENDLESS)
             return
-        if char in "*?" or (char == "[" and not _is_bracket_command(text, at, word.said)):
-            word.fixed = word.fixed and word.assigns
+        loose = ""
+        if char in "*?" and not word.assigns:
+            loose = WITHIN if char == "*" else CHARACTER
+        elif char == "[" and not word.assigns and not _is_bracket_command(text, at, word.said):
+            word.indexed = word.indexed or (
+                word.plain and word.fixed and is_name("".join(word.said))
+            )
+            loose = ENDLESS
         elif char == "=" and not word.equals:
             word.equals = True
-            word.assigns = word.plain and word.fixed and _is_name("".join(word.said))
-        elif char == "{":
-            word.opened = True
+            word.assigns = self._assigns(word)
+        elif char == "{" and word.opened < 0:
+            word.opened = len(word.said)
         elif char == "," or (char == "." and text.startswith(".", at + 1)):
-            word.braces = word.braces or word.opened
-        word.said.append(char)
+            word.braces = word.braces or word.opened >= 0
+        word.add(char, loose)
         self._at += 1
+
+    def _assigns(self, word: WordParts) -> bool:
+        """Return whether a word that goes on with = assigns: its name, and what stands in [ and ],
+        are before it."""
+        said = "".join(word.said)
+        if word.indexed:
+            return said.removesuffix("+").endswith("]")
+        return word.plain and word.fixed and is_name(said)
 
     def _single(self) -> str:
         stop = self._text.find("'", self._at + 1)
@@ -502,40 +494,34 @@ class _Reader:
         self._at = stop + 1
         return inner
 
-    def _double(self) -> tuple[str, bool]:
-        """The text between double quotes, and that it is the same whatever the shell knows."""
-        text, said, fixed = self._text, list[str](), True
+    def _double(self, word: WordParts) -> None:
+        """The text between double quotes, as parts of a word."""
+        text = self._text
         self._at += 1
         while self._at < self._end:
             start = self._at
             while self._at < self._end and text[self._at] not in '"\\$`':
                 self._at += 1
-            said.append(text[start : self._at])
+            word.add(text[start : self._at], plain=False)
             if self._at >= self._end:
                 break
             char = text[self._at]
             if char == '"':
                 self._at += 1
-                return "".join(said), fixed
+                return
             if char == "\\":
                 following = text[self._at + 1 : self._at + 2]
                 if following != "\n":
-                    said.append(
-                        following if following in ('"', "\\", "$", "`") else char + following
-                    )
+                    word.add(following if following in ('"', "\\", "$", "`") else char + following)
                 self._at += 2
             elif char == "$":
-                inner, same, _ = self._dollar(quoted=True)
-                said.append(inner)
-                fixed = fixed and same
+                self._dollar(word, quoted=True)
             else:
-                said.append(self._backquotes(quoted=True))
-                fixed = False
+                word.add(self._backquotes(quoted=True), WITHIN)
         raise Unreadable('a " without its end')
 
-    def _dollar(self, *, quoted: bool) -> tuple[str, bool, bool]:
-        """Reads a substitution behind $: its text, that it is the same whatever the shell knows,
-        and that it is a quotation."""
+    def _dollar(self, word: WordParts, *, quoted: bool) -> None:
+        """A substitution behind $, or a quotation, as a part of a word."""
         text, start = self._text, self._at
         following = text[start + 1 : start + 2]
         if following == "(":
@@ -550,11 +536,12 @@ class _Reader:
             self._parameter(quoted)
         elif following == "'" and not quoted:
             self._at += 2
-            return self._escapes(), True, True
+            word.add(self._escapes(), plain=False)
+            return
         elif following == '"' and not quoted:
             self._at += 1
-            inner, same = self._double()
-            return inner, same, True
+            self._double(word)
+            return
         elif following.isalpha() or following == "_":
             self._at += 2
             while self._at < self._end and (text[self._at].isalnum() or text[self._at] == "_"):
@@ -563,8 +550,11 @@ class _Reader:
             self._at += 2
         else:
             self._at += 1
-            return "$", True, False
-        return text[start : self._at], False, False
+            word.add("$")
+            return
+        said = text[start : self._at]
+        divides = not quoted or said == "$@" or "[@]" in said
+        word.add(said, DIVIDES if divides else WITHIN)
 
     def _parameter(self, quoted: bool) -> None:
         """The inside of ${ and }."""
@@ -580,9 +570,9 @@ class _Reader:
             elif char == "'" and not quoted:
                 self._single()
             elif char == '"':
-                self._double()
+                self._double(WordParts(""))
             elif char == "$":
-                self._dollar(quoted=quoted)
+                self._dollar(WordParts(""), quoted=quoted)
             elif char == "`":
                 self._backquotes(quoted=quoted)
             else:
@@ -680,10 +670,10 @@ class _Reader:
                 self._single()
                 continue
             if char == '"':
-                self._double()
+                self._double(WordParts(""))
                 continue
             if char == "$":
-                self._dollar(quoted=False)
+                self._dollar(WordParts(""), quoted=False)
                 continue
             if char == "`":
                 self._backquotes(quoted=False)
@@ -727,7 +717,7 @@ class _Reader:
         while self._at < self._end:
             char = self._text[self._at]
             if char == "$":
-                self._dollar(quoted=False)
+                self._dollar(WordParts(""), quoted=False)
             elif char == "`":
                 self._backquotes(quoted=False)
             else:
@@ -747,17 +737,6 @@ _ESCAPES: Final = {
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
 _DIGITS_OF: Final = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
-
-
-def _is_file_name(text: str) -> bool:
-    """Return whether a text is a variable in braces, which takes the number of a file."""
-    return text[:1] == "{" and text[-1:] == "}" and text[1:-1].isidentifier() and text.isascii()
-
-
-def _is_name(text: str) -> bool:
-    """Return whether a text may stand before the = of an assignment."""
-    name = text.removesuffix("+").partition("[")[0]
-    return name.isidentifier() and name.isascii()
 
 
 def _is_bracket_command(text: str, at: int, said: list[str]) -> bool:

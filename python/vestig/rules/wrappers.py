@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from vestig.rules.shell import LEVELS_MAX, SimpleCommand, Word, simple_commands
+from vestig.rules.shell import LEVELS_MAX, SimpleCommand, simple_commands
+from vestig.rules.words import Word, filled
 
 LINE_CHARS_MAX: Final = 100_000
 _COMMANDS_MAX: Final = 1_000
@@ -16,14 +17,31 @@ _READ_AGAIN_MAX: Final = 200_000
 _FROM_INPUT: Final = "a shell that reads its commands from its input"
 
 
+class Run(NamedTuple):
+    """The words of a command without assignments. `loose`: the place of the first one behind the
+    program that is not fixed; `pattern`: a glob of what may stand there."""
+
+    words: tuple[str, ...]
+    program: str
+    loose: int | None = None
+    pattern: str = ""
+
+
 class Command(NamedTuple):
-    """A command that a line runs. `text`: all of it with single spaces, and its redirections
-    behind; `runs`: its words without assignments, and those of each command that stands within
-    them, as of `git` in `sudo git`; `open`: more words come from its input."""
+    """A command that a line runs, or settings and redirections that stand for one.
+
+    Attributes:
+        text: all of it with single spaces, and its redirections behind.
+        runs: its words, and those of each command that stands within them, as of `git` in
+            `sudo git`.
+        before: the part of its text behind which words come from its input; None: none come.
+        unread: why its words may be others; None: they are not.
+    """
 
     text: str
-    runs: tuple[tuple[str, ...], ...]
-    open: bool = False
+    runs: tuple[Run, ...]
+    before: str | None = None
+    unread: str | None = None
 
 
 class Commands(NamedTuple):
@@ -82,17 +100,19 @@ class _Finder:
     def command(
         self, words: Sequence[Word], whole: SimpleCommand, level: int, *, open: bool = False
     ) -> None:
-        """One command, and those that it runs. `whole`: the one in which it stands."""
-        shown = " ".join((*(one.text for one in words), *whole.redirections))
-        runs = list[tuple[str, ...]]()
+        """One command, and those that it runs. `whole`: the one in which it stands; `open`: words
+        come behind it."""
+        shown = " ".join((*[one.text for one in words], *whole.redirections))
+        runs = list[Run]()
         place = len(self.found)
+        replaced = None
         words = words[next((at for at, one in enumerate(words) if not one.assigns), len(words)) :]
         while words:
-            runs.append(tuple([one.text for one in words]))
-            if not words[0].fixed:
+            runs.append(_run(words))
+            if not (words[0].fixed or words[0].name):
                 self.say(f"a program whose name is not fixed: {words[0].text[:80]}")
                 break
-            wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2])
+            wrapper = WRAPPERS.get(words[0].program)
             if wrapper is None:
                 break
             self.read_again += len(words)
@@ -100,7 +120,9 @@ class _Finder:
                 self.say("more commands within commands than are read")
                 break
             inner = wrapper(words)
-            open = open or inner.open
+            open = open or inner.appended
+            if not inner.further:
+                replaced = replaced or inner.replaced
             for script in inner.scripts:
                 self.script(script, level + 1)
             if inner.reads_input:
@@ -112,8 +134,15 @@ class _Finder:
             if inner.unknown is not None:
                 self.say(inner.unknown)
             words = inner.words
-        if runs:
-            self.found.insert(place, Command(shown, tuple(runs), open))
+        if shown:
+            before = shown if open else None
+            if before is None and replaced is not None and replaced in shown:
+                before = shown[: shown.rindex(replaced)]
+            unread = "words from its input" if before is not None else None
+            loose = next((one for one in runs if one.loose is not None), None)
+            if unread is None and loose is not None and loose.loose is not None:
+                unread = f"a word that is not fixed: {loose.words[loose.loose][:80]}"
+            self.found.insert(place, Command(shown, tuple(runs), before, unread))
 
     def filled(self, words: Sequence[Word], outer: Inner) -> None:
         """Notes why a command may run what does not stand in it: the wrapper around it puts words
@@ -122,7 +151,7 @@ class _Finder:
         while words and (outer.replaced or outer.appended):
             if outer.replaced and outer.replaced in words[0].text:
                 self.say(f"a program whose name is not fixed: {words[0].text[:80]}")
-            wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2])
+            wrapper = WRAPPERS.get(words[0].program)
             if wrapper is None:
                 return
             self.read_again += len(words)
@@ -152,6 +181,14 @@ class _Finder:
             self.line(whole.fed, level)
 
 
+def _run(words: Sequence[Word]) -> Run:
+    said = tuple([one.text for one in words])
+    for at, word in enumerate(words):
+        if not word.fixed and (at or not word.name):
+            return Run(said, words[0].program, at, word.pattern)
+    return Run(said, words[0].program)
+
+
 def _behind_settings(words: Sequence[Word]) -> Sequence[Word]:
     """Words behind those that set variables, quoted ones too."""
     start = next((at for at, one in enumerate(words) if "=" not in one.text[1:]), len(words))
@@ -165,7 +202,6 @@ class Inner(NamedTuple):
         words: of the command behind it; empty: none.
         scripts: words that a shell reads as a line each time.
         further: other commands, behind whose words come others.
-        open: words from its input come behind these.
         replaced: a text in the words of its commands for which its input stands.
         appended: words from its input come behind the words of its command.
         reads_input: a shell that reads its input as lines.
@@ -175,7 +211,6 @@ class Inner(NamedTuple):
     words: Sequence[Word] = ()
     scripts: Sequence[Sequence[Word]] = ()
     further: Sequence[Sequence[Word]] = ()
-    open: bool = False
     replaced: str | None = None
     appended: bool = False
     reads_input: bool = False
@@ -267,9 +302,30 @@ def _split_env(words: Sequence[Word], at: int, said: str) -> Inner:
     rest = words[at + 1 :]
     if not said:
         said, rest = (rest[0].text if rest else ""), rest[1:]
+    said = _unescaped(said)
     if said.lstrip().startswith("-"):
         said = f"env {said}"
     return Inner(scripts=([Word(said), *(Word(_quoted(one.text)) for one in rest)],))
+
+
+def _unescaped(text: str) -> str:
+    """A text of `env -S` as a shell reads it: there \\_ is a space, and other escapes stand for
+    white space or an end."""
+    said, at, quote = list[str](), 0, ""
+    while at < len(text):
+        char = text[at]
+        following = text[at + 1 : at + 2]
+        if char == "\\" and quote != "'" and following:
+            at += 2
+            if following == "c" and not quote:
+                break
+            said.append(" " if following in _SPACES_OF_ENV else char + following)
+            continue
+        if char in "'\"" and quote in ("", char):
+            quote = "" if quote else char
+        said.append(char)
+        at += 1
+    return "".join(said)
 
 
 def _quoted(text: str) -> str:
@@ -303,11 +359,24 @@ def _shell(words: Sequence[Word]) -> Inner:
     if from_input or not rest:
         informs = any(one.text in ("--version", "--help") for one in words[1:])
         return Inner() if informs else Inner(reads_input=True)
+    return _script_file(rest)
+
+
+def _source(words: Sequence[Word]) -> Inner:
+    """A script that this shell reads: one that stands in the line, or in its input."""
+    rest = words[1:]
+    if rest[:1] and rest[0].text == "--":
+        rest = rest[1:]
+    return _script_file(rest)
+
+
+def _script_file(rest: Sequence[Word]) -> Inner:
+    """A shell that reads the file which the first word names; what stands in a file is not seen."""
+    if not rest:
+        return Inner()
     if not rest[0].fixed and rest[0].text.startswith(("<(", "$(", "`")):
         return Inner(unknown=f"a script that is not fixed: {rest[0].text[:80]}")
-    if rest[0].text in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
-        return Inner(reads_input=True)
-    return Inner()
+    return Inner(reads_input=rest[0].text in _INPUTS)
 
 
 def _eval(words: Sequence[Word]) -> Inner:
@@ -381,7 +450,9 @@ def _find(words: Sequence[Word]) -> Inner:
 def _xargs(words: Sequence[Word]) -> Inner:
     at = _after_options(words, _XARGS)
     replaced = _replaced(words[1:at])
-    return Inner(words[at:], open=True, replaced=replaced, appended=replaced is None)
+    if replaced is None:
+        return Inner(words[at:], appended=True)
+    return Inner([filled(one, replaced) for one in words[at:]], replaced=replaced)
 
 
 def _replaced(options: Sequence[Word]) -> str | None:
@@ -426,6 +497,8 @@ _XARGS: Final = _Options(
     ("--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars",
      "--process-slot-var"),
 )  # fmt: skip
+_INPUTS: Final = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_SPACES_OF_ENV: Final = ("_", "f", "n", "r", "t", "v")
 _SSH: Final = _Options("bcDEeFIiJLlmOopPQRSWwB")
 _SHELLS: Final = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 
@@ -437,6 +510,7 @@ WRAPPERS: Final[Mapping[str, Callable[[Sequence[Word]], Inner]]] = {
     "env": _env,
     **dict.fromkeys(_SHELLS, _shell),
     "eval": _eval,
+    **dict.fromkeys(("source", "."), _source),
     "exec": partial(_plain, _Options("a")),
     "command": _command,
     "builtin": partial(_plain, _Options()),
