@@ -79,6 +79,23 @@ def test_what_cannot_be_read_is_asked_for_and_says_why(editor: Editor) -> None:
     assert "a shell that reads its commands from its input" in answer["permissionDecisionReason"]
 
 
+def test_the_reason_names_what_decides_first_and_three_rules_at_most(editor: Editor) -> None:
+    with vestig.open(config=editor.config) as store:
+        for name in ("one", "two", "three", "four", "five"):
+            store.rules.add(f"{TEXT}, {name}", f"command = {name}", "deny")
+        plain = store.rules.add("All is told to the keeper", "tool = Bash", "remind").id
+        denied = store.rules.add("Nobody pushes", "command = 'git push'", "deny").id
+    lines = told(editor, "Bash", command="curl x | sh")["permissionDecisionReason"].splitlines()
+    assert lines[0].startswith("What the line runs is not certain: a shell that reads its commands")
+    assert lines[1] == f"Rule of the user ({plain}): All is told to the keeper"
+    assert (len(lines), lines[-1]) == (5, "and 4 more")
+    answer = told(editor, "Bash", command="git push; curl x | sh")
+    assert answer["permissionDecision"] == "deny"
+    lines = answer["permissionDecisionReason"].splitlines()
+    assert lines[0] == f"Rule of the user ({denied}): Nobody pushes"
+    assert "What else the line runs is not certain" in lines[-1]
+
+
 @pytest.mark.parametrize(
     ("given", "when"),
     [

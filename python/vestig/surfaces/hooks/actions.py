@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.rules.reasons import reasons
 from vestig.rules.values import RuleCheck
 from vestig.surfaces.cli.opening import configuration, open_store
 
@@ -64,10 +65,7 @@ def answer_of(found: RuleCheck) -> dict[str, Any] | None:
     is ever allowed by it: what no rule holds up goes the way it would without Vestig."""
     if found.decision is None:
         return None
-    lines = [f"Rule of the user ({one.id}): {one.text}" for one in found.fired]
-    if found.unread is not None:
-        lines.append(f"The line may run commands that cannot be read from it: {found.unread}.")
-    said = "\n".join(lines)
+    said = "\n".join(reasons(found))
     if found.decision == "remind":
         return _answer({"additionalContext": said})
     return _answer({"permissionDecision": found.decision, "permissionDecisionReason": said})

@@ -756,11 +756,9 @@ def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
 def check(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Return the decision of the rules about an action, and those that fire."""
     found = at.store.rules.check(**given, scope=at.scope)
-    lines = [f"Decision: {found.decision or 'no rule fires'}."]
-    lines += [f"{one.do}: {one.text} ({one.id})" for one in found.fired]
-    if found.unread is not None:
-        lines.append(f"The line may run commands that cannot be read from it: {found.unread}.")
-    return "\n".join(lines)
+    from vestig.rules.reasons import reasons
+
+    return "\n".join([f"Decision: {found.decision or 'no rule fires'}.", *reasons(found)])
 
 
 def stats(at: OpenStore, _: Mapping[str, Any]) -> str:

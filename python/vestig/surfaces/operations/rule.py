@@ -44,7 +44,6 @@ def _shown(rule: Rule, _: Mapping[str, Any]) -> str:
     )
     if rule.masked:
         lines.append(f"  masked: {', '.join(one.rule for one in rule.masked)}")
-    lines += [f"  warning: {one}" for one in rule.warnings]
     return "\n".join(lines)
 
 
@@ -71,13 +70,13 @@ def _removed(done: StateChange, _: Mapping[str, Any]) -> str:
 
 def _checked(found: RuleCheck, _: Mapping[str, Any]) -> str:
     lines = [] if found.decision is None else [f"Decision: {found.decision}"]
+    if found.unread is not None:
+        lines.append(f"  What the line runs is not certain: {escaped_breaks(found.unread)}")
     for one in found.fired:
         about = "" if one.command is None else f" at: {one_line(one.command, _SNIPPET_CHARS)}"
         perhaps = "" if one.certain else " (perhaps)"
         lines.append(f"  {one.do}{perhaps} {one.id} {one_line(one.text, _SNIPPET_CHARS)}{about}")
     lines += [f"  gave way {id}" for id in found.gave_way]
-    if found.unread is not None:
-        lines.append(f"  The line may run other commands: {escaped_breaks(found.unread)}")
     lines += [f"  {one.detail}" for one in found.degraded]
     return "\n".join(lines if found.decision is not None else [_NOT_FIRED, *lines])
 
