@@ -195,39 +195,59 @@ def test_what_cannot_be_counted_holds_nothing_up(
 
 def test_suggestions_are_of_texts_that_bind_nothing_yet(store: vestig.Vestig) -> None:
     store.rules.add(TEXT, WHEN)
-    store.commit("Always read docs/deploy.md before a release")
+    store.commit("Never edit docs/deploy.md by hand")
+    store.commit("Never migrate production by hand")
     store.commit("The boiler is drained on Mondays")
-    (found,) = store.rules.suggest()
-    assert (found.when, found.do) == ('path ~ "docs/deploy.md"', "remind")
+    found, unclear = store.rules.suggest()
+    assert (found.when, found.do, found.why) == ('path ~ "docs/deploy.md"', "ask", None)
+    assert (unclear.when, unclear.text) == (None, "Never migrate production by hand")
+    assert unclear.why == "it names no command in backquotes, no path and no program"
+    assert found.when is not None
     assert len(store.rules.list()) == 1
     store.rules.add(found.text, found.when, found.do)
-    assert len(store.rules.suggest()) == 0
+    assert [one.when for one in store.rules.suggest()] == [None]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "when", "do"),
     [
-        ("Never run `terraform apply` alone", ('command ~ "terraform apply"', "ask")),
-        ("You must not touch `src/db.py`", ('path ~ "src/db.py"', "ask")),
-        ("Do not edit what is in `vendor/` by hand", ('path ~ "vendor/*"', "ask")),
-        ("Never store keys in a .env file", ('path ~ ".env"', "ask")),
-        ("Don't use yarn, this repo has pnpm", ("command = yarn", "ask")),
+        ("Never run `terraform apply` alone", 'command ~ "terraform apply"', "ask"),
+        ("You must not touch `src/db.py`", 'path ~ "src/db.py"', "ask"),
+        ("Do not edit what is in `vendor/` by hand", 'path ~ "vendor/*"', "ask"),
+        ("In `vendor/`, do not edit by hand", 'path ~ "vendor/*"', "ask"),
+        ("Never store keys in a .env file", 'path ~ ".env"', "ask"),
+        ("Don't use yarn, this repo has pnpm", "command = yarn", "ask"),
         (
             "You must never svn commit --force-log to trunk",
-            ('command ~ "svn*commit*--force-log"', "ask"),
+            'command ~ "svn*commit*--force-log"',
+            "ask",
         ),
-        ("Always run pytest before a merge", ("command = pytest", "remind")),
-        ("Do not migrate production by hand", None),
-        ("Deploys happen only after the review", None),
-        ("The customer must pay within 30 days", None),
-        ("Always call me Ada", None),
-        ("Never write outside of src/", None),
-        ("The mustard is in the cellar", None),
-        ("Never", None),
+        ("Run `make deploy` only after `make test`", 'command ~ "make deploy"', "ask"),
+        ("Never git push before pytest is green", 'command ~ "git*push"', "ask"),
+        ("Never deploy without `make test`", None, "ask"),
+        ("After `make test` you must never idle", None, "ask"),
+        ("Always run pytest before a merge", None, "remind"),
+        ("Always run pytest before you git push", 'command ~ "git*push"', "remind"),
+        ("Before `git push`, always run pytest", 'command ~ "git push"', "remind"),
+        ("After a change of docs/x.md, always run `make`", 'path ~ "docs/x.md"', "remind"),
+        ("Always use --dry-run with terraform", "command = terraform", "remind"),
+        ("Always read docs/deploy.md before a release", None, "remind"),
+        ("Do not migrate production by hand", None, "ask"),
+        ("Deploys happen only after the review", None, "ask"),
+        ("The customer must pay within 30 days", None, "remind"),
+        ("Always call me Ada", None, "remind"),
+        ("Never write outside of src/", None, "ask"),
     ],
 )
-def test_proposals(text: str, expected: tuple[str, str] | None) -> None:
-    assert proposal(text) == expected
+def test_proposals(text: str, when: str | None, do: str) -> None:
+    found = proposal(text)
+    assert found is not None
+    assert (found.when, found.do, found.why is None) == (when, do, when is not None)
+
+
+@pytest.mark.parametrize("text", ["The mustard is in the cellar", "Nevertheless", ""])
+def test_other_texts_propose_nothing(text: str) -> None:
+    assert proposal(text) is None
 
 
 def test_json_of_a_check(store: vestig.Vestig) -> None:

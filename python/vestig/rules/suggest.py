@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from vestig.calls.condition import CONDITION_CHARS_MAX
 from vestig.calls.declaration import checked
 from vestig.calls.memories import ListRequest
 from vestig.calls.rules import SuggestRulesRequest
+from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import page
 from vestig.rules.values import RuleSuggestion, RuleSuggestions
 from vestig.session.session import Session
@@ -39,6 +40,18 @@ _ENDS_COMMAND: Final = frozenset(
      "without", "you")
 )  # fmt: skip
 _WORDS_MAX: Final = 4
+# What is to be done is tied by one of these to the action that it binds; what is not to be done is
+# limited by one.
+_TIES: Final = frozenset(
+    ("after", "before", "for", "if", "on", "once", "when", "whenever", "while", "with")
+)
+_LIMITS: Final = frozenset(("after", "before", "if", "unless", "until", "when", "without"))
+_NAMES_NOTHING: Final = "it names no command in backquotes, no path and no program"
+_NOT_TIED: Final = (
+    "it says what to do: a condition would be on what comes before that, and it names no command,"
+    " path or program there"
+)
+_WORDS: Final = lazy_pattern(r"[^\s,.;:]+")
 # A path behind one of these is where the rule does not hold.
 _EXCEPTS: Final = frozenset(("outside", "except", "besides", "but"))
 
@@ -50,6 +63,7 @@ def suggest(session: Session, asked: SuggestRulesRequest) -> RuleSuggestions:
         known = {row.memory_id for row in rule_rows.of_namespace(view, space)}
     where = {} if asked.scope is None else {"where": {"scope": asked.scope, "unscoped": True}}
     found: list[RuleSuggestion] = []
+    unclear: list[RuleSuggestion] = []
     read = 0
     while read < _READ_MAX and len(found) < asked.limit:
         given = {"limit": _PAGE, "offset": read, "namespace": space, **where}
@@ -57,38 +71,70 @@ def suggest(session: Session, asked: SuggestRulesRequest) -> RuleSuggestions:
         read += len(memories)
         for memory in memories:
             proposed = None if memory.id in known else proposal(memory.content)
-            if proposed is not None and len(found) < asked.limit:
-                when, do = proposed
-                found.append(
-                    RuleSuggestion(
-                        memory_id=memory.id, text=memory.content, when=when, do=do,
-                        scope=memory.scope,
-                    )
+            if proposed is not None:
+                one = RuleSuggestion(
+                    memory_id=memory.id, text=memory.content, when=proposed.when, do=proposed.do,
+                    why=proposed.why, scope=memory.scope,
                 )  # fmt: skip
+                (found if one.why is None else unclear).append(one)
         if len(memories) < _PAGE:
             break
-    return RuleSuggestions(suggestions=tuple(found), read=read)
+    return RuleSuggestions(suggestions=tuple([*found, *unclear][: asked.limit]), read=read)
 
 
-def proposal(text: str) -> tuple[str, str] | None:
-    """A condition and what would be done, for a text that sounds like a rule: of what stands in
-    backquotes, of a path, else of a program with the words behind it. None for other texts: of
-    words of a sentence no condition follows.
+class Proposal(NamedTuple):
+    """A condition and what would be done; `why` there is no condition, where there is none."""
+
+    when: str | None
+    do: str
+    why: str | None = None
+
+
+def proposal(text: str) -> Proposal | None:
+    """What a text that sounds like a rule proposes: a test of what stands in backquotes, of a path,
+    else of a program with the words behind it, where that is the action which it binds. None: it
+    does not sound like one.
 
     Example:
-        >>> proposal("Never run `terraform apply` on a Friday")
-        ('command ~ "terraform apply"', 'ask')
-        >>> proposal("Don't use npm here"), proposal("Never migrate production by hand")
-        (('command = npm', 'ask'), None)
+        >>> proposal("Never run `terraform apply` on a Friday").when
+        'command ~ "terraform apply"'
+        >>> proposal("Always run pytest before you call twine").when
+        'command = twine'
+        >>> proposal("Never migrate production by hand").why
+        'it names no command in backquotes, no path and no program'
     """
     spaced = " ".join(text.split())
     lower = spaced.lower()
     for cue, do in CUES:
         at = f" {lower} ".find(f" {cue} ")
         if at >= 0:
-            when = _quoted(spaced) or _path(spaced) or _program(spaced[at + len(cue) :])
-            return None if not when or len(when) > CONDITION_CHARS_MAX else (when, do)
+            for part in _binding(spaced[:at], spaced[at + len(cue) :], cue, do):
+                when = _quoted(part) or _path(part) or _program(part)
+                if when and len(when) <= CONDITION_CHARS_MAX:
+                    return Proposal(when, do)
+            return Proposal(None, do, _NOT_TIED if do == "remind" else _NAMES_NOTHING)
     return None
+
+
+def _binding(before: str, behind: str, cue: str, do: str) -> list[str]:
+    """The parts of a text that name the action which it binds, the likelier first.
+
+    Args:
+        before: what stands before the words that bind; `behind`: what stands behind them.
+    """
+    lead = before.split(maxsplit=1)
+    is_tied = bool(lead) and lead[0].lower() in _TIES
+    if do == "remind":
+        # what is named behind the cue obeys the rule
+        at = next((one.end() for one in _WORDS.finditer(behind) if one[0].lower() in _TIES), None)
+        tied = "" if at is None else behind[at:]
+        return [tied, before if is_tied else ""]
+    if cue == "only after":
+        return [before]
+    limit = next(
+        (one.start() for one in _WORDS.finditer(behind) if one[0].lower() in _LIMITS), None
+    )
+    return [behind[:limit], "" if is_tied else before]
 
 
 def _quoted(text: str) -> str:

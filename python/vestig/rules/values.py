@@ -80,17 +80,19 @@ class RuleCheck(_Value, frozen=True, kw_only=True):
 
 
 class RuleSuggestion(_Value, frozen=True, kw_only=True):
-    """A memory that sounds like a rule, with a condition that may fit. Nothing binds yet."""
+    """A memory that sounds like a rule, with a condition that may fit; None where none follows from
+    its words, and `why`. Nothing binds yet."""
 
     memory_id: str
     text: str
-    when: str
+    when: str | None
     do: str
+    why: str | None = None
     scope: str | None = None
 
 
 class RuleSuggestions(SequenceResult[RuleSuggestion], frozen=True, kw_only=True):
-    """Suggestions, the newest first; a sequence of `RuleSuggestion`.
+    """Suggestions, the newest first, those without a condition last: a sequence.
 
     `read`: memories that were looked through.
     """

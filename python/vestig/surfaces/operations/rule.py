@@ -86,8 +86,11 @@ def _suggested(found: RuleSuggestions, _: Mapping[str, Any]) -> str:
         return f"No text sounds like a rule, of {found.read}."
     lines = ["Nothing of this binds; `vestig rule add TEXT --when CONDITION --do DO` makes it so."]
     for one in found:
-        lines += [f"{one.memory_id} {one_line(one.text, _SNIPPET_CHARS)}",
-                  f"  --when '{escaped_breaks(one.when)}' --do {one.do}"]  # fmt: skip
+        lines.append(f"{one.memory_id} {one_line(one.text, _SNIPPET_CHARS)}")
+        if one.when is None:
+            lines.append(f"  no condition: {one.why}")
+        else:
+            lines.append(f"  --when '{escaped_breaks(one.when)}' --do {one.do}")
     return "\n".join(lines)
 
 
