@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 
 from vestig.calls.condition import parse_condition
 from vestig.errors import ValidationError
-from vestig.rules import wrappers
+from vestig.rules import matcher, wrappers
 from vestig.rules.matcher import NO, PERHAPS, YES, Action, CompiledRule, Decision, glob
 
 
@@ -256,3 +259,41 @@ def test_what_is_not_known_is_perhaps() -> None:
 )  # fmt: skip
 def test_globs(pattern: str, text: str, matches: bool) -> None:
     assert glob(pattern)(text) is matches
+
+
+def test_globs_are_decided_as_their_definition_says() -> None:
+    def matches(pattern: str, text: str) -> bool:
+        ends = {0}
+        for char in pattern:
+            if char == "*":
+                ends = set(range(min(ends, default=len(text) + 1), len(text) + 1))
+            else:
+                ends = {at + 1 for at in ends if at < len(text) and char in ("?", text[at])}
+        return len(text) in ends
+
+    chance = random.Random(3)
+    for _ in range(4_000):
+        pattern = "".join(chance.choices("ab?*", k=chance.randrange(9)))
+        text = "".join(chance.choices("ab", k=chance.randrange(12)))
+        assert glob(pattern)(text) is matches(pattern, text), (pattern, text)
+
+
+@pytest.mark.parametrize("pattern", ["?" + "a" * 1_900 + "b", "a?" * 900 + "b", "*a?b" * 400])
+def test_a_glob_reads_each_character_once(pattern: str) -> None:
+    """Lookups of characters grow with the text and not with the pattern."""
+
+    class Counted(dict[str, int]):
+        reads = 0
+
+        def get(self, *given: Any) -> Any:
+            Counted.reads += 1
+            return super().get(*given)
+
+    parts = matcher._parts(f"*{pattern}*")
+    for part in parts:
+        part._masks = Counted(part._masks)
+    text, at = "a" * 20_000, 0
+    for part in parts:
+        if at >= 0:
+            at = part.find(text, at)
+    assert Counted.reads <= len(text) * 2

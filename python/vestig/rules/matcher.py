@@ -217,7 +217,7 @@ def _literal(test: Test) -> str:
     """The longest text that a value which passes holds."""
     value = _value(test, test.values[0])
     if test.operator == "~":
-        return max((one.text for one in _parts(value) if not one.any), key=len, default="")
+        return max((one.run for one in _parts(value)), key=len)
     return _plain_path(value) if test.field == "path" else value
 
 
@@ -382,12 +382,17 @@ def _may_begin(command: Command, run: Run, words: tuple[str, ...]) -> bool:
 
 def _beginnings(pattern: str) -> list[Callable[[str], bool]]:
     """Matchers of texts that become one which a glob matches once words are added."""
-    found = []
-    for at, char in enumerate(pattern):
-        if char == " " and pattern[:at].strip("* "):
-            found.append(glob(f"*{pattern[:at]}"))
-        elif char == "*" and pattern[:at].strip("* "):
-            found.append(glob(f"*{pattern[:at]}*"))
+    found: list[Callable[[str], bool]] = []
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        if pattern[:at].strip("* "):
+            if char == "*":
+                # what holds more of the pattern holds this too
+                return [*found, glob(f"*{pattern[:at]}*")]
+            if char == " ":
+                found.append(glob(f"*{pattern[:at]}"))
+        at += 2 if char == "\\" else 1
     return found
 
 
@@ -407,14 +412,14 @@ def glob(pattern: str) -> Callable[[str], bool]:
     if not others:
         return lambda text: len(text) == len(first) and _is_at(text, first, 0)
     last = others.pop()
-    needle = max((one.text for one in (first, *others, last) if not one.any), key=len, default="")
+    needle = max((one.run for one in (first, *others, last)), key=len)
 
     def match(text: str) -> bool:
         if needle not in text or not _is_at(text, first, 0):
             return False
         at = len(first)
         for part in others:
-            at = _find(text, part, at)
+            at = part.find(text, at)
             if at < 0:
                 return False
             at += len(part)
@@ -424,14 +429,46 @@ def glob(pattern: str) -> Callable[[str], bool]:
     return match
 
 
-class _Part(NamedTuple):
-    """Characters between two stars. `any`: places at which any character may stand."""
+class _Part:
+    """Characters between two stars. `any`: places at which any character may stand; `run`: the
+    longest part without such a place."""
 
-    text: str
-    any: frozenset[int]
+    __slots__ = ("_masks", "_wild", "any", "run", "run_at", "text")
+
+    def __init__(self, text: str, any: frozenset[int]) -> None:
+        self.text = text
+        self.any = any
+        self._masks: dict[str, int] = {}
+        self._wild = 0
+        for place in any:
+            self._wild |= 1 << place
+        start, self.run, self.run_at = 0, "", 0
+        for end in (*sorted(any), len(text)):
+            if end - start > len(self.run):
+                self.run, self.run_at = text[start:end], start
+            start = end + 1
+        if any:
+            for place, char in enumerate(text):
+                self._masks[char] = self._masks.get(char, self._wild) | (1 << place)
 
     def __len__(self) -> int:
         return len(self.text)
+
+    def find(self, text: str, at: int) -> int:
+        """The place of the part in a text, from a place on; -1 for none. Each character is read
+        once: a bit of a number stands for each beginning of the part that ends there."""
+        if not self.any:
+            return text.find(self.text, at)
+        start = text.find(self.run, at + self.run_at) - self.run_at
+        if start < at:
+            return -1
+        whole, begun = 1 << (len(self.text) - 1), 0
+        masks, wild = self._masks, self._wild
+        for place in range(start, len(text)):
+            begun = (begun << 1 | 1) & masks.get(text[place], wild)
+            if begun & whole:
+                return place - len(self.text) + 1
+        return -1
 
 
 def _parts(pattern: str) -> list[_Part]:
@@ -461,10 +498,3 @@ def _is_at(text: str, part: _Part, at: int) -> bool:
         place in part.any or char == wanted
         for place, (char, wanted) in enumerate(zip(here, part.text, strict=True))
     )
-
-
-def _find(text: str, part: _Part, at: int) -> int:
-    if not part.any:
-        return text.find(part.text, at)
-    starts = range(at, len(text) - len(part.text) + 1)
-    return next((start for start in starts if _is_at(text, part, start)), -1)
