@@ -271,17 +271,53 @@ def test_json_of_a_check(store: vestig.Vestig) -> None:
         ("path = a and path = b", None, False),
         ("command = sudo and not command = sudo", None, False),
         ("command = git", "command = git", False),
+        ("path ~ src/", None, True),
+        ("tool = Edit and path ~ 'a//b'", None, True),
+        ("path ~ ././x or path ~ 'a/./b'", None, True),
+        ("path ~ ./src/* or path ~ */ or path ~ ../x", None, False),
     ],
 )
 def test_a_rule_that_can_never_fire_says_so(
     store: vestig.Vestig, when: str, unless: str | None, never: bool
 ) -> None:
     made = store.rules.add(TEXT, when, unless=unless)
-    assert bool(made.warnings) is never
+    assert any("can never fire" in one for one in made.warnings) is never
     assert store.rules.show(made.id).warnings == made.warnings
     for tool in ("Bash", "Read", "Write") if never else ():
         for value in ("a", "b", "ab"):
-            assert not store.rules.test(tool=tool, url=value, text=value, command=value).fired
+            path = [f"src/{value}", "src/", f"a//{value}", f"../x/{value}", "a/./b", "../x"]
+            assert not store.rules.test(
+                tool=tool, url=value, text=value, command=value, path=path
+            ).fired
+
+
+@pytest.mark.parametrize(
+    ("when", "warning"),
+    [
+        ("tool = bash", "tool = bash: editors call it Bash"),
+        ("tool in (Edit, webfetch) and url ~ x", "tool = webfetch: editors call it WebFetch"),
+        ("path = app/.env", '… or command ~ "*.env*"'),
+        ("path ~ 'src/*'", '… or command ~ "*src*"'),
+        ("path = .env or command ~ '*.env*'", None),
+        ("tool = Write and path = .env", None),
+        ("tool = Bash and command = git", None),
+        ("tool = mcp__files__write", None),
+    ],
+)
+def test_what_is_hardly_meant_is_told(store: vestig.Vestig, when: str, warning: str | None) -> None:
+    told = store.rules.add(TEXT, when).warnings
+    assert [one for one in told if warning is None or not one.endswith(warning)] == []
+    assert len(told) == (warning is not None)
+
+
+def test_a_rule_on_a_path_and_a_command_sees_the_shell(store: vestig.Vestig) -> None:
+    store.rules.add(TEXT, "path = .env or command ~ '*.env*'", "ask")
+    for action in ({"path": "app/.env"}, {"command": "cat .env"}, {"command": "echo A=1 >> .env"}):
+        assert store.rules.test(**action).decision == "ask"
+    store.rules.add("Nobody forces", "command = 'git push' and command ~ '*--force*'", "deny")
+    spoken = "git commit -m 'never git push --force again'"
+    assert store.rules.test(command=spoken).decision is None
+    assert store.rules.test(command="git push origin --force").decision == "deny"
 
 
 def test_a_value_of_several_words_is_told_to_be_quoted(store: vestig.Vestig) -> None:

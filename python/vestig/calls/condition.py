@@ -56,6 +56,11 @@ class Not(msgspec.Struct, frozen=True):
 Condition = Test | All | AnyOf | Not
 
 
+# Tools of the editors that `vestig install` knows, as they are told to a hook.
+TOOLS: Final = (
+    "Agent", "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "Task",
+    "WebFetch", "WebSearch", "Write", "apply_patch",
+)  # fmt: skip
 # Fields of which an action has one value, whole.
 _SINGLE: Final = ("tool", "url", "text")
 
@@ -64,9 +69,11 @@ def why_never(when: Condition, unless: Condition | None = None) -> str | None:
     """Return why no action meets a condition without its exception; None where one may.
 
     Certain is what needs two values of a field that has one (tool, url, text), or such a test and
-    its opposite.
+    its opposite, or a path in a form that none has.
 
     Example:
+        >>> why_never(parse_condition("when", 'path ~ "src/"'))
+        'no path ends with /: src/* is what is in the folder'
         >>> why_never(parse_condition("when", "tool = Bash and tool = Read"))
         'tool is no two of these at once: Bash, Read'
         >>> why_never(parse_condition("when", "command = git and command = push")) is None
@@ -78,7 +85,62 @@ def why_never(when: Condition, unless: Condition | None = None) -> str | None:
     return found
 
 
+def doubts(when: Condition) -> list[str]:
+    """Return what a condition hardly means as it is written.
+
+    Example:
+        >>> doubts(parse_condition("when", "tool = bash"))
+        ['tool = bash: editors call it Bash']
+        >>> doubts(parse_condition("when", "tool in (Edit, Write) and path = src/db.py"))
+        []
+    """
+    tests = [*_tests(when)]
+    known = {tool.casefold(): tool for tool in TOOLS}
+    tools = (value for one in tests if one.field == "tool" and one.operator != "~"
+             for value in one.values)  # fmt: skip
+    found = [
+        f"tool = {value}: editors call it {known[value.casefold()]}"
+        for value in dict.fromkeys(tools)
+        if known.get(value.casefold(), value) != value
+    ]
+    named = {one.field for one in tests}
+    if named == {"path"}:
+        (value, *_) = tests[0].values
+        name = value.rstrip("*/").rpartition("/")[2] or value
+        found.append(
+            "a path is that of a tool for files; what a line for a shell does to them is seen with"
+            f' … or command ~ "*{name}*"'
+        )
+    return found
+
+
+def _tests(condition: Condition) -> Iterator[Test]:
+    if isinstance(condition, Test):
+        yield condition
+    elif isinstance(condition, Not):
+        yield from _tests(condition.part)
+    else:
+        for part in condition.parts:
+            yield from _tests(part)
+
+
+def _never_path(test: Test) -> str | None:
+    """Return why no path meets a glob; one has no double slash, no `.` within, and no slash at
+    its end."""
+    (value, *_) = test.values
+    if test.field != "path" or test.operator != "~" or not value.strip("*/"):
+        return None
+    if value.endswith("/"):
+        return f"no path ends with /: {value}* is what is in the folder"
+    parts = value.removeprefix("./").split("/")
+    if "" in parts[1:] or (len(parts) > 1 and "." in parts):
+        return f"paths are told without // and /./: {value}"
+    return None
+
+
 def _never(condition: Condition) -> str | None:
+    if isinstance(condition, Test):
+        return _never_path(condition)
     if isinstance(condition, AnyOf):
         reasons = [_never(one) for one in condition.parts]
         return None if None in reasons else reasons[0]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from vestig.calls.condition import parse_condition, why_never
+from vestig.calls.condition import doubts, parse_condition, why_never
 from vestig.calls.declaration import checked
 from vestig.calls.memories import DeprecateRequest, SupersedeRequest
 from vestig.calls.rules import (
@@ -175,17 +175,18 @@ def _rule(memory: Memory, row: RuleRow, degraded: Iterable[Degradation] = ()) ->
         gave_way=row.gave_way,
         denied=row.denied,
         last_fired_at=None if row.last_fired_us is None else from_us(row.last_fired_us),
-        warnings=_never(row),
+        warnings=_warnings(row),
         degraded=tuple(degraded),
     )
 
 
-def _never(row: RuleRow) -> tuple[str, ...]:
-    """Return why a rule fires at no action, where that is certain."""
+def _warnings(row: RuleRow) -> tuple[str, ...]:
+    """Return why a rule fires at no action, where that is certain, and what is hardly meant so."""
     when = parse_condition("when", row.condition)
     unless = None if row.exception is None else parse_condition("unless", row.exception)
     why = why_never(when, unless)
-    return () if why is None else (f"the rule can never fire: {why}",)
+    never = [] if why is None else [f"the rule can never fire: {why}"]
+    return (*never, *doubts(when))
 
 
 def _check_no_secret(session: Session, conditions: Mapping[str, str | None]) -> None:

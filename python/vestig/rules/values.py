@@ -14,7 +14,7 @@ class Rule(_Value, frozen=True, kw_only=True):
     It binds while the memory is `active`. `when` and `unless` stand as they were written. `fired`:
     how many actions met it; `gave_way`: how many met its exception too; `denied`: how many it
     refused. `masked`: secrets that were taken out of the text as it was added. `warnings`: that it
-    can fire at no action, where that is certain.
+    can fire at no action, where that is certain, and what is hardly meant as it is written.
     """
 
     id: str
