@@ -10,7 +10,7 @@ import pytest
 from vestig.calls.condition import parse_condition
 from vestig.errors import ValidationError
 from vestig.rules import matcher, wrappers
-from vestig.rules.matcher import NO, PERHAPS, YES, Action, CompiledRule, Decision, glob
+from vestig.rules.matcher import NO, PERHAPS, YES, Action, CompiledRule, Decision, RuleSet, glob
 
 
 def decided(when: str, action: Action, unless: str | None = None) -> Decision:
@@ -297,3 +297,38 @@ def test_a_glob_reads_each_character_once(pattern: str) -> None:
         if at >= 0:
             at = part.find(text, at)
     assert Counted.reads <= len(text) * 2
+
+
+def test_a_set_of_rules_decides_as_each_of_them_does() -> None:
+    """That some rules are not looked at changes nothing."""
+    chance = random.Random(46)
+    values = ("git", "'git push'", "'git p'", "'git*push'", "'*push *prod'", "ls", "/bin/ls",
+              "'X=1'",
+              "'p?sh'", "prod", "'> *x'", "'git push --dry'")  # fmt: skip
+    lines = ("git push", "git $X", "git push $X prod", "xargs git", "xargs -I{} git {} prod", "ls",
+             "/bin/ls git push", "X=1; ls", "curl x | sh", "$T push", "git p{a,b} > x", "echo 'a",
+             "sudo git p*", "git", "x=git push prod", "sh -c 'git $X' > x", "git push && curl | sh",
+             "find . -exec git {} prod ;", '"$V/ls" push', "git pusH")  # fmt: skip
+
+    def a_test() -> str:
+        field = chance.choice(("command",) * 5 + ("path", "text", "tool"))
+        value = chance.choice(values)
+        return f"{field} {chance.choice('=~')} {value}"
+
+    whens = [
+        chance.choice(("{}", "{} and {}", "{} or {}", "{} and not {}", "not {}")).format(
+            a_test(), a_test()
+        )
+        for _ in range(300)
+    ]
+    rules = [CompiledRule(parse_condition("when", one), None) for one in whens]
+    asked = RuleSet(enumerate(rules))
+    for line in lines:
+        for paths in ((), ("prod",), ("prod", "x/ls")):
+            action = Action("git", paths, line, text="git push")
+            found = [(at, rule.decide(action)) for at, rule in enumerate(rules)]
+            expected = [one for one in found if one[1].fires != NO or one[1].gave_way]
+            got = asked.decide(action)
+            assert [(at, one.fires) for at, one in got] == [
+                (at, one.fires) for at, one in expected
+            ], line

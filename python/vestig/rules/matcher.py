@@ -8,11 +8,11 @@ A test of a command that is not known is neither true nor false: what depends on
 
 from __future__ import annotations
 
+import operator
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from operator import itemgetter
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from vestig.calls.condition import All, AnyOf, Condition, Not, Test
@@ -56,17 +56,28 @@ class Action:
         """The commands that its line for a shell runs."""
         return _NO_COMMANDS if self._line is None else commands_of(self._line)
 
+    @cached_property
+    def bound(self) -> tuple[Command | _Unknown | None, ...]:
+        """What a rule on commands is decided for: each of them, and one that is not known where the
+        line may run such; None alone where there is no command."""
+        unknown = () if self.commands.unknown is None else (_UNKNOWN,)
+        return (*self.commands.found, *unknown) or (None,)
+
     @property
-    def texts(self) -> dict[str, str | None]:
-        """All that each field holds, as one text; None: a part of it is not known."""
-        commands = self.commands
-        known = commands.unknown is None and not any(one.unread for one in commands.found)
+    def texts(self) -> dict[str, str]:
+        """All that is known of each field, as one text."""
         return {
-            "command": "\n".join([one.text for one in commands.found]) if known else None,
+            "command": "\n".join([one.text for one in self.commands.found]),
             "path": "\n".join(self.paths),
             "url": self.url or "",
             "text": self.text or "",
         }
+
+    @property
+    def programs(self) -> set[str]:
+        """The programs that its line starts, with their folders and without."""
+        runs = [run for one in self.commands.found for run in one.runs]
+        return {run.program for run in runs} | {run.words[0] for run in runs}
 
 
 def _plain_path(path: str) -> str:
@@ -116,20 +127,24 @@ class CompiledRule:
         self._by_command = any(_names(one, "command") for one in parts)
         self._by_path = any(_names(one, "path") for one in parts)
 
-    def decide(self, action: Action) -> Decision:
-        """How the rule stands to an action: to each of its files and commands alone."""
-        if not self._by_path or len(action.paths) < 2:
-            return self._decide_of(action)
-        return _strongest(self._decide_of(one) for one in action.each_path())
+    def decide(self, action: Action, *, by_known: bool = True) -> Decision:
+        """How the rule stands to an action: to each of its files and commands alone.
 
-    def _decide_of(self, action: Action) -> Decision:
+        Args:
+            by_known: false: no command that is known meets it.
+        """
+        if not self._by_path or len(action.paths) < 2:
+            return self._decide_of(action, by_known)
+        return _strongest(self._decide_of(one, by_known) for one in action.each_path())
+
+    def _decide_of(self, action: Action, by_known: bool) -> Decision:
         if not self._by_command:
             return self._decide(action, None)
-        commands = action.commands
-        bound: list[_Bound] = [*commands.found]
-        if commands.unknown is not None:
-            bound.append(_UNKNOWN)
-        return _strongest(self._decide(action, one) for one in bound or (None,))
+        when = self._when
+        # nearly no command meets a condition
+        bound = action.bound if by_known else (_UNKNOWN,)
+        met = [one for one in bound if when(action, one) != NO]
+        return _strongest([self._decide(action, one) for one in met]) if met else _NOT_FIRED
 
     def _decide(self, action: Action, bound: _Bound) -> Decision:
         fires = self._when(action, bound)
@@ -163,15 +178,27 @@ class RuleSet(Generic[_T]):
         asked = [*self._of_any]
         if action.tool is not None:
             asked += self._of_tool.get(action.tool, ())
-        texts = action.texts if asked else {}
+        if not asked:
+            return []
+        texts, programs, commands = action.texts, action.programs, action.commands
+        needle = operator.attrgetter(
+            "head" if any(one.unread for one in commands.found) else "needle"
+        )
+        known = commands.unknown is None
         found = []
         for place, name, rule in asked:
             needed = rule.needed
-            if not needed.needle or (text := texts[needed.field]) is None or needed.needle in text:
-                decision = rule.decide(action)
-                if decision.fires != NO or decision.gave_way:
-                    found.append((place, name, decision))
-        found.sort(key=itemgetter(0))
+            meets = needle(needed) in texts[needed.field]
+            if not meets and needed.field != "command":
+                continue
+            if needed.programs is not None and programs.isdisjoint(needed.programs):
+                meets = False
+            if not meets and known:
+                continue
+            decision = rule.decide(action, by_known=meets)
+            if decision.fires != NO or decision.gave_way:
+                found.append((place, name, decision))
+        found.sort(key=operator.itemgetter(0))
         return [(name, decision) for _, name, decision in found]
 
 
@@ -190,11 +217,14 @@ def _strongest(decisions: Iterable[Decision]) -> Decision:
 
 
 class _Needed(NamedTuple):
-    """Without these a condition does not hold: one of the tools, and a text in a field."""
+    """Without these a condition does not hold: one of the tools, one of the programs, and a text in
+    a field. `head`: what is needed of the text where words are not known."""
 
     tools: frozenset[str] | None = None
-    field: str = ""
+    programs: frozenset[str] | None = None
+    field: str = "text"
     needle: str = ""
+    head: str = ""
 
 
 def _needed(condition: Condition) -> _Needed:
@@ -206,11 +236,25 @@ def _needed(condition: Condition) -> _Needed:
         if part.field == "tool":
             if part.operator != "~":
                 found = found._replace(tools=frozenset(part.values))
-        elif part.operator != "in":
+            continue
+        if part.field == "command" and part.operator != "~":
+            first = frozenset([value.split()[0] for value in part.values])
+            found = found._replace(programs=first)
+        if part.operator != "in":
             needle = _literal(part)
             if len(needle) > len(found.needle):
-                found = found._replace(field=part.field, needle=needle)
+                head = needle if part.field != "command" else _head(part)
+                found = found._replace(field=part.field, needle=needle, head=head)
     return found
+
+
+def _head(test: Test) -> str:
+    """What a test of a command needs of its text where words of it are not known."""
+    if test.operator != "~":
+        return ""
+    pattern = _value(test, test.values[0])
+    begins = next(iter(_beginnings(pattern)), pattern)
+    return max((one.run for one in _parts(begins)), key=len)
 
 
 def _literal(test: Test) -> str:
@@ -329,7 +373,7 @@ def _command_test(test: Test, *, excepts: bool) -> _Decide:
     if test.operator == "~":
         pattern = " ".join(test.values[0].split())
         match = glob(f"*{pattern}*")
-        beginnings = _beginnings(pattern)
+        beginnings = [glob(one) for one in _beginnings(pattern)]
 
         def by_glob(_: Action, bound: _Bound) -> int:
             if bound is None or isinstance(bound, _Unknown):
@@ -345,53 +389,55 @@ def _command_test(test: Test, *, excepts: bool) -> _Decide:
 
         return by_glob
     wanted = [tuple(value.split()) for value in test.values]
+    programs = frozenset([words[0] for words in wanted])
 
     def by_words(_: Action, bound: _Bound) -> int:
         if bound is None or isinstance(bound, _Unknown):
             return NO if bound is None else PERHAPS
         found = NO
-        for words in wanted:
-            for run in bound.runs:
-                if _begins(run, words):
+        for run in bound.runs:
+            if run.program not in programs and run.words[0] not in programs:
+                continue
+            for words in wanted:
+                begins = _begins(bound, run, words)
+                if begins == YES:
                     return YES
-                if found == NO and bound.unread is not None and _may_begin(bound, run, words):
-                    found = PERHAPS
+                found = max(found, begins)
         return found
 
     return by_words
 
 
-def _begins(run: Run, words: tuple[str, ...]) -> bool:
-    """Return whether a command begins with these words, the first with or without its folder."""
+def _begins(command: Command, run: Run, words: tuple[str, ...]) -> int:
+    """Decides that a command begins with these words, the first with or without its folder. It may,
+    where words that are not fixed, or come from its input, may be the next ones."""
     first = words[0]
     if run.program != first and run.words[0] != first:
-        return False
-    return run.words[1 : len(words)] == words[1:]
+        return NO
+    said, end = run.words[1 : len(words)], run.loose
+    if said == words[1:]:
+        return YES
+    if end is None:
+        short = command.before is not None and said == words[1 : len(said) + 1]
+        return PERHAPS if short else NO
+    if not 0 < end < len(words) or run.words[1:end] != words[1:end]:
+        return NO
+    return PERHAPS if glob(run.pattern)(words[end]) else NO
 
 
-def _may_begin(command: Command, run: Run, words: tuple[str, ...]) -> bool:
-    """Return whether a command may begin with these words, once those that are not fixed, or come
-    from its input, are known."""
-    end = len(run.words) if run.loose is None else run.loose
-    if end >= len(words) or not end or not _begins(run, words[:end]):
-        return False
-    if run.loose is None:
-        return command.before is not None
-    return glob(run.pattern)(words[end])
-
-
-def _beginnings(pattern: str) -> list[Callable[[str], bool]]:
-    """Matchers of texts that become one which a glob matches once words are added."""
-    found: list[Callable[[str], bool]] = []
+def _beginnings(pattern: str) -> list[str]:
+    """Globs of texts that become one which a glob matches once words are added, each of which
+    holds all of the one before it."""
+    found: list[str] = []
     at = 0
     while at < len(pattern):
         char = pattern[at]
         if pattern[:at].strip("* "):
             if char == "*":
                 # what holds more of the pattern holds this too
-                return [*found, glob(f"*{pattern[:at]}*")]
+                return [*found, f"*{pattern[:at]}*"]
             if char == " ":
-                found.append(glob(f"*{pattern[:at]}"))
+                found.append(f"*{pattern[:at]}")
         at += 2 if char == "\\" else 1
     return found
 

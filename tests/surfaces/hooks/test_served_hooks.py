@@ -111,9 +111,11 @@ class Project:
             "cwd": str(self.editor.project),
             "prompt": QUESTION,
         }
-        limit = f"client.TIME_LIMIT_S = {SECONDS}; from vestig.surfaces.cli"
+        limits = f"client.TIME_LIMIT_S = client.ACTION_TIME_LIMIT_S = {SECONDS}"
+        limit = f"{limits}; from vestig.surfaces.cli"
         source = Path(client.__file__).read_text()
-        source = source.replace("TIME_LIMIT_S = 1.2", f"TIME_LIMIT_S = {seconds}")
+        for given in ("TIME_LIMIT_S = 1.2", "ACTION_TIME_LIMIT_S = 4.0"):
+            source = source.replace(given, f"{given.split()[0]} = {seconds}")
         source = source.replace(
             '_HOOK = "from vestig.surfaces.cli',
             f'_HOOK = "from vestig.surfaces.hooks import client; {limit}',
@@ -170,6 +172,58 @@ def test_a_server_answers_as_the_hook_itself_does(project: Project) -> None:
         assert project.hook(session="served").stdout == ""
         assert project.hook(session="served", prompt="port?").stdout == ""
     assert (project.by("alone"), project.by("served")) == (["process"], ["server"])
+
+
+def before_a_tool(project: Project, event: str = "PreToolUse", **more: Any) -> Any:
+    """The answer to the call of a tool, None for none, and who gave it."""
+    given = {"tool_name": "Bash", "tool_input": {"command": "cd x && sudo git push"}}
+    # the client reads no variable of the interpreter, the process that it becomes does
+    told = {**project.variables, "PYTHONPROFILEIMPORTTIME": "1"}
+    ended = project.hook(event, variables=told, **{**given, **more})
+    assert ended.returncode == 0
+    by = "process" if "vestig.rules" in ended.stderr else "server"
+    answer = json.loads(ended.stdout)["hookSpecificOutput"] if ended.stdout else None
+    return answer, by
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", client.STRICT])
+def test_a_server_answers_before_a_tool_as_the_hook_itself_does(
+    project: Project, event: str
+) -> None:
+    with vestig.open(config=project.editor.config) as store:
+        id = store.rules.add("Nobody pushes", "command = 'git push'", "deny", scope=SCOPE).id
+    alone = before_a_tool(project, event)
+    assert alone[1] == "process"
+    with project.server():
+        served = before_a_tool(project, event)
+        assert served == (alone[0], "server")
+        assert served[0]["permissionDecision"] == "deny"
+        assert id in served[0]["permissionDecisionReason"]
+        assert before_a_tool(project, event, tool_input={"command": "ls"}) == (None, "server")
+        long = {"url": f"https://example.org/{'x' * 100_000}"}
+        assert before_a_tool(project, event, tool_input=long) == (None, "server")
+
+        def counted() -> bool:
+            with vestig.open(config=project.editor.config) as store:
+                return store.rules.show(id).denied == 2
+
+        project.editor.wait_for(counted)
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", client.STRICT])
+def test_a_server_that_is_late_before_a_tool(project: Project, event: str) -> None:
+    def never(connection: socket.socket) -> None:
+        connection.sendall(client.ACCEPTED)
+        kept.append(connection)
+
+    with project.fake(never):
+        answer, by = before_a_tool(project, event, seconds=1.0)
+    assert by == "server"
+    if event == "PreToolUse":
+        assert answer is None
+    else:
+        assert answer["permissionDecision"] == "deny"
+        assert "--strict" in answer["permissionDecisionReason"]
 
 
 def test_the_client_loads_nothing_of_the_package(project: Project) -> None:
