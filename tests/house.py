@@ -193,6 +193,7 @@ PURE = frozenset(
         "retrieve/values.py",
         "rules/matcher.py",
         "rules/shell.py",
+        "rules/words.py",
         "rules/wrappers.py",
     )
 )

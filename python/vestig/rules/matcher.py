@@ -58,7 +58,7 @@ class Action:
 
     @cached_property
     def bound(self) -> tuple[Command | _Unknown | None, ...]:
-        """What a rule on commands is decided for: each of them, and one that is not known where the
+        """Each command, for which a rule on commands is decided, and one that is not known where the
         line may run such; None alone where there is no command."""
         unknown = () if self.commands.unknown is None else (_UNKNOWN,)
         return (*self.commands.found, *unknown) or (None,)
@@ -249,7 +249,7 @@ def _needed(condition: Condition) -> _Needed:
 
 
 def _head(test: Test) -> str:
-    """What a test of a command needs of its text where words of it are not known."""
+    """The text that a command has to hold where words of it are not known."""
     if test.operator != "~":
         return ""
     pattern = _value(test, test.values[0])

@@ -20,8 +20,14 @@ FOREIGN = {
     ' "sessionStart": [{"command": "./début.sh"}]}}\n\n',
 }
 EVENTS = {
-    "codex": ["PreCompact", "SessionStart", "UserPromptSubmit"],
-    "cursor": ["beforeSubmitPrompt", "sessionStart"],
+    "codex": ["PreCompact", "PreToolUse-codex", "SessionStart", "UserPromptSubmit"],
+    "cursor": [
+        "beforeMCPExecution",
+        "beforeReadFile",
+        "beforeShellExecution",
+        "beforeSubmitPrompt",
+        "sessionStart",
+    ],
 }
 
 
@@ -144,7 +150,7 @@ def test_a_command_that_does_more_is_its_owners(home: Path, command: str) -> Non
     was = path.read_bytes()
     assert call(home, "cursor").returncode == 0
     assert json.loads(path.read_text())["hooks"]["sessionStart"][0] == mine
-    assert len(commands(path)) == 3
+    assert len(commands(path)) == 1 + len(EVENTS["cursor"])
     assert call(home, "cursor", "--remove").returncode == 0
     assert path.read_bytes() == was
 

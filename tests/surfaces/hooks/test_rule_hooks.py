@@ -196,7 +196,107 @@ def test_the_plugin_asks_before_each_tool_and_strictly_where_that_was_said(
         assert "written" in editor.run("", "install").stdout.splitlines()[0]
 
 
-def test_where_no_action_is_held_up_the_installation_says_so(editor: Editor) -> None:
-    for name in ("codex", "cursor"):
-        assert "Rules do not bind here" in editor.run("", "install", name).stdout
-        assert editor.run("", "install", name, "--strict").returncode == 2
+@pytest.mark.parametrize(
+    ("name", "said"), [("codex", "It cannot ask"), ("cursor", "rules do not remind")]
+)
+def test_the_installation_says_how_far_rules_bind(editor: Editor, name: str, said: str) -> None:
+    assert said in editor.run("", "install", name).stdout
+    assert said in editor.run("", "install", name).stdout
+    assert editor.run("", "install", name, "--strict").returncode == 2
+    path = editor.folder / f".{name}" / "hooks.json"
+    hooks = json.loads(path.read_text())["hooks"]
+    if name == "codex":
+        (entry,) = hooks["PreToolUse"]
+        assert " hook PreToolUse-codex " in entry["hooks"][0]["command"]
+    assert editor.run("", "install", name, "--remove").returncode == 0
+    assert not path.exists()
+
+
+PATCH = """*** Begin Patch
+*** Update File: src/a.py
+*** Move to: db/b.py
+@@ x
+-old
++the password
+*** Add File: notes.md
++git push
+*** End Patch
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "do", "given", "members"),
+    [
+        ("command = 'git push'", "deny", ("Bash", "sudo git push"), ["permissionDecision"]),
+        ("command = 'git push'", "ask", ("Bash", "git push"), ["permissionDecision"]),
+        ("command = 'git push'", "ask", ("Bash", "git $X"), ["additionalContext"]),
+        ("command = 'git push'", "deny", ("Bash", "git $X"), ["additionalContext"]),
+        ("command = 'git push'", "remind", ("Bash", "git push"), ["additionalContext"]),
+        ("command = 'git push'", "deny", ("Bash", "ls"), []),
+        ("tool = apply_patch and path ~ 'db/*'", "deny", ("apply_patch", PATCH), ["deny"]),
+        ("path in (notes.md)", "deny", ("apply_patch", PATCH), ["deny"]),
+        ("path = a.py and text ~ password", "deny", ("apply_patch", PATCH), ["deny"]),
+        ("command ~ '*'", "deny", ("apply_patch", PATCH), []),
+    ],
+)
+def test_before_a_tool_of_codex(
+    editor: Editor, when: str, do: str, given: tuple[str, str], members: list[str]
+) -> None:
+    """It knows no question: what would be asked is denied where it is certain, else told."""
+    add(editor, when, do)
+    tool, command = given
+    answer = told(editor, tool, "PreToolUse-codex", command=command)
+    assert "allow" not in answer.values()
+    if members == ["additionalContext"]:
+        assert list(answer) == members
+    elif members:
+        assert answer["permissionDecision"] == "deny"
+        assert TEXT in answer["permissionDecisionReason"]
+        assert ("cannot be asked here" in answer["permissionDecisionReason"]) == (do == "ask")
+    else:
+        assert answer == {}
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "when", "do", "permission"),
+    [
+        ("beforeShellExecution", {"command": "nice git push"}, "command = git", "deny", "deny"),
+        ("beforeShellExecution", {"command": "git push"}, "tool = Bash", "ask", "ask"),
+        ("beforeShellExecution", {"command": "git $X"}, "command = 'git push'", "deny", "ask"),
+        ("beforeShellExecution", {"command": "git push"}, "tool = Bash", "remind", None),
+        ("beforeShellExecution", {"command": "ls"}, "command = 'git push'", "deny", None),
+        ("beforeReadFile", {"file_path": "/a/.env", "content": "x"}, "path = .env", "deny", "deny"),
+        ("beforeReadFile", {"file_path": "/a/.env", "content": "x"}, "path = .env", "ask", "deny"),
+        ("beforeReadFile", {"file_path": "/a/b", "content": "x"}, "text ~ x", "deny", None),
+        (
+            "beforeMCPExecution",
+            {"tool_name": "fetch", "tool_input": '{"url": "https://prod.example"}', "command": "x"},
+            "tool = fetch and url ~ 'https://prod*'",
+            "ask",
+            "ask",
+        ),
+        (
+            "beforeMCPExecution",
+            {"tool_name": "fetch", "tool_input": "{", "command": "npx git push"},
+            "command ~ git",
+            "deny",
+            None,
+        ),
+    ],
+)  # fmt: skip
+def test_before_an_action_of_cursor(
+    editor: Editor, event: str, given: dict[str, Any], when: str, do: str, permission: str | None
+) -> None:
+    id = add(editor, when, do, scope=SCOPE)
+    base = {"conversation_id": "c", "workspace_roots": [str(editor.project)]}
+    ended = editor.run(json.dumps(base | {"hook_event_name": event} | given), "hook", event)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    if permission is None:
+        assert ended.stdout == ""
+        return
+    answer = json.loads(ended.stdout)
+    assert answer["permission"] == permission
+    assert id in answer["user_message"]
+    agent = {} if event == "beforeReadFile" else {"agent_message": answer["user_message"]}
+    assert answer == {"permission": permission, "user_message": answer["user_message"], **agent}
+    editor.wait_for(lambda: shown(editor, id).fired == 1)

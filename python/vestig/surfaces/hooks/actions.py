@@ -15,23 +15,58 @@ import msgspec
 from vestig.rules.reasons import reasons
 from vestig.rules.values import RuleCheck
 from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.hooks.client import CODEX, CURSOR
 
 # Members of the input of a tool that name a file, and those that are written or sent.
 _PATHS: Final = ("file_path", "notebook_path", "path")
 _TEXTS: Final = ("content", "new_string", "new_source", "text", "prompt", "query")
 _EDITS: Final = "edits"
+# The tool of Codex that writes files, whose command is a patch, and what names a file in one.
+_PATCHES: Final = "apply_patch"
+_FILES_OF_PATCH: Final = (
+    "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ",
+)  # fmt: skip
+_READS: Final = "beforeReadFile"
+_CANNOT_ASK: Final = (
+    "The user decides on this, and cannot be asked here: tell the user, who can do it by hand, or"
+    " change the rule."
+)
 
 
-def action_of(told: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments of `rules.check` for the call of a tool; None where it names nothing.
+def action_of(event: str, told: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of `rules.check` for what is about to happen; None where it names nothing.
+
+    Args:
+        event: the name of the hook.
 
     Example:
-        >>> action_of({"tool_name": "Bash", "tool_input": {"command": "git push"}})
+        >>> action_of("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git push"}})
         {'tool': 'Bash', 'command': 'git push'}
-        >>> action_of({"tool_name": "Write", "tool_input": {"file_path": "/a", "content": "b"}})
+        >>> written = {"file_path": "/a", "content": "b"}
+        >>> action_of("PreToolUse", {"tool_name": "Write", "tool_input": written})
         {'tool': 'Write', 'path': ['/a'], 'text': 'b'}
+        >>> action_of("beforeShellExecution", {"command": "git push", "cwd": ""})
+        {'tool': 'Bash', 'command': 'git push'}
     """
-    given = told.get("tool_input")
+    tool, given = told.get("tool_name"), told.get("tool_input")
+    if event == "beforeShellExecution":
+        tool, given = "Bash", {"command": told.get("command")}
+    elif event == "beforeReadFile":
+        tool, given = "Read", {"file_path": told.get("file_path")}
+    elif isinstance(given, str):
+        given = _object(given)
+    return _named(tool, given)
+
+
+def _object(text: str) -> Any:
+    """The input of a tool that comes as JSON in a text; {} for other texts."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _named(tool: Any, given: Any) -> dict[str, Any] | None:
     given = given if isinstance(given, dict) else {}
     command = given.get("command")
     if isinstance(command, list) and all(isinstance(one, str) for one in command):
@@ -39,18 +74,34 @@ def action_of(told: Mapping[str, Any]) -> dict[str, Any] | None:
     edits = given.get(_EDITS)
     parts = [given, *(edits if isinstance(edits, list) else ())]
     found: dict[str, list[Any]] = {
-        "tool": [told.get("tool_name")],
+        "tool": [tool],
         "path": [given.get(name) for name in _PATHS],
         "command": [command],
         "url": [given.get("url")],
         "text": [part.get(name) for part in parts if isinstance(part, dict) for name in _TEXTS],
     }
+    if tool == _PATCHES:
+        _read_patch(found)
     action: dict[str, Any] = {}
     for name, values in found.items():
         texts = [_whole(value) for value in values if isinstance(value, str) and value.strip()]
         if texts:
             action[name] = texts if name == "path" else "\n".join(texts)
     return action or None
+
+
+def _read_patch(found: dict[str, list[Any]]) -> None:
+    """Puts the files that a patch names, and the lines that it adds, in the place of its text."""
+    lines = [
+        line for text in found["command"] if isinstance(text, str) for line in text.split("\n")
+    ]
+    found["command"] = []
+    for line in lines:
+        marks = (mark for mark in _FILES_OF_PATCH if line.strip().startswith(mark))
+        if (mark := next(marks, None)) is not None:
+            found["path"].append(line.strip().removeprefix(mark).strip())
+        elif line.startswith("+"):
+            found["text"].append(line[1:])
 
 
 def _whole(text: str) -> str:
@@ -60,15 +111,29 @@ def _whole(text: str) -> str:
     return whole.replace("\0", "\ufffd")
 
 
-def answer_of(found: RuleCheck) -> dict[str, Any] | None:
-    """The answer to the call of a tool, as Claude Code reads it; None where no rule fires. Nothing
-    is ever allowed by it: what no rule holds up goes the way it would without Vestig."""
+def answer_of(event: str, found: RuleCheck) -> dict[str, Any] | None:
+    """The answer to what is about to happen, in the form of the editor; None where no rule fires.
+    Nothing is ever allowed by it: what no rule holds up goes the way it would without Vestig.
+
+    Args:
+        event: the name of the hook.
+    """
     if found.decision is None:
         return None
-    said = "\n".join(reasons(found))
-    if found.decision == "remind":
+    decision, said = found.decision, "\n".join(reasons(found))
+    if decision == "ask" and event in (CODEX, _READS):
+        # who cannot be asked decides otherwise, where it is certain that there is a question
+        certain = any(one.certain and one.do == "ask" for one in found.fired)
+        decision = "deny" if certain else "remind"
+        said = f"{_CANNOT_ASK}\n{said}" if certain else said
+    if event in CURSOR:
+        if decision == "remind":
+            return None
+        agent = {} if event == _READS else {"agent_message": said}
+        return {"permission": decision, "user_message": said, **agent}
+    if decision == "remind":
         return _answer({"additionalContext": said})
-    return _answer({"permissionDecision": found.decision, "permissionDecisionReason": said})
+    return _answer({"permissionDecision": decision, "permissionDecisionReason": said})
 
 
 def refused(reason: str) -> dict[str, Any]:

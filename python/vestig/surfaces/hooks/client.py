@@ -34,7 +34,10 @@ _ACCEPTED_S = 0.3
 INPUT_BYTES_MAX = 16 * 1024 * 1024
 # Before an action that is refused where the rules cannot be asked.
 STRICT = "PreToolUse-strict"
-_ACTIONS = ("PreToolUse", STRICT)
+# Before an action of Codex, and as Cursor calls what is before one of its own.
+CODEX = "PreToolUse-codex"
+CURSOR = ("beforeShellExecution", "beforeMCPExecution", "beforeReadFile")
+_ACTIONS = ("PreToolUse", STRICT, CODEX, *CURSOR)
 # What happens behind the editor's back.
 _READ_EVENTS = ("PreCompact", "SessionEnd", "preCompact", "sessionEnd")
 # What else than variables of its own decides what Vestig does.

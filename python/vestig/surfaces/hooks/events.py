@@ -25,6 +25,8 @@ from vestig.repository.branches import read_scopes
 from vestig.repository.project import project_scope
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import (
+    CODEX,
+    CURSOR,
     INPUT_BYTES_MAX,
     REFUSAL,
     STRICT,
@@ -126,13 +128,15 @@ class Event:
         return {"hookSpecificOutput": {"hookEventName": self.name, "additionalContext": block}}
 
 
-# What Cursor calls the events.
+# What Cursor calls the events, and what hooks are called that know the editor by it.
 _NAMES: Final = {
     "beforeSubmitPrompt": "UserPromptSubmit",
     "sessionStart": "SessionStart",
     "preCompact": "PreCompact",
     "sessionEnd": "SessionEnd",
     STRICT: "PreToolUse",
+    CODEX: "PreToolUse",
+    **dict.fromkeys(CURSOR, "PreToolUse"),
 }
 
 
@@ -326,7 +330,7 @@ class Hook:
         """Says what the rules of the project say of the call of a tool."""
         from vestig.surfaces.hooks.actions import action_of, answer_of, count_later, refused
 
-        action = action_of(event.told)
+        action = action_of(event.given, event.told)
         if action is None:
             return None
         try:
@@ -341,7 +345,7 @@ class Hook:
         if found.fired or found.gave_way:
             self._check_time()
             count_later(self._options, found, self._place.folder)
-        return answer_of(found)
+        return answer_of(event.given, found)
 
     def without_answer(self) -> dict[str, Any] | None:
         """The answer where none could be found: the action is refused where that was asked for."""

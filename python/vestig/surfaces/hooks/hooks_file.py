@@ -120,13 +120,15 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
     """Where an editor's hooks stand, and in which form.
 
     `grouped`: an entry holds a list of commands beside a matcher, as in Codex; else it is a
-    command. `empty`: a file without hooks.
+    command. `empty`: a file without hooks. `names`: what an event is called where the hook is to
+    know the editor by it.
     """
 
     path: Path
     events: tuple[str, ...]
     grouped: bool
     empty: Mapping[str, Any]
+    names: Mapping[str, str] = {}
 
     @property
     def backup(self) -> Path:
@@ -230,7 +232,8 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         return ours, sum(1 for one in entries if one == entry)
 
     def _entry(self, event: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        command = {"command": hook_command(event, options), "timeout": _TIMEOUT_S}
+        name = self.names.get(event, event)
+        command = {"command": hook_command(name, options), "timeout": _TIMEOUT_S}
         return {"hooks": [{"type": "command", **command}]} if self.grouped else command
 
     def _without_ours(self, found: dict[str, Any]) -> dict[str, Any]:
@@ -246,7 +249,7 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         """An entry without Vestig's command; None where nothing is left."""
         if not isinstance(entry, dict) or event not in self.events:
             return entry
-        commands = entry.get("hooks")
+        commands, event = entry.get("hooks"), self.names.get(event, event)
         if not self.grouped or not isinstance(commands, list):
             return None if is_hook_command(entry.get("command"), event) else entry
         kept = [

@@ -21,7 +21,7 @@ from vestig.errors import ConflictError, ValidationError, VestigError
 from vestig.hints import install_line
 from vestig.repository.project import project_scope
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.client import STRICT
+from vestig.surfaces.hooks.client import CODEX, CURSOR, STRICT
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
 from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
 from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault
@@ -253,11 +253,14 @@ _TRUST: Final = {
     "codex": "Codex runs new and changed hooks only once you trusted them: type /hooks in it.",
     "cursor": "Cursor shows its hooks under Settings, Hooks; your own are trusted.",
 }
-# Said where rules bind nothing.
-_NO_RULES: Final = (
-    "Rules do not bind here: these hooks hold no action up. `vestig rule check` and the call"
-    " `check` over HTTP do for who asks them."
-)
+# How far rules bind.
+_BINDS: Final = {
+    "codex": "Rules deny and remind before a tool that Codex tells of. It cannot ask: what a rule"
+    " asks about is denied, and told to the model where it is not certain.",
+    "cursor": "Rules deny and ask before commands and tools of MCP, and deny before a file is read."
+    " Cursor tells the model nothing before an action, so that rules do not remind, and no edit is"
+    " held up.",
+}
 _LOGS: Final = {"claude": "projects/*/*.jsonl", "codex": "sessions/**/*.jsonl"}
 _HEAD_LINES: Final = 50
 
@@ -319,10 +322,10 @@ def install(
         strict: an action is refused where the rules cannot be asked.
 
     Raises:
-        ValidationError: an editor whose actions these hooks do not hold up.
+        ValidationError: an editor other than Claude Code.
     """
     if strict and editor != "claude":
-        raise ValidationError("strict", editor, "claude: these hooks hold no action up elsewhere")
+        raise ValidationError("strict", editor, "claude: nothing else is refused unasked")
     state, place = _state(editor, options, strict=strict)
     done: list[str] = []
     notes = [_TRUST[editor]]
@@ -344,8 +347,8 @@ def install(
             done.append(_step("copy", f"what was there to {file.backup}", dry_run=dry_run))
         if not dry_run:
             file.install(options)
-    if editor != "claude":
-        notes.append(_NO_RULES)
+    if editor in _BINDS:
+        notes.append(_BINDS[editor])
     if strict:
         notes += _without_store(options)
     if not done:
@@ -486,11 +489,16 @@ def _plugin(options: Mapping[str, Any], *, strict: bool | None = None) -> Plugin
 def _hooks_file(editor: str) -> HooksFile:
     path = editor_folder(editor) / "hooks.json"
     if editor == "codex":
-        events = ("UserPromptSubmit", "SessionStart", "PreCompact")
-        return HooksFile(path=path, events=events, grouped=True, empty={"hooks": {}})
+        return HooksFile(
+            path=path,
+            events=("UserPromptSubmit", "SessionStart", "PreCompact", "PreToolUse"),
+            grouped=True,
+            empty={"hooks": {}},
+            names={"PreToolUse": CODEX},
+        )
     return HooksFile(
         path=path,
-        events=("beforeSubmitPrompt", "sessionStart"),
+        events=("beforeSubmitPrompt", "sessionStart", *CURSOR),
         grouped=False,
         empty={"version": 1, "hooks": {}},
     )
