@@ -129,6 +129,7 @@ def test_no_tool_ends_a_rule(tmp_path: Path) -> None:
             ("supersede", {"old": rule, "new": other}),
             ("supersede", {"old": rule[4:12], "text": "Pushes are free"}),
             ("remember", {"text": "Pushes are free now", "supersedes": [other, rule]}),
+            ("remember", {"text": "Pushes are free now", "supersedes": rule}),
             ("forget", {"id": rule, "confirm": True}),
         ):
             said = text_of(server.call(tool, **given))

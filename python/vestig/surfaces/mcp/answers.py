@@ -24,7 +24,7 @@ from msgspec import UNSET
 
 from vestig.answers import ContextBlock, RecallHit, RecallResult
 from vestig.api.store import Vestig
-from vestig.arguments import time_us
+from vestig.arguments import listed, time_us
 from vestig.calls.declaration import checked
 from vestig.calls.filter import Filter, checked_filter
 from vestig.calls.queries import RetrieveRequest
@@ -365,7 +365,7 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
         (fields,) = in_project(at.session, at.scope, [given])
     check_speaker(at, replaced_by(at, fields), fields.get("role"))
     text = fields.pop("text")
-    _check_no_rule(at, *(fields.get("supersedes") or ()))
+    _check_no_rule(at, fields.get("supersedes"))
     if "valid_from" in fields:
         fields["t_valid"] = fields.pop("valid_from")
     outcome = at.store.commit(text, source=_AGENT, provenance={"agent": _AGENT}, **fields)
@@ -681,14 +681,16 @@ def resource_text(at: OpenStore, uri: str) -> str:
 # --- changes -----------------------------------------------------------------------------------
 
 
-def _check_no_rule(at: OpenStore, *ids: str) -> None:
-    """Refuses to end rules: whom they bind does not lift them.
+def _check_no_rule(at: OpenStore, ids: object) -> None:
+    """Refuses to end rules: whom they bind does not lift them. What is no id the call itself
+    refuses.
 
     Raises:
         ConflictError: an id is that of a rule that binds.
     """
-    for id in ids:
-        with suppress(NotFoundError):
+    given = listed(ids)
+    for id in given if isinstance(given, (list, tuple)) else ():
+        with suppress(NotFoundError, ValidationError):
             rule = at.store.rules.show(id)
             if rule.status == Status.ACTIVE:
                 raise ConflictError(
