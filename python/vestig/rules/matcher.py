@@ -58,7 +58,7 @@ class Action:
 
     @cached_property
     def bound(self) -> tuple[Command | _Unknown | None, ...]:
-        """Each command, for which a rule on commands is decided, and one that is not known where the
+        """Each command that a rule on commands is decided for, and one that is not known where the
         line may run such; None alone where there is no command."""
         unknown = () if self.commands.unknown is None else (_UNKNOWN,)
         return (*self.commands.found, *unknown) or (None,)

@@ -91,7 +91,7 @@ class Proposal(NamedTuple):
 
 
 def proposal(text: str) -> Proposal | None:
-    """The proposal of a text that sounds like a rule: a test of what stands in backquotes, of a path,
+    """The proposal of a text that sounds like a rule: a test of what is in backquotes, of a path,
     else of a program with the words behind it, where that is the action which it binds. None: it
     does not sound like one.
 
