@@ -83,6 +83,18 @@ def test_fix_leaves_the_masked_text_and_no_byte_of_the_secret(
         assert secret.encode() not in data
 
 
+def test_a_rule_whose_text_is_masked_binds_on(opener: Opener) -> None:
+    store = opener(config=_OFF)
+    old = store.rules.add(_TEXT.format(_SECRETS[0]), "command = login", "deny", unless="tool = A")
+    store.rules.check(command="login now")
+    assert store.admin.secrets(fix=True).fixed == 1
+    (rule,) = store.rules.list()
+    assert rule.id != old.id
+    assert (rule.when, rule.do, rule.unless) == ("command = login", "deny", "tool = A")
+    assert (rule.text, rule.denied) == (_TEXT.format("[secret:password]"), 1)
+    assert store.rules.test(command="login now").decision == "deny"
+
+
 def test_what_was_interrupted_goes_on(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     store = opener(config=_OFF)
     _filled(store)

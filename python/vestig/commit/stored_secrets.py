@@ -10,6 +10,7 @@ from vestig.calls.filter import NO_FILTER
 from vestig.calls.items import json_value, value_text
 from vestig.calls.memories import DeprecateRequest, ForgetRequest, StateRequest
 from vestig.calls.upkeep import SecretsRequest
+from vestig.changes import ChangeSet, NewRule, RuleCounts
 from vestig.commit import pipeline
 from vestig.commit.text import normalise
 from vestig.commit.update import successor_fields
@@ -20,7 +21,7 @@ from vestig.memories import states
 from vestig.memories.states import selected_ids
 from vestig.results import SecretsReport, StoredSecret
 from vestig.session.session import Session
-from vestig.store.records import item_rows
+from vestig.store.records import item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
 from vestig.types import Event, EventType, ItemError, Memory, Status
@@ -196,9 +197,32 @@ def _take_over(session: Session, space: str, found: _Found) -> None:
         states.deprecate(session, checked(DeprecateRequest, withdrawn))
     # the key of a part of an item's text is none that a caller can give, and markers make it longer
     outcome = pipeline.commit(session, fields, key=fields.pop("key", None), whole=True)
+    if outcome.memory_id is not None:
+        _take_over_rule(session, space, memory.id, outcome.memory_id)
     if memory.status is Status.ARCHIVED and outcome.memory_id is not None:
         archived = {"id": outcome.memory_id, "namespace": space}
         states.simple(session, "archive", checked(StateRequest, archived))
+
+
+def _take_over_rule(session: Session, space: str, old: str, new: str) -> None:
+    """The masked text is the rule that the text was, with its counts."""
+    with session.ledger.read() as view:
+        row = rule_rows.of_memory(view, space, old)
+    if row is None:
+        return
+    counts = RuleCounts(
+        fired=row.fired, gave_way=row.gave_way, denied=row.denied, last_fired_us=row.last_fired_us
+    )
+    rule = NewRule(
+        memory_id=new,
+        condition=row.condition,
+        decision=row.decision,
+        exception=row.exception,
+        counts=counts,
+    )
+    with session.ledger.write(session.now_us()) as txn:
+        if rule_rows.of_memory(txn, space, new) is None:
+            txn.apply(ChangeSet(namespace=space, rules=(rule,)))
 
 
 def _fields(space: str, memory: Memory, events: Sequence[Event], text: str) -> dict[str, Any]:
