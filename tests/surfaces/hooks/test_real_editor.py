@@ -311,8 +311,14 @@ def test_a_rule_binds_the_editor(claude: Claude, do: str, runs: bool, told: str)
     assert (claude.project / "meadow").exists()
     assert told in (sent if runs else bound)
     assert RULE not in free
-    (rule,) = json.loads(claude.run("", "rule", "list", "--json").stdout)["rules"]
-    assert rule["fired"] == 1
+
+    def fired() -> int:
+        (rule,) = json.loads(claude.run("", "rule", "list", "--json").stdout)["rules"]
+        return int(rule["fired"])
+
+    # a process that the editor does not wait for counts
+    claude.wait_for(fired)
+    assert fired() == 1
 
 
 def test_what_is_learnt_on_a_branch_stays_there_until_it_is_merged(claude: Claude) -> None:
