@@ -59,10 +59,8 @@ LINES: Final = {
     "`vestig export -` writes to standard output": "export;export --stdout",
     'add "…"` again': "undelete ID;undeprecate ID",
     "shows the tags of each": "tags;tag list;list tags",
-    "`vestig show ID`": "inspect ID",
     "--key maria.city": "supersede maria.city 'Maria lives in Porto'",
-    "`vestig search` finds ids": "forget 'maria lives';forget maria",
-    "`vestig forget --scope S`": "delete-all --user ana;flushall;reset",
+    "`vestig forget --keys KEY`": "forget 'maria lives';forget maria;forget ines.phone",
     "`vestig backup d`": "backup create d;backup new d",
     "recall --expect ID": "why-not x ID",
     "and `--expect ID` for why": "explain x --id ID;why ID",
@@ -149,7 +147,23 @@ LINES: Final = {
     "vestig serve": "daemon;server;start",
     "install claude --remove": "uninstall claude",
     "install cursor --remove": "uninstall cursor",
-    "vestig install claude": "setup claude",
+    "vestig install claude": "setup claude;setup claude-code;claude-code",
+    "did you mean claude?": "install claude-code",
+    "--scope S": "purge tobias",
+    "`vestig forget --scope S`": "delete-all --user ana;flushall;reset",
+    "`vestig history KEY`": "restore ines.phone;show ines.phone;pin ines.phone;events ines.phone;"
+    "deprecate ines.phone;update ines.phone --content x",
+    "vestig import": "index data",
+    "`vestig show ID`": "inspect ID;similar ID",
+    "`vestig --help` has": "--install-completion",
+    "`vestig keys`": "get nothing.here",
+    "--tags task": "todo;tasks;task add 'order tyres'",
+    "`vestig inspect` opens": "shell;repl",
+    "`vestig tenant token add`": "login;auth",
+    "pip upgrades": "upgrade",
+    "`vestig import FILE`": "migrate",
+    "`vestig list`": "review",
+    '`vestig add "…" --key KEY`': "update ines.phone 'a new text'",
     "install EDITOR --remove": "uninstall",
     "install claude": "claude;claude install",
     "vestig install": "mcp install;mcp setup;hooks;hooks install;hooks list;install --list"
@@ -175,7 +189,7 @@ LINES: Final = {
     ";restore b --target d;restore b --output d;restore b --dest d",
     '--content "…"': "update ID 'a new text'",
     "--content": "update ID --text x;update ID --body x;update ID --message x",
-    'add "…"': "add --content x;add --text x;add --message x;add --fact x",
+    'add "…"': "add --content x;add --text x;add --message x;add --fact x;add -m x",
     'recall "…"': "recall --query x;recall -q x;recall --question x",
     'search "…"': "search --query x;list --grep x;list --contains x;list --search x;list --query x"
     ";count --grep x",
@@ -219,11 +233,11 @@ LINES: Final = {
     "--offset": "list --page 2;list --skip 5",
     "": "entity add Ada;document edit X;item rename k;rule run"
     ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x"
-    ";whoami;login;repl;recall x --quiet;recall x --pretty"
+    ";whoami;recall x --quiet;recall x --pretty"
     ";list -q;list --oneline"
     ";stats --all;doctor --quick;export f --compress;backup d --incremental;list --color"
     ";serve --workers 4;serve --reload;import f --batch 3;recall x --rerank;logs"
-    ";add -m x;mv;redo;about;ps;stop;auth;upgrade"
+    ";mv;redo;about;ps;stop"
     ";-q;--verbose"
     ";debug;schema;stats now;item diff;rule export;branch history;item keys",
 }
@@ -252,8 +266,7 @@ COMMANDS: Final = {
     "show": "cat view read open display",
     "history": "history versions revisions",
     "keys": "keys",
-    "events": "audit",
-    "diff --from": "log timeline changes",
+    "diff --from": "log timeline changes audit",
     "update": "edit modify change tag",
     "deprecate": "retract invalidate withdraw undo rollback revert",
     "update ID --t-invalid": "expire end",
@@ -269,7 +282,10 @@ COMMANDS: Final = {
     "restore": "restore",
     "inspect": "ui web dashboard browser",
     "serve": "server start api",
-    "tenant migrate|": "migrate",
+    "says `vestig tenant migrate`": "migrate",
+    "says pip upgrades": "upgrade self-update",
+    "says `vestig inspect`": "shell",
+    "says `vestig tenant token add`": "login",
     "document list|document": "sources docs documents",
     "count": "size len length",
     "forget --scope": "clear delete-all wipe reset",
@@ -288,7 +304,7 @@ COMMANDS: Final = {
     "show|": "shwo",
     "list|": "lst",
     "eval": "benchmark evaluate",
-    "": "upgrade login sql shell tables self-update schema banana weather"
+    "": "sql tables schema banana weather"
     " destory metrics",
 }  # fmt: skip
 # An option that a command does not have → the one that is meant.
@@ -309,7 +325,8 @@ OPTIONS: Final = {
     "--store": "list --db;list --path;recall -s",
     "--mirror": "import --watch",
     "--tags": "add --tag;add --labels;recall --category",
-    "--metadata": "add --meta;add -m",
+    "--metadata": "add --meta",
+    'says `vestig add "…"`': "add -m",
     "--dry-run": "forget --plan;import -n",
     "--json": "recall -j;list --as-json",
     "--author": "add --by;add --speaker",

@@ -29,11 +29,14 @@ STORE: Final = {
     "store.items.get|store.get": "get_value",
     "store.search": "grep",
     "store.recall|store.search": "archival_memory_search conversation_search "
-    "query ask find lookup similar similarity_search search_memories"
-    " get_context context answer as_retriever retriever recall_all find_similar get_relevant"
+    "query ask find lookup similarity_search search_memories"
+    " get_context context answer recall_all get_relevant"
     " get_relevant_documents semantic_search vector_search query_memories find_memories"
     " ask_question match nearest invoke",
-    "store.recall(query, context=True)|store.recall": "prompt to_prompt build_context get_prompt",
+    "store.recall(query, context=True)|store.recall": "prompt to_prompt build_context get_prompt"
+    " to_messages",
+    "store.recall(text, all=True)": "similar find_similar",
+    "vestig.integrations.langchain": "retriever as_retriever",
     "store.list": "all get_all list_all memories get_memories peek list_memories fetch_all recent"
     " latest browse read_all head",
     "memory.to_dict() for memory in store": "to_df to_dict to_dataframe",
@@ -41,8 +44,9 @@ STORE: Final = {
     "store.show": "load_memory get_memory get_by_id fetch_memory find_by_id",
     "store.count": "is_empty size length len total memory_count num_memories",
     "store.history": "versions revisions history_of get_history key_history",
-    "store.events": "audit audit_log event_log get_events blame",
-    "store.events(id) for one memory, and store.diff": "log",
+    "store.events": "blame",
+    "store.diff(start) for the store, and store.events": "audit audit_log event_log log",
+    "store.events|store.diff": "get_events",
     "store.diff": "timeline changes since changelog",
     "store.forget": "delete remove erase purge delete_all clear drop reset delete_memory wipe"
     " delete_many remove_all forget_all delete_user forget_user delete_scope remove_user"
@@ -87,7 +91,7 @@ STORE: Final = {
     " export_markdown to_file",
     "store.scoped": "add_user "
     "user for_user with_scope view with_user tenant scope for_scope as_user"
-    " session for_session bind user_view",
+    " session for_session bind user_view collection",
     "{memory.scope for memory in store}": "scopes users list_scopes list_users get_users",
     "{tag for memory in store for tag in memory.tags}": "tags list_tags get_tags all_tags",
     "vestig.open": "config configure reopen settings open set_config closed",
@@ -100,7 +104,8 @@ STORE: Final = {
     "expect=id).why_not for what is missing": "explain explain_recall",
     "expect": "why_not whynot",
     "reason|expect": "why",
-    "vestig.aio": "acommit arecall aio asearch aforget aget alist aclose aadd_document",
+    "vestig.aio": "aadd aremember adelete"
+    " acommit arecall aio asearch aforget aget alist aclose aadd_document",
     "on_commit": "subscribe on_commit watch on_change add_listener listen",
     "store.rules.add": "add_rule rule new_rule",
     "store.rules.check": "check_rules check_action may",
@@ -149,7 +154,8 @@ MODULE: Final = {
     "Store MemoryStore Client connect create load init Database Vault Session"
     " VestigStore VestigClient MemoryClient Engine new start MemoryDB VectorStore Mem Brain Config"
     " Settings Connection from_path LongTermMemory configure client open_store"
-    " PersistentClient MemoryLayer",
+    " PersistentClient MemoryLayer from_url",
+    "vestig.integrations.langchain": "langchain VestigRetriever",
     'vestig.open(":memory:")': "EphemeralClient",
     "the command vestig serve": "serve",
     "the command vestig mcp": "mcp",
@@ -224,6 +230,12 @@ vestig.open(in_memory=True) ; vestig.open(memory=True)
 """,
     "embedding.model": """
 vestig.open('a', embedding_model='y') ; vestig.open('a', model='y')
+""",
+    SAYS + "leave it out": """
+vestig.open('a', create=False) ; vestig.open('a', create_if_missing=True)
+""",
+    SAYS + "no value under this key; keys() lists those that have one": """
+s.get('nothing.here')
 """,
     SAYS + "config={'embedding.model': …} names a model": """
 vestig.open('a', embedder='y')
@@ -642,7 +654,7 @@ s.rules.add('x', 'tool = Bash', do='block')
     SAYS + "It takes": """
 s.rules.add('x', name='y')
 s.recall('q', rerank=True) ; s.recall('q', timeout=3) ; s.recall('q', agent_id='x')
-s.recall('q', banana=3) ; vestig.open('a', create=False)
+s.recall('q', banana=3)
 vestig.open('a', banana=1) ; s.commit('x', infer=True) ; s.get('x', default=None)
 s.update(id, stash=1) ; s.commit('x', ref=1) ; s.recall('q', confirm=True)
 """,

@@ -6,6 +6,7 @@ has for it. An error that names another call is a wrong hint, which is worse tha
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -226,3 +227,17 @@ def test_a_word_for_a_call_is_no_name_of_a_store() -> None:
     for table in (other_words._STORE,):
         for words in table.values():
             assert not [word for word in words.split() if hasattr(vestig.Vestig, word)]
+
+
+def test_modules_that_callers_import_are_there_without_an_import_of_their_own() -> None:
+    code = (
+        "import vestig; vestig.aio.open, vestig.errors.VestigError, vestig.testing.HashingEmbedder"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("call", ["recall", "commit", "retrieve"])
+def test_a_call_of_a_store_that_is_asked_of_the_package_says_to_open_one(call: str) -> None:
+    importlib.import_module(f"vestig.{call}")
+    with pytest.raises(TypeError, match=rf"; use vestig\.open\(path\)\.{call}"):
+        getattr(vestig, call)("where is the pump?")

@@ -136,6 +136,10 @@ def __getattr__(name: str) -> Any:
 
         return version("vestig")
     if name not in __all__:
+        from vestig.other_words import is_module
+
+        if is_module(name):
+            return importlib.import_module(f"vestig.{name}")
         raise _unknown(name)
     home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
     found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
@@ -158,12 +162,8 @@ def _unknown(name: str) -> AttributeError | ImportError:
 
         if PathFinder.find_spec(f"vestig.{name}", __path__) is not None:
             return AttributeError(name)
-    from vestig.other_words import is_module, missing_attribute, name_of_module
+    from vestig.other_words import missing_attribute, name_of_module
 
-    if is_module(name):
-        return AttributeError(
-            f"module 'vestig' has no attribute {name!r}; write import vestig.{name}"
-        )
     meant = "" if name.startswith("_") else name_of_module(name, __all__)
     if importing and meant:
         text = f"cannot import name {name!r} from 'vestig'; use {meant}"

@@ -128,11 +128,15 @@ _STATES: Final = (
         'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "branch",
     }
 )
+# How the value begins of an argument that nothing takes the place of.
+LEAVE_OUT: Final = "leave it out"
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     "open": {
         "store.scoped(…)": "user user_id scope session session_id customer project",
         'path=":memory:"': "in_memory memory ephemeral",
+        f"{LEAVE_OUT}: the first memory makes the store": "create create_if_missing exist_ok"
+        " must_exist",
         'config={"store.lock_timeout_s": …}': "timeout lock_timeout",
         'config={"embedding.model": …}': "embedding_model embedding_model_name",
         'config={"embedding.model": …}, or {"llm.model": …}': "model model_name",

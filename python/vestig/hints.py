@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from vestig.argument_words import ARGUMENTS, argument_of_call
+from vestig.argument_words import ARGUMENTS, LEAVE_OUT, argument_of_call
 from vestig.errors import ValidationError
 from vestig.other_words import nearest, words_apart
 
@@ -138,6 +138,8 @@ def unknown_name(
     if not shown.strip() or not shown.isprintable():
         shown = repr(shown)
     meant = f"did you mean {near}? " if near else ""
+    if near.startswith(LEAVE_OUT):
+        return f"{owner} has no {kind} {shown}; {near}"
     takes = f"It takes: {', '.join(names)}" if names else "It takes none"
     return f"{owner} has no {kind} {shown}; {meant}{takes}"
 

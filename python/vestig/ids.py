@@ -152,11 +152,7 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
     if body == text or not _BODY.fullmatch(body):
         hint = ""
         if prefix == "mem" and body == text:
-            hint = by_caller(
-                "the memory of a key is named by its id; use store.get(key).id",
-                "the memory of a key is named by its id, which `vestig get KEY` shows, and"
-                " `vestig search` finds ids by words",
-            )
+            hint = _of_key(field)
         raise ValidationError(
             field,
             text,
@@ -165,6 +161,21 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
             hint,
         )
     return text
+
+
+def _of_key(field: str) -> str:
+    """What takes a key, where the id of a memory is asked for."""
+    if field.startswith("ids["):  # of `forget`, which takes both
+        return by_caller(
+            'the memory of a key is named by its id; use store.get(key).id, or where={"keys": […]}',
+            "`vestig forget --keys KEY` forgets what a key has, `vestig forget --scope S` the"
+            " memories of one scope, and `vestig search` finds ids by words",
+        )
+    return by_caller(
+        "the memory of a key is named by its id; use store.get(key).id",
+        "`vestig get KEY` shows the memory of a key with its id, `vestig history KEY` all that it"
+        " had, and `vestig search` finds ids by words",
+    )
 
 
 def check_namespace(value: object) -> str:

@@ -7,9 +7,11 @@ of the fingers explains it, or where a table says that it means the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
+from types import ModuleType
 from typing import Final, NoReturn
 
 from vestig.lazy_pattern import lazy_pattern
@@ -117,6 +119,7 @@ def meaning_in(word: str, table: Mapping[str, str]) -> str | None:
     return next((ours for ours, words in rows if letters in map(_letters, words)), None)
 
 
+_OPEN_ASYNC: Final = "vestig.aio.open(path)"
 # A call, or what does the same → single words for it, and such of several as say more than their
 # parts do.
 _STORE: Final[Mapping[str, str]] = {
@@ -129,9 +132,14 @@ _STORE: Final[Mapping[str, str]] = {
     "store.commit_many": "batch extend bulk",
     "outcome.similar of store.commit, and store.supersede(old, new)": "dedupe dedup deduplicate"
     " duplicates find_duplicates",
-    "store.recall": "query ask find lookup similar answer retriever as_retriever match nearest"
-    " invoke knn ask_question",
+    "store.recall": "query ask find lookup answer match nearest invoke knn ask_question",
+    "store.recall(text, all=True); the text of a stored memory is store.get(id).content": "similar"
+    " similar_to find_similar get_similar more_like_this",
+    "VestigRetriever(store=store) from vestig.integrations.langchain": "retriever as_retriever"
+    " get_retriever to_retriever",
     "store.recall(query, context=True)": "context prompt",
+    "store.recall(query, context=True).context, as the text of a message": "to_messages"
+    " as_messages",
     "store.recall(query)[0].reason, and store.recall(query, expect=id).why_not for what is"
     " missing": "explain explain_recall why",
     "store.recall(query, expect=id).why_not": "why_not",
@@ -145,7 +153,8 @@ _STORE: Final[Mapping[str, str]] = {
     "[memory.to_dict() for memory in store]": "to_df to_pandas to_dataframe to_dict as_dict",
     "store.get": "exists has fetch read value current contains",
     "store.count": "size length len total is_empty",
-    "store.scoped": "user view tenant scope session bind partition project user_view",
+    "store.scoped": "user view tenant scope session bind partition project user_view collection"
+    " get_collection",
     "store.forget": "delete remove erase purge discard clear drop reset wipe truncate empty"
     " rm unremember",
     "store.deprecate": "retract withdraw invalidate revoke mark_wrong",
@@ -167,8 +176,9 @@ _STORE: Final[Mapping[str, str]] = {
     "store.update(id, tags=…)": "tag untag add_tag remove_tag set_tags",
     "store.confirm": "approve accept verify_memory",
     "store.pin": "star favorite protect pin_memory",
-    "store.events(id) for one memory, and store.diff(start) for the store": "log",
-    "store.events": "audit journal audit_log event_log blame",
+    "store.diff(start) for the store, and store.events(id) for one memory": "log audit journal"
+    " audit_log event_log",
+    "store.events(id)": "blame",
     "store.history": "versions revisions history_of key_history",
     "store.keys(prefix=…)": "scan",
     "store.items.get": "hget",
@@ -219,7 +229,7 @@ _STORE: Final[Mapping[str, str]] = {
     "vestig.restore(backup, path) for a backup; what was deprecated or forgotten is committed"
     " again": "restore",
     "vestig.restore(backup, path)": "from_backup",
-    "vestig.aio.open(path)": "aio",
+    _OPEN_ASYNC: "aio",
     # calls of one group, whose names say something else of a store
     "": "merge test refresh suggest",
 }
@@ -390,7 +400,7 @@ _MODULE: Final[Mapping[str, str]] = {
     " MemoryDB VectorStore Vault Engine Mem Brain LongTermMemory Session Connection connect create"
     " load init new start client from_path open_store PersistentClient PersistentStore MemoryLayer"
     " MemoryManager Collection SQLiteStore SqliteStore LocalStore FileStore KnowledgeBase get_store"
-    " create_store load_store open_memory open_db from_env",
+    " create_store load_store open_memory open_db from_env from_url from_uri from_dsn",
     "vestig.errors": "exceptions",
     "the command vestig destroy PATH": "destroy delete_store",
     # of a store that is open
@@ -399,7 +409,7 @@ _MODULE: Final[Mapping[str, str]] = {
     "the command vestig serve": "serve server",
     "the command vestig mcp": "mcp",
     "vestig.open(path, config=…)": "Config Settings configure config settings",
-    "vestig.aio.open(path)": f"AsyncVestig AsyncMemory AsyncClient AsyncStore {_ASYNC}",
+    _OPEN_ASYNC: f"AsyncVestig AsyncMemory AsyncClient AsyncStore {_ASYNC}",
     "vestig.VestigError": "Error VestigException",
     "vestig.NotFoundError": "NotFound MemoryNotFound",
     "vestig.ValidationError": "InvalidArgument",
@@ -407,6 +417,10 @@ _MODULE: Final[Mapping[str, str]] = {
     "vestig.RecallHit": "Hit",
     "vestig.CommitOutcome": "Outcome",
     "vestig.Filter": "Where MemoryFilter",
+    "import vestig.integrations.langchain": "langchain VestigRetriever",
+    "import vestig.integrations.langgraph": "langgraph",
+    "import vestig.integrations.openai_agents": "openai_agents openai",
+    "import vestig.integrations.anthropic_memory": "anthropic_memory anthropic",
     "vestig.ports.Embedder": "Embedder",
     "vestig.ports.Reranker": "Reranker",
     "vestig.ports.LanguageModel": "LanguageModel",
@@ -507,8 +521,13 @@ def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
         return f"store.{group}.{name}"
     plain = "_".join(word for word in words_apart(name).split("_") if word != "async")
     for other in (name.removeprefix("a"), plain):
-        if other != words_apart(name) and (other in names or call_of_words(other)):
-            return f"vestig.aio.open(path), and await its {other}"
+        if other == words_apart(name):
+            continue
+        if other in names or call_of_words(other):
+            return f"{_OPEN_ASYNC}, and await its {other}"
+        meant = re.match(r"store\.(\w+)$", meaning_in(other, _STORE) or "")
+        if meant:
+            return f"{_OPEN_ASYNC}, and await its {meant[1]}"
     if near := nearest(name, names):
         return f"store.{near}"
     return call_of_words(name)
@@ -586,6 +605,21 @@ def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: It
     return (
         f"store.{name}" if name in of_store else meaning_of_word(name) if group == "admin" else ""
     )
+
+
+class NamedAsCall(ModuleType):
+    """A package that has the name of a call of a store, for which it is taken where it is called.
+
+    Example:
+        >>> NamedAsCall("vestig.recall")("when do deploys run?")
+        Traceback (most recent call last):
+            ...
+        TypeError: vestig.recall is a module; use vestig.open(path).recall
+    """
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        call = self.__name__.rpartition(".")[2]
+        raise TypeError(f"{self.__name__} is a module; use vestig.open(path).{call}")
 
 
 class NamesMissing:

@@ -466,7 +466,7 @@ def test_a_slip_is_answered_with_the_command(vestig: Vestig, typed: str, meant: 
     assert f"Did you mean `vestig {meant}`?" in vestig(typed).err
 
 
-@pytest.mark.parametrize("typed", ["plot", "draw", "shell", "sql"])
+@pytest.mark.parametrize("typed", ["plot", "draw", "sql"])
 def test_a_word_that_is_near_nothing_names_no_command(vestig: Vestig, typed: str) -> None:
     assert "`vestig --help` lists the commands" in vestig(typed).err
 
@@ -564,4 +564,5 @@ def test_an_error_at_the_command_line_names_flags_and_commands(
     )
     (tmp_path / "empty").mkdir()
     assert "--recursive brings" in vestig("import", f"{tmp_path}/empty").err
-    assert "which `vestig get KEY` shows" in vestig("forget", "price", "--yes").err
+    assert "`vestig forget --keys KEY`" in vestig("forget", "price", "--yes").err
+    assert "`vestig get KEY` shows the memory" in vestig("pin", "price").err

@@ -6,6 +6,8 @@ from command_answers import Vestig
 
 KEY = "kettle, the big one"
 
+NO_KEY = "(no value under this key; `vestig keys` lists those that have one)"
+
 
 def test_the_latest_value_of_a_key(vestig: Vestig) -> None:
     first = vestig("add", "The kettle is red and loud", "--key", KEY, "--t-valid", "2024-01-01")
@@ -45,13 +47,13 @@ def test_keys_and_the_values_that_one_has_had(vestig: Vestig) -> None:
     ]
     assert vestig("history", lines[0][3]).out == vestig("history", KEY).out
     missing = vestig("history", "saucer")
-    assert (missing.code, missing.err.strip()) == (1, "Error: Memory not found: saucer")
+    assert (missing.code, missing.err.strip()) == (1, f"Error: Memory not found: saucer {NO_KEY}")
 
 
 def test_what_has_no_key_is_told(vestig: Vestig) -> None:
     vestig("add", "The kettle is red and loud")
     unknown = vestig("get", "teapot")
-    assert (unknown.code, unknown.err.strip()) == (1, "Error: Memory not found: teapot")
+    assert (unknown.code, unknown.err.strip()) == (1, f"Error: Memory not found: teapot {NO_KEY}")
     for key, why in ((" ", "not blank"), ("a\nb", "U+000A"), ("k" * 201, "201 characters")):
         refused = vestig("add", "The kettle is blue and loud", "--key", key)
         assert refused.code == 2

@@ -23,6 +23,7 @@ from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
 from vestig.memories.versions import versions_of
+from vestig.other_words import by_caller
 from vestig.printed import flags_of
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.references import (
@@ -174,7 +175,17 @@ def get(session: Session, asked: GetRequest) -> Memory:
         if memory_id_text(name) is not None and session.named_ids(view, space, f"mem_{name}"):
             return session.memory(view, space, name)
         why = f"{found.id} has the key and is archived" if found else _in_scopes(view, space, asked)
-    raise NotFoundError("Memory", name, why)
+    raise NotFoundError("Memory", name, why or _no_key(name))
+
+
+def _no_key(name: str) -> str:
+    """Return which keys there are to ask for, as a hint, where the name is no id."""
+    if memory_id_text(name) is not None:
+        return ""
+    listed = by_caller(
+        "keys() lists those that have one", "`vestig keys` lists those that have one"
+    )
+    return f"no value under this key; {listed}"
 
 
 _SCOPES_NAMED: Final = 3
@@ -243,7 +254,7 @@ def history(session: Session, asked: HistoryRequest) -> list[Memory]:
         found = [one for one in found if not item_rows.is_hidden(view, one, now_us)]
         why = "" if found else _in_scopes(view, space, asked)
     if not found:
-        raise NotFoundError("Memory", name, why)
+        raise NotFoundError("Memory", name, why or _no_key(name))
     return found
 
 

@@ -117,8 +117,9 @@ def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, int |
             "Backup",
             str(source),
             message=f"{source}: expected a folder that `vestig backup` made, found no store there;"
-            " an archived memory comes back with `vestig unarchive ID`, an export with `vestig"
-            " import FILE`",
+            " an export comes back with `vestig import FILE`, an archived memory with `vestig"
+            " unarchive ID`, and what a key had before, which `vestig history KEY` shows, is added"
+            " again with the key",
         )
     with open_ledger(source, read_only=True) as ledger:
         found = ledger.verify_all()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
-from vestig.other_words import AT_COMMAND_LINE
+from vestig.other_words import AT_COMMAND_LINE, nearest
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
@@ -220,7 +220,12 @@ class _AnyCase(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         words = {word.casefold(): word for word in self.choices}
-        return super().convert(words.get(str(value).casefold(), value), param, ctx)
+        typed = str(value).casefold()
+        # a word that begins with one of them and a divider is a longer name of the same
+        near = words.get(typed.partition("-")[0], "") or nearest(typed, words)
+        if near and typed not in words:
+            self.fail(f"{value[:_TYPED_CHARS]!r} is none of them; did you mean {near}?", param, ctx)
+        return super().convert(words.get(typed, value), param, ctx)
 
 
 def _type(param: Argument) -> Any:

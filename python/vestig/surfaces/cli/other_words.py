@@ -20,7 +20,8 @@ _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop purge trash discard",
     "show": "cat view read fetch open display describe",
     "recall": "ask query find q lookup answer",
-    "search": "grep similar",
+    "search": "grep",
+    'search "…"': "similar",
     "graph neighbourhood": "related neighbors neighbours",
     "count": "size len length dbsize",
     "recall --context": "context prompt",
@@ -30,11 +31,10 @@ _NAMED: Final[Mapping[str, str]] = {
     "add TEXT --key K": "set put",
     "add": "remember store save note commit insert create new write learn memorize memorise upsert",
     "item put": "hset",
-    "events": "audit",
     "history": "versions revisions",
     "list": "ls all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
-    "diff --from TIME": "timeline changes log tail monitor reflog",
+    "diff --from TIME": "timeline changes log tail monitor reflog audit",
     "update": "edit modify change rename tag untag correct amend label annotate",
     "update ID --t-invalid TIME": "end expire",
     "events ID": "blame",
@@ -50,11 +50,11 @@ _NAMED: Final[Mapping[str, str]] = {
     "entity list": "entities people names",
     "edge list": "edges links relations",
     "edge link": "connect relate",
-    "import": "ingest load upload insert-many apply batch add-many bulk-add add-batch",
+    "import": "index ingest load upload insert-many apply batch add-many bulk-add add-batch",
     "import --mirror -r FOLDER": "watch sync mirror",
     "export": "dump download",
     "backup": "snapshot copy clone",
-    "rebuild": "reindex index embed",
+    "rebuild": "reindex embed",
     "housekeeping compact": "vacuum optimize optimise",
     "housekeeping": "maintenance clean cleanup",
     "mcp": "mcp-server",
@@ -83,6 +83,11 @@ _NOTES: Final[Mapping[str, str]] = {
     "deprecate": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
     " states, and a text that was replaced is added again, with its key where it has one",
     "log": ", and `vestig history KEY` for one key or memory",
+    "audit": ", and `vestig events ID` for one memory",
+    "index": ", after which recall finds it; `vestig rebuild` makes the projection again",
+    "similar": " with the text of the memory, which `vestig show ID` prints",
+    "purge": " for memories that are named by id, with --scope S for those of a user, and with"
+    " --keys KEY for those of a key; `vestig prune` deletes what is past its retention",
     "add TEXT --key K": ", and `vestig item put K VALUE --scope S` for a value that is no text",
     "forget --scope S": " for the memories of one scope, and `vestig destroy PATH` for a whole"
     " store",
@@ -159,6 +164,29 @@ _CONVERSATION: Final = (
     " those of a conversation"
 )
 _BACKUP: Final = "`vestig backup DEST`"
+_TASKS: Final = (
+    "a task is a memory with a tag, `vestig add TEXT --tags task`, and `vestig list --tags task`"
+    " lists them"
+)
+_NO_SHELL: Final = (
+    "each command is a line of its own, and `vestig inspect` opens a page to look around in"
+)
+_NO_LOGIN: Final = (
+    "a store is a folder and asks for no account; `vestig tenant token add` makes the token that"
+    " `vestig serve --fleet` asks for"
+)
+_UPGRADE: Final = (
+    "pip upgrades the package; a store of another schema version is exported with the program that"
+    " wrote it, and imported with `vestig import FILE`"
+)
+_MIGRATE: Final = (
+    "`vestig export FILE` and `vestig import FILE` carry a store over, `vestig tenant migrate` is"
+    " for a tenant in PostgreSQL"
+)
+_REVIEW: Final = (
+    "`vestig list` shows the newest memories, `vestig stale` those whose sources changed, and"
+    " `vestig diff --from TIME` what changed"
+)
 _SIMILAR: Final = (
     "`vestig add` names the memories that are similar, and `vestig supersede OLD NEW` ends one of"
     " two"
@@ -168,7 +196,13 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
         "checkout switch": _BRANCHES,
         "session sessions chat turn": _CONVERSATION,
-        "dedupe dedup deduplicate duplicates": _SIMILAR,
+        "dedupe dedup deduplicate duplicates conflicts": _SIMILAR,
+        "todo todos task tasks": _TASKS,
+        "shell repl console interactive": _NO_SHELL,
+        "login logout signin signup auth account": _NO_LOGIN,
+        "upgrade self-update": _UPGRADE,
+        "migrate": _MIGRATE,
+        "review": _REVIEW,
         "push pull remote": "`vestig export FILE` and `vestig import --merge FILE` carry memories"
         " from one store to another",
         "stores use use-store": "`--store PATH`, or VESTIG_STORE, names the store of a command",
@@ -210,7 +244,6 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--version": "-V",
     "--namespace": "--tenant --project --collection",
     "--store": "-s --db --path --dir --directory --data-dir",
-    "--help": "--install-completion --show-completion",
     "--config": "-c --config-file",
     "--json": "-j --as-json",
     "--content": "--text --body --message --fact",
@@ -236,7 +269,7 @@ _FILE: Final = (
 )
 # What stands without an option → options that others have for it.
 _PLACES: Final[Mapping[str, str]] = {
-    "CONTENT": "--content --text --body --message --fact",
+    "CONTENT": "--content --text --body --message --fact -m",
     "TEXT": "--text --content --body --message",
     "QUERY": "--query --question --text -q",
     "ID": "--id --memory-id",
@@ -252,6 +285,11 @@ _LISTINGS: Final = "list, count"
 _READS: Final = f"{_LISTINGS}, recall, search"
 # Commands divided by commas, options of others → what does it in another way.
 _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
+    (
+        "",
+        "--install-completion --show-completion --completion",
+        "`vestig --help` has the line by which your shell completes commands",
+    ),
     (
         "add",
         "--file --from-file --input -f",
@@ -361,7 +399,8 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
 # Commands whose words are too many → what takes the further ones.
 _FURTHER: Final[Mapping[str, str]] = {
     "restore": _RESTORE,
-    "memory update": '`vestig update ID --content "…"` gives it a new text',
+    "memory update": '`vestig update ID --content "…"` gives it a new text, and `vestig add "…"'
+    " --key KEY` gives a key one",
     "rule check": 'name the command: `vestig rule check --command "…"`',
     "rule test": 'name the command: `vestig rule test --command "…"`',
     "inspect": "`vestig show ID` prints one memory",
@@ -414,7 +453,8 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
         return none
     ours = _meant(typed, group, names)
     if ours:
-        editor = next((word for word in words if word in _EDITORS), "EDITOR")
+        named = [word.partition("-")[0] for word in words]  # `claude-code` is one
+        editor = next((word for word in named if word in _EDITORS), "EDITOR")
         if typed == "setup" and editor in _EDITORS:
             ours = "install EDITOR"
         note = _NOTES.get(typed) or _NOTES.get(ours, "")
