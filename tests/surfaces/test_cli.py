@@ -290,7 +290,8 @@ def test_recall_layouts_and_timing(vestig: Vestig, ids: list[str]) -> None:
 
 def test_no_results_is_exit_0(vestig: Vestig) -> None:
     answer = vestig("memory", "recall", "anything")
-    assert (answer.code, answer.out) == (0, "No memories found.\n")
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.endswith("No memories found.\n")
     assert vestig("memory", "recall", "anything", "--json").document["results"] == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from command_answers import UNKNOWN, Vestig
 
 QUERY = "which port has the staging database?"
@@ -117,3 +118,19 @@ def test_a_scope_that_nothing_has_is_named(vestig: Vestig) -> None:
     assert "harbour 1" in shown
     assert "default 2" in shown
     assert vestig("stats", "--json").document["scopes"] == {"garden": 1, "harbour": 1}
+
+
+@pytest.mark.parametrize("command", ["recall", "search"])
+def test_a_pipe_gets_nothing_where_nothing_answers(
+    vestig: Vestig, ids: list[str], command: str
+) -> None:
+    """What is read into a prompt has no near misses."""
+    line = (command, "who paints the ceiling?", "--silence", "0.02")
+    silenced = vestig(*line)
+    assert (silenced.code, silenced.out) == (0, "")
+    assert "not sure enough" in silenced.err
+    assert ids[0] in silenced.err
+    assert ids[0] in vestig(*line, "--explain").out
+    assert ids[0] in vestig(command, "who paints the ceiling?", "--all").out
+    assert vestig(*line, "--context").out == ""
+    assert vestig(*line, "--json").document["abstained"] is True

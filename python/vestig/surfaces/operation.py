@@ -134,7 +134,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     None: the call is made with the arguments as they are. `document` names its JSON
     (`vestig/<document>/1`); `text` makes its text for humans, `screen` the one for a terminal where
     that is another, `rows`: the text is a list, of which a terminal shows what fits its lines.
-    `note` makes what stands on stderr beside it; `exit_code` is that of a result: an error has its
+    `note` makes what stands on stderr beside it; `empty`: nothing answers, so that a pipe gets
+    nothing, and the text stands on stderr; `exit_code` is that of a result: an error has its
     own. `open_options` makes options of `vestig.open` from the arguments.
     `without_store`: on a path without a store the operation answers as from an empty one, makes it,
     or is refused. `alone` answers certain arguments without opening the store; None: it has to be
@@ -157,6 +158,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     screen: Callable[[Any, Mapping[str, Any], Screen], str] | None = None
     rows: bool = False
     note: Callable[[Any], str] = lambda _: ""
+    empty: Callable[[Any, Mapping[str, Any]], bool] = lambda *_: False
     exit_code: Callable[[Any], int] = lambda _: 0
     needs_config: bool = True
     needs_store: bool = True

@@ -207,7 +207,10 @@ class Terminal:
             self._write(wire.encode(shown) + b"\n")
         else:
             text = _text_of(operation, value, args)
-            self._write_text(text, err=self._streamed)
+            beside = self._streamed or (
+                operation.empty(value, args) and not _is_terminal(sys.stdout)
+            )
+            self._write_text(text, err=beside)
             self._notices(value)
             if note := operation.note(value):
                 self.note(note)

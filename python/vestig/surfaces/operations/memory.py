@@ -25,6 +25,7 @@ from vestig.surfaces.operation import (
 from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
+    from vestig.answers import RecallResult
     from vestig.retrieve.values import RetrieveResult
 
 
@@ -144,6 +145,13 @@ def _ranked(call: Call, method: Callable[..., Any]) -> Any:
     return method(given.pop("query"), **given)
 
 
+def _is_empty(result: RecallResult, args: Mapping[str, Any]) -> bool:
+    """Return whether nothing answers, and nobody asks why: the nearest misses are no answer."""
+    block = result.context is not None and bool(result.context.text)
+    asked_why = any(args.get(name) for name in ("explain", "expect"))
+    return not (len(result) or block or asked_why or args.get("format") == "explain")
+
+
 def _list(call: Call) -> Any:
     given = filter_arguments(call.args)
     given.pop("snippet_len", None)
@@ -237,6 +245,7 @@ _OF_MEMORIES: Final = (
         run=_search,
         document="recall",
         text=render.search,
+        empty=_is_empty,
         screen=on_screen("found"),
         without_store="empty",
     ),
@@ -249,6 +258,7 @@ _OF_MEMORIES: Final = (
         run=_recall,
         document="recall",
         text=render.recall,
+        empty=_is_empty,
         screen=on_screen("found"),
         without_store="empty",
     ),
