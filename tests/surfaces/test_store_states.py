@@ -118,7 +118,8 @@ def test_reading_where_no_store_is_finds_nothing_and_makes_nothing(
     before = tree(nowhere.parent.parent)
     answer = vestig(*command, "--store", str(nowhere))
     assert answer.code == 0
-    assert answer.err == f'no store at {nowhere} yet: vestig add "…" makes it\n'
+    notice = f'no store at {nowhere} yet: vestig add "…" makes it\n'
+    assert answer.err in (notice, f"{notice}No memories found.\n")
     assert vestig(*command, "--store", str(nowhere), "--json").document
     assert tree(nowhere.parent.parent) == before
 
@@ -191,3 +192,31 @@ def test_a_store_begins_among_other_things_only_when_asked(vestig: Vestig, tmp_p
     assert found.code == 1
     assert "the folder is open to others (755)" in found.out
     assert "notes.txt" not in found.out
+
+
+def test_damage_is_told_what_can_be_done_about_it(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    ledger = tmp_path / "store" / "ledger.sqlite"
+    whole = ledger.read_bytes()
+    assert vestig("backup", str(tmp_path / "copy")).code == 0
+    at = len(whole) // 2
+    ledger.write_bytes(whole[:at] + bytes(2000) + whole[at + 2000 :])
+    for command in (("doctor",), ("export", str(tmp_path / "all.jsonl"))):
+        answer = vestig(*command)
+        assert answer.code == 3
+        assert "`vestig restore BACKUP` brings a backup" in answer.err
+        assert "`vestig export FOLDER --format md` writes" in answer.err
+    assert vestig("export", str(tmp_path / "notes"), "--format", "md").code == 0
+    saved = ("--store", str(tmp_path / "saved"))
+    assert vestig("import", str(tmp_path / "notes"), "--format", "md", *saved).code == 0
+    assert vestig("count", *saved).out == f"{len(ids)}\n"
+    ledger.write_bytes(whole[:at])
+    for words in (("doctor",), ("rebuild",), ("stats",)):
+        answer = vestig(*words)
+        assert answer.code == 3
+        assert "with `vestig restore BACKUP`" in answer.err
+        assert "doctor" not in answer.err
+    (tmp_path / "store").rename(tmp_path / "moved")
+    assert vestig("restore", str(tmp_path / "copy")).code == 0
+    assert vestig("count").out == f"{len(ids)}\n"

@@ -30,6 +30,21 @@ _BREAKS: Final = lazy_pattern("[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 CONTROL_CHARACTERS: Final = lazy_pattern("[\x00-\x08\x0e-\x1f]")
 
 
+def count_of(count: int, one: str) -> str:
+    """So many of something, in words.
+
+    Args:
+        one: the word for one.
+
+    Example:
+        >>> count_of(1, "memory"), count_of(2, "memory"), count_of(0, "damaged place")
+        ('1 memory', '2 memories', '0 damaged places')
+    """
+    if count == 1:
+        return f"1 {one}"
+    return f"{count} {one.removesuffix('y')}ies" if one.endswith("y") else f"{count} {one}s"
+
+
 def trimmed(text: str) -> str:
     """The text as it is kept: without white space at its ends, else unchanged.
 

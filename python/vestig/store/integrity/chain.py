@@ -28,7 +28,7 @@ import msgspec
 from vestig.errors import StoreDamagedError
 from vestig.private_folder import make_private_folder
 from vestig.store.sqlite import files
-from vestig.store.sqlite.connections import damaged, each, fetch
+from vestig.store.sqlite.connections import RESTORE, damaged, each, fetch
 from vestig.store.sqlite.files import WITNESS_FILE
 from vestig.store.tables.schema import CHAINED, TABLE_CODES
 
@@ -215,15 +215,15 @@ def check_head(conn: apsw.Connection, where: str, store_uuid: bytes) -> tuple[in
         " ORDER BY seq DESC LIMIT 2",
     )
     if not rows:
-        raise damaged(where, "no chain")
+        raise damaged(where, "no chain", then=RESTORE)
     previous = rows[1][0] if len(rows) == 2 else genesis(store_uuid)
     head, *columns = rows[0]
     if not isinstance(previous, bytes):
-        raise damaged(where, f"no hash in chain row {columns[0] - 1}")
+        raise damaged(where, f"no hash in chain row {columns[0] - 1}", then=RESTORE)
     if len(rows) == 2 and rows[1][1] != columns[0] - 1:
-        raise damaged(where, f"no chain row {columns[0] - 1}")
+        raise damaged(where, f"no chain row {columns[0] - 1}", then=RESTORE)
     if link_hash(previous, tuple(columns)) != head:
-        raise damaged(where, f"a chain that does not close at row {columns[0]}")
+        raise damaged(where, f"a chain that does not close at row {columns[0]}", then=RESTORE)
     return columns[0], head
 
 

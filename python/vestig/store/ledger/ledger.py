@@ -26,7 +26,7 @@ from vestig.store.records import jobs, store_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Job, JobResult, StoredAnswer
 from vestig.store.sqlite import connections, files, processes
-from vestig.store.sqlite.connections import damaged, fetch, store_faults
+from vestig.store.sqlite.connections import RESTORE, damaged, fetch, store_faults
 from vestig.telemetry import span
 
 # what writes, and what checks every row, is imported when it is used: a reader needs neither
@@ -137,7 +137,7 @@ class Ledger:
         with self._connection() as conn, store_faults(self._where):
             store_uuid = store_rows.read_setting(conn, store_rows.UUID)
         if store_uuid is None:
-            raise damaged(self._where, "no store identity")
+            raise damaged(self._where, "no store identity", then=RESTORE)
         return store_uuid
 
     def _begin_process(self) -> None:

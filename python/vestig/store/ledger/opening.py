@@ -29,6 +29,7 @@ from vestig.store.records import store_rows
 from vestig.store.records.jobs import JobRules
 from vestig.store.sqlite import files, processes
 from vestig.store.sqlite.connections import (
+    RESTORE,
     damaged,
     has_wal,
     open_reader,
@@ -187,7 +188,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
         if not os.access(ledger, os.R_OK):
             raise files.not_permitted(ledger)
         if ledger.stat().st_size == 0:
-            raise damaged(str(ledger), "an empty file where a ledger was")
+            raise damaged(str(ledger), "an empty file where a ledger was", then=RESTORE)
         if not options.read_only and not files.writable(ledger):
             options = msgspec.structs.replace(options, read_only=True)
         older = _is_older(ledger, self.steps)
@@ -200,7 +201,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
                 self._migrate()
         plan = plan_reading(ledger, read_only=options.read_only)
         try:
-            with store_faults(where):
+            with store_faults(where, then=RESTORE):
                 conn = open_reader(plan.ledger, plan.parameters, options.lock_timeout_s)
                 try:
                     migrations.migrate(conn, ledger, self.steps, read_only=True)
@@ -224,7 +225,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
         where = str(ledger)
         store_uuid = store_rows.read_setting(conn, store_rows.UUID)
         if store_uuid is None:
-            raise damaged(where, "no store identity")
+            raise damaged(where, "no store identity", then=RESTORE)
         self._refuse_another(store_uuid)
         copies = None
         if self.options.upstream is None:
@@ -297,7 +298,7 @@ def _is_older(ledger: Path, steps: Sequence[Migration]) -> bool:
     clean = not has_wal(ledger)
     if not clean and not os.access(ledger.parent, os.W_OK):
         return False  # read from a private copy, and looked at there
-    with store_faults(str(ledger)):
+    with store_faults(str(ledger), then=RESTORE):
         conn = open_reader(ledger, "immutable=1" if clean else "mode=ro", 5.0)
         try:
             conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

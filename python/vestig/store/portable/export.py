@@ -16,6 +16,7 @@ import apsw
 from vestig.calls.items import key_of_part
 from vestig.errors import ConflictError, StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
+from vestig.language.text_forms import count_of
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
@@ -40,7 +41,7 @@ from vestig.store.records.graph_writes import COMPUTED, label_of
 from vestig.store.records.memory_versions import original_sql
 from vestig.store.records.store_rows import ORIGIN, read_setting
 from vestig.store.sqlite import files
-from vestig.store.sqlite.connections import known_ids, select_in, store_faults
+from vestig.store.sqlite.connections import REPAIR, known_ids, select_in, store_faults
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import EdgeType
@@ -170,8 +171,9 @@ def _write_lines(
         findings = verify(conn, ledger.store_uuid)
         if findings:
             raise StoreDamagedError(
-                f"{where}: expected an intact ledger to export, found {len(findings)} damaged"
-                " places; run `vestig doctor`"
+                f"{where}: expected an intact ledger to export, found"
+                f" {count_of(len(findings), 'damaged place')}; `vestig doctor` lists them,"
+                f" {REPAIR}"
             )
         origin = read_setting(conn, ORIGIN)
         header = Header(

@@ -132,38 +132,47 @@ def starting(rows: Iterable[tuple[bytes]], kind: str, prefix: str, limit: int = 
     return found
 
 
-def damaged(where: str, fact: str) -> StoreDamagedError:
+# What can be done about a ledger that does not open, which no command reads then.
+RESTORE: Final = "move the store away, and bring a backup to its place with `vestig restore BACKUP`"
+# And about one that opens.
+REPAIR: Final = (
+    "`vestig restore BACKUP` brings a backup to an empty place, `vestig export FOLDER --format md`"
+    " writes the memories that can still be read"
+)
+
+
+def damaged(where: str, fact: str, *, then: str = "run `vestig doctor`") -> StoreDamagedError:
     """The error for a failed check; `fact` completes "expected an intact ledger, found …"."""
-    return StoreDamagedError(
-        f"{where}: expected an intact ledger, found {fact}; run `vestig doctor`"
-    )
+    return StoreDamagedError(f"{where}: expected an intact ledger, found {fact}; {then}")
 
 
 class _Faults:
     """A class, because there is one around every few statements, and it costs a fifth of a
     generator."""
 
-    __slots__ = ("_where",)
+    __slots__ = ("_then", "_where")
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, then: str) -> None:
         self._where = where
+        self._then = then
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
-            translated = _translated(self._where, error)
+            translated = _translated(self._where, error, self._then)
             if translated is not None:
                 raise translated from error
 
 
-def store_faults(where: str) -> AbstractContextManager[None]:
-    """Turns SQLite's exceptions into those of `vestig.errors`.
+def store_faults(where: str, *, then: str = REPAIR) -> AbstractContextManager[None]:
+    """Turns SQLite's exceptions into those of `vestig.errors`; `then`: what can be done about a
+    damaged file.
 
     Constraint failures pass: only the writer knows which constraint means what.
     """
-    return _Faults(where)
+    return _Faults(where, then)
 
 
 @contextmanager
@@ -184,11 +193,11 @@ def no_shared_file(error: BaseException) -> bool:
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 
-def _translated(where: str, error: BaseException) -> VestigError | None:
+def _translated(where: str, error: BaseException, then: str) -> VestigError | None:
     """The error of Vestig; None for one that is not translated."""
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)):
         # SQLError: the statements are fixed, so it is the schema in the file that changed.
-        return damaged(where, f"a damaged file ({type(error).__name__})")
+        return damaged(where, f"a damaged file ({type(error).__name__})", then=then)
     if isinstance(error, (UnicodeDecodeError, OverflowError, msgspec.MsgspecError)):
         return damaged(where, f"an unreadable value ({type(error).__name__})")
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):

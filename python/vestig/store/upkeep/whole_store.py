@@ -22,11 +22,19 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import store_rows
 from vestig.store.sqlite import files, processes
-from vestig.store.sqlite.connections import changing_file, damaged, fetch, open_reader, open_writer
+from vestig.store.sqlite.connections import (
+    REPAIR,
+    changing_file,
+    damaged,
+    fetch,
+    open_reader,
+    open_writer,
+)
 from vestig.store.sqlite.files import LEDGER_FILE
 
 _MANIFEST = "manifest"
 _PROJECTION = "projection"
+_OTHER_BACKUP = "another backup may be whole"
 _ATTEMPTS = 3
 
 
@@ -124,7 +132,9 @@ def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, int |
     with open_ledger(source, read_only=True) as ledger:
         found = ledger.verify_all()
         if found:
-            raise damaged(ledger.where, f"{found[0].message}; nothing was restored")
+            raise damaged(
+                ledger.where, f"{found[0].message}; nothing was restored", then=_OTHER_BACKUP
+            )
         elsewhere = "`vestig --store DEST restore BACKUP` brings it to another place"
         otherwise = by_caller("choose another place", elsewhere)
         report = backup(ledger, source / _PROJECTION, dest, otherwise=otherwise)
@@ -150,7 +160,8 @@ def _check(copy: Path, ledger: Ledger) -> int:
     try:
         found = verify(conn, ledger.store_uuid)
         if found:
-            raise damaged(ledger.where, f"{found[0].message}; nothing was copied")
+            then = f"`vestig doctor` lists what is damaged, {REPAIR}"
+            raise damaged(ledger.where, f"{found[0].message}; nothing was copied", then=then)
         return sum(store_rows.embedded_counts(conn))
     finally:
         conn.close()

@@ -78,6 +78,17 @@ def _doctor_alone(call: Call) -> Any:
     return admin.forget_lost(call.config) if forget else None
 
 
+def _repair(report: Any) -> str:
+    """What can be done about damage; "" where there is none."""
+    from vestig.store.sqlite.connections import REPAIR
+
+    findings = getattr(report, "findings", ())  # a list of stores has none
+    damage = {one.check for one in findings if one.level == "damage"}
+    if damage == {"projection"}:
+        return "`vestig rebuild` makes the projection again."
+    return f"{REPAIR}." if damage else ""
+
+
 def _destroy(call: Call) -> Any:
     from vestig import admin
 
@@ -252,6 +263,7 @@ OPERATIONS: Final = (
         document="doctor",
         text=render.doctor,
         screen=on_screen("doctor"),
+        note=_repair,
         exit_code=lambda report: int(report.exit_code),
         open_options=lambda _: {"read_only": True},
     ),
