@@ -49,3 +49,29 @@ def test_files_of_folders_inside_are_counted(vestig: Vestig, tmp_path: Path) -> 
 def test_hints_of_a_mirror_take_the_folders_inside(vestig: Vestig) -> None:
     for word in ("sync", "watch", "mirror"):
         assert "vestig import --mirror -r FOLDER" in vestig(word).err
+
+
+def test_a_list_of_statements_is_told_how_each_becomes_a_memory(
+    vestig: Vestig, tmp_path: Path
+) -> None:
+    facts = tmp_path / "facts.txt"
+    facts.write_text("The crane is blue.\nThe lorry has nine gears.\nThe pump is old.\n")
+    answer = vestig("import", str(facts))
+    assert "3 lines became 1 passage; one memory a line: `jq -Rc" in answer.err
+    facts.write_text("The crane is\nblue and lifts\nnine tonnes.\n")
+    assert "lines became" not in vestig("import", str(facts)).err
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"content": "The crane is blue."}\n{"content": "The lorry has gears."}\n')
+    assert vestig("import", "--format", "memories", str(rows)).out.endswith("2: 2 imported\n")
+
+
+def test_an_export_is_not_written_under_a_name_of_another_format(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    for name in ("all.csv", "notes.md", "ALL.XLSX"):
+        answer = vestig("export", str(tmp_path / name))
+        assert answer.code == 2
+        assert "`vestig export FOLDER --format md`" in answer.err
+        assert not (tmp_path / name).exists()
+    for name in ("all.jsonl", "all.json", "all"):
+        assert vestig("export", str(tmp_path / name)).code == 0

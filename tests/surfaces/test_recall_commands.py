@@ -120,6 +120,14 @@ def test_a_scope_that_nothing_has_is_named(vestig: Vestig) -> None:
     assert vestig("stats", "--json").document["scopes"] == {"garden": 1, "harbour": 1}
 
 
+def test_a_time_before_all_that_is_stored_leads_to_what_held_then(vestig: Vestig) -> None:
+    vestig("add", "Ines lived in Graz", "--t-valid", "2023-05-01")
+    for line in (("recall", "where did Ines live?"), ("list",), ("count",)):
+        hint = vestig(*line, "--as-of", "2024-01-01").err
+        assert "--valid-at 2024-01-01 asks what held then, and finds 1 memory" in hint
+        assert "--valid-at" not in vestig(*line, "--as-of", "2022-01-01").err
+
+
 @pytest.mark.parametrize("command", ["recall", "search"])
 def test_a_pipe_gets_nothing_where_nothing_answers(
     vestig: Vestig, ids: list[str], command: str

@@ -32,11 +32,13 @@ from vestig.exchange.document_text import (
     document_of,
     front_matter,
 )
-from vestig.exchange.inputs import Input
+from vestig.exchange.inputs import Input, shell_word
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
+from vestig.language.text_forms import count_of, sentences_by_line
 from vestig.memories.forget import forget
+from vestig.other_words import by_caller
 from vestig.results import FORGOTTEN_PASSAGE, AddedDocument, Document, DocumentList, ForgetReport
 from vestig.session.references import unambiguous_id
 from vestig.session.session import Session, cleaned, count_secrets
@@ -49,6 +51,10 @@ from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, OriginType
 
 # Passages of one transaction; those of two are held at a time.
 _GROUP_PASSAGES: Final = 250
+
+
+# Endings of files that have no markup.
+_PLAIN: Final = ("txt", "text")
 
 
 class DocumentFile(NamedTuple):
@@ -401,6 +407,8 @@ class _Reader:
         part = self._part(text, matter, cut, version)
         items = self._items(file, part, version)
         version.metadata["passages"] = len(items)
+        if text.format in _PLAIN and (lines := sentences_by_line(text.text)) > len(items):
+            file.tally.run.warn(_by_line(file.tally.source.name, lines, len(items)))
         if file.path is None:
             previous = self._known_by_passages(items)
         products: frozenset[str] = frozenset()
@@ -716,6 +724,17 @@ def forget_document(session: Session, asked: ForgetDocumentRequest) -> ForgetRep
     )
     gone = tuple(source.id for source in chosen)
     return forget(session, request, document=gone)
+
+
+def _by_line(name: str, lines: int, passages: int) -> str:
+    """The warning about a list of statements that is cut as a text is."""
+    each = by_caller(
+        f"store.commit_many(Path({name!r}).read_text().splitlines())",
+        f"`jq -Rc '{{content: .}}' {shell_word(name)} | vestig import --format memories -`",
+    )
+    return (
+        f"{name}: {lines} lines became {count_of(passages, 'passage')}; one memory a line: {each}"
+    )
 
 
 def _document(source: Source, passages: int) -> Document:

@@ -18,6 +18,7 @@ from vestig.errors import ValidationError, VestigError
 from vestig.exchange.formats.markdown import file_name, text_of
 from vestig.filters import filter_parts, moments
 from vestig.memories.states import ids_of
+from vestig.other_words import by_caller
 from vestig.private_folder import make_private_folder
 from vestig.session.session import Session
 from vestig.store.portable.export import ExportCounts
@@ -28,6 +29,11 @@ from vestig.times import format_us
 from vestig.types import Memory, Status
 
 _AT_ONCE: Final = 1_000
+# Ends of names of files that hold something else than lines of JSON.
+_OF_OTHERS: Final = (
+    ".csv .tsv .md .markdown .parquet .xls .xlsx .html .htm .xml .yaml .yml .toml .db .sqlite .zip"
+    " .pdf .docx .gz"
+)
 
 
 def export(session: Session, asked: ExportRequest) -> ExportCounts:
@@ -54,7 +60,7 @@ def export(session: Session, asked: ExportRequest) -> ExportCounts:
             return _write_markdown(session, Path(path_argument("target", target)), asked.where)
     with session.operation("export"):
         namespace = None if asked.all_namespaces else session.namespace
-        place = Path(path_argument("target", target)) if is_path else target
+        place = _file_of_lines(target) if is_path else target
         given = asked.where.given()
         if not given:
             return write_export(session.ledger, place, namespace=namespace)
@@ -63,6 +69,24 @@ def export(session: Session, asked: ExportRequest) -> ExportCounts:
         return write_export(
             session.ledger, place, namespace=namespace, memory_ids=chosen, where=fields
         )
+
+
+def _file_of_lines(target: str | os.PathLike[str]) -> Path:
+    """The path of a file for lines of JSON.
+
+    Raises:
+        ValidationError: its name says that it holds something else.
+    """
+    path = Path(path_argument("target", target))
+    if path.suffix.lower() in _OF_OTHERS.split() and not path.is_dir():
+        md = by_caller('format="md" writes', "`vestig export FOLDER --format md` writes")
+        raise ValidationError(
+            "target",
+            path.name,
+            "the name of a file for lines of JSON, such as all.jsonl",
+            f"{md} a folder of Markdown files, and there is no other format",
+        )
+    return path
 
 
 def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCounts:

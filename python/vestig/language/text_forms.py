@@ -23,6 +23,9 @@ _INDENT: Final = "".join(char for char in _WHITE if char not in _LINE_ENDS)
 _INDENTED: Final = lazy_pattern(
     f"(?<![{_WHITE}])[{_WHITE}]*[{_LINE_ENDS}]([{_INDENT}]+)(?=[^{_WHITE}])"
 )
+_STATEMENT_CHARS: Final = 200
+_STATEMENTS_MIN: Final = 3
+_ENDS: Final = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
 _SEPARATORS: Final = lazy_pattern("[\x1c-\x1f]")
 # C0 without tab and the characters that end a line.
 # What ends a line for Python or for a terminal.
@@ -43,6 +46,19 @@ def count_of(count: int, one: str) -> str:
     if count == 1:
         return f"1 {one}"
     return f"{count} {one.removesuffix('y')}ies" if one.endswith("y") else f"{count} {one}s"
+
+
+def sentences_by_line(text: str) -> int:
+    """How many lines a text has, where it is a list of statements: at least three lines without a
+    blank one between them, each at most 200 characters and with the end of a sentence; else 0.
+
+    Example:
+        >>> [sentences_by_line(text) for text in ("A hat.\\nA cat.\\nA bat.", "A hat\\nis red.")]
+        [3, 0]
+    """
+    lines = text.strip().splitlines()
+    own = all(len(line) <= _STATEMENT_CHARS and line.rstrip().endswith(_ENDS) for line in lines)
+    return len(lines) if own and len(lines) >= _STATEMENTS_MIN else 0
 
 
 def trimmed(text: str) -> str:

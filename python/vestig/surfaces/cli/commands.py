@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
-from vestig.other_words import AT_COMMAND_LINE, nearest
+from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
@@ -23,7 +23,9 @@ from vestig.surfaces.cli.other_words import (
     instead_of_path,
     instead_of_text,
     instead_of_words,
-    unknown_scopes,
+    near_choice,
+    notes_on_nothing,
+    value_of_option,
 )
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
@@ -221,9 +223,7 @@ class _AnyCase(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         words = {word.casefold(): word for word in self.choices}
         typed = str(value).casefold()
-        # a word that begins with one of them and a divider is a longer name of the same
-        near = words.get(typed.partition("-")[0], "") or nearest(typed, words)
-        if near and typed not in words:
+        if near := near_choice(typed, words):
             self.fail(f"{value[:_TYPED_CHARS]!r} is none of them; did you mean {near}?", param, ctx)
         return super().convert(words.get(typed, value), param, ctx)
 
@@ -381,7 +381,7 @@ def _given(
         elif _repeats(param) or param.many:
             value = list(value)
         elif param.stdin and value == "-":
-            value = terminal.read_all()
+            value = terminal.read_text(param.name)
         args[param.name] = value
     return args
 
@@ -389,7 +389,7 @@ def _given(
 def _piped(param: Argument, terminal: Terminal) -> str:
     """The text of a pipe or a file at standard input, where the command names none."""
     if terminal.is_fed():
-        return terminal.read_all()
+        return terminal.read_text(param.name)
     name = param.name.upper()
     raise click.UsageError(
         f"Missing argument {name}: type it in quotes, or - to read it from standard input.",
@@ -460,7 +460,7 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
         value = operation.answer(call)
         missing = session.ledger.missing
         if missing is None:
-            for line in unknown_scopes(operation, call, value):
+            for line in notes_on_nothing(operation, call, value):
                 terminal.note(line)
     if missing is not None and operation.without_store == "empty":
         terminal.note(missing.notice)
@@ -748,7 +748,7 @@ def _instead_of_option(typed: str, context: click.Context, words: Sequence[str])
     places = [row for row in rows if isinstance(row, click.Argument)]
     return instead_of_option(
         typed,
-        _value_of(typed, words),
+        value_of_option(typed, words),
         context.command_path.removeprefix(_NAME).removeprefix(" memory").strip(),
         [name for row in rows if row not in places for name in row.opts],
         {str(row.name).upper(): _shown(row) for row in places},
@@ -760,16 +760,6 @@ def _instead_of_option(typed: str, context: click.Context, words: Sequence[str])
 def _shown(place: click.Argument) -> str:
     name = str(place.name).upper()
     return _TEXT if name in ("CONTENT", "QUERY", "TEXT") else name
-
-
-def _value_of(option: str, words: Sequence[str]) -> str:
-    """The word that follows an option on a line, or is joined to it; "" = none."""
-    for word, after in zip(words, [*words[1:], ""], strict=True):
-        if word == option:
-            return after
-        if word.startswith(option):
-            return word.removeprefix(option).removeprefix("=")
-    return ""
 
 
 def _bad_file(error: OSError, terminal: Terminal) -> int:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence, Set, Sized
 from typing import TYPE_CHECKING, Any, Final
 
+from vestig.language.text_forms import count_of
 from vestig.other_words import meaning_of_word, nearest
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
@@ -636,18 +637,60 @@ def instead_of_option(
     return f"Did you mean {near}?" if near else ""
 
 
+def near_choice(typed: str, words: Mapping[str, str]) -> str:
+    """The word of a closed list that was meant by another one; "" = none, or it is one of them.
+
+    Args:
+        words: each in small letters → as it is.
+
+    Example:
+        >>> near_choice("claude-code", {"claude": "claude", "codex": "codex"})
+        'claude'
+    """
+    if typed in words:
+        return ""
+    # a word that begins with one of them and a divider is a longer name of the same
+    return words.get(typed.partition("-")[0], "") or words.get(nearest(typed, words), "")
+
+
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def unknown_scopes(operation: Operation, call: Call, value: Any) -> list[str]:
-    """Lines about scopes that a filter names and no memory has, where nothing was found."""
+def value_of_option(option: str, words: Sequence[str]) -> str:
+    """The word that follows an option on a line, or is joined to it; "" = none."""
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if word == option:
+            return after
+        if word.startswith(option):
+            return word.removeprefix(option).removeprefix("=")
+    return ""
+
+
+def notes_on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
+    """Lines about why nothing was found: scopes that no memory has, a time before all that is
+    stored."""
     rows = {} if operation.arguments is None else operation.arguments.rows
-    named = call.args.get("scope")
     found = getattr(value, "memory_ids", value)
-    if "where" not in rows or not isinstance(named, (list, tuple)):
+    if "where" not in rows or (len(found) if isinstance(found, Sized) else found) != 0:
         return []
-    if (len(found) if isinstance(found, Sized) else found) != 0:
+    return [*_unknown_scopes(call), *_before_it_was_stored(call)]
+
+
+def _before_it_was_stored(call: Call) -> list[str]:
+    """A line where nothing was stored by the time of --as-of, and something held then."""
+    then, space = call.args.get("as_of"), call.args.get("namespace")
+    if then is None or call.store.count(as_of=then, namespace=space):
+        return []
+    held = call.store.count(valid_at=then, namespace=space)
+    what = f"--valid-at {then} asks what held then, and finds {count_of(held, 'memory')}"
+    return [f"nothing was stored yet by the time of --as-of; {what}"] if held else []
+
+
+def _unknown_scopes(call: Call) -> list[str]:
+    """Lines about scopes that a filter names and no memory has."""
+    named = call.args.get("scope")
+    if not isinstance(named, (list, tuple)):
         return []
     from vestig.repository.branches import branch_part
 

@@ -170,6 +170,20 @@ class Terminal:
         except UnicodeDecodeError as error:
             raise ValidationError("standard input", f"byte {error.start}", "UTF-8 text") from None
 
+    def read_text(self, name: str) -> str:
+        """Standard input for an argument of this name; says where a list of statements becomes the
+        text of one memory."""
+        from vestig.language.text_forms import sentences_by_line
+
+        text = self.read_all()
+        lines = sentences_by_line(text) if name == "content" and not self.as_json else 0
+        if lines:
+            self.note(
+                f"{lines} lines become one memory; one memory a line:"
+                " `jq -Rc '{content: .}' FILE | vestig import --format memories -`"
+            )
+        return text
+
     def output(self) -> IO[str]:
         """Standard output for the rows of an export; the summary then goes to stderr.
 
