@@ -306,7 +306,7 @@ s.recall('q', where={'user_id': 'a'})
     "where.scope|where": """
 s.forget(user_id='a') ; s.forget(scope='a') ; s.deprecate(scope='a')
 """,
-    "where.keys": """
+    'where={"keys": …}': """
 s.forget(key='a') ; s.recall('q', key='a') ; s.list(key='a')
 """,
     "key": """
@@ -322,7 +322,7 @@ memory.labels
 vestig.Filter(author='x') ; s.recall('q', where={'author': 'x'})
 s.recall('q', where={'speaker': 'x'})
 """,
-    "where.authors": """
+    'where={"authors": …}': """
 s.recall('q', author='x') ; s.list(author='x')
 """,
     "session_ids": """
@@ -492,7 +492,7 @@ s.recall(q='x') ; s.recall(question='x') ; s.recall(text='x') ; s.search(prompt=
 s.recall('q', filter={}) ; s.recall('q', filters={}) ; s.list(filter={})
 s.recall('q', conditions={}) ; s.count(filter={}) ; s.export('x', filter={})
 """,
-    "where.metadata": """
+    'where={"metadata": …}': """
 s.recall('q', metadata={'a': 1}) ; s.recall('q', metadata_filter={'a': 1})
 """,
     "include_expired": """
@@ -651,7 +651,7 @@ s.rules.add('x', conditions='y') ; s.rules.add('x', if_='y')
     SAYS + "deny": """
 s.rules.add('x', 'tool = Bash', do='block')
 """,
-    SAYS + "It takes": """
+    SAYS + "t takes": """
 s.rules.add('x', name='y')
 s.recall('q', rerank=True) ; s.recall('q', timeout=3) ; s.recall('q', agent_id='x')
 s.recall('q', banana=3)

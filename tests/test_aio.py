@@ -139,3 +139,12 @@ def test_a_store_that_is_not_awaited_names_the_one_that_is() -> None:
                 pass
 
     asyncio.run(main())
+
+
+def test_async_for_has_each_memory_once() -> None:
+    async def texts() -> list[str]:
+        async with aio.open(":memory:", embedder=HashingEmbedder(64)) as store:
+            await store.commit_many([f"The pump of hall {n} is old" for n in range(205)])
+            return [memory.content async for memory in store]
+
+    assert len({*asyncio.run(texts())}) == 205

@@ -87,7 +87,7 @@ def test_what_is_not_declared_is_not_taken() -> None:
         "crate has no argument wieght; did you mean weight? It takes: name, where, weight, marks,"
         " sealed, packed, place, scope, tags, session_ids, exclude_session_ids, since, until"
     )
-    with pytest.raises(ValidationError, match=r"^crate has no argument zzz; It takes: name, "):
+    with pytest.raises(ValidationError, match=r"^crate has no argument zzz; it takes: name, "):
         checked(CrateRequest, {"name": "blue", "zzz": 3})
     with pytest.raises(ValidationError, match=r"did you mean where\.authors\?"):
         checked(CrateRequest, {"name": "blue", "author": "Ann"})

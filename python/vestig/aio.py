@@ -19,14 +19,18 @@ Example:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from functools import partial, wraps
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from vestig.api.store import Vestig, open_store
 from vestig.other_words import GROUPS
 
 __all__ = ["Awaitables", "Opening", "open", "wrap"]
+
+# Memories that one step of `async for` loads.
+_PAGE: Final = 100
 
 
 class Awaitables:
@@ -53,6 +57,13 @@ class Awaitables:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Each memory, a page at a time, as `for memory in store` has them."""
+        memories = iter(self._target)
+        while page := await asyncio.to_thread(lambda: list(islice(memories, _PAGE))):
+            for one in page:
+                yield one
 
     def __dir__(self) -> list[str]:
         return dir(self._target)

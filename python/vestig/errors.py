@@ -63,6 +63,13 @@ __all__ = [
 _SHOWN_LENGTH_MAX = 80
 
 
+# Words for what came instead of a value, which stand in a message without quotes.
+_IN_WORDS = frozenset(
+    (
+        *("nothing", "both", "neither", "no filter", "no file", "no text", "given twice"),
+        *("a text", "a text with a comma", "an empty list", "a larger one"),
+    )
+)
 # Of a bad value so many characters are looked at.
 _READ_LENGTH_MAX = 4_000
 
@@ -79,6 +86,8 @@ def _masked(text: str) -> str:
 
 def _shown(value: object) -> str:
     """`repr` of a bad value without secrets, cut so that a message never carries a whole text."""
+    if isinstance(value, str) and value in _IN_WORDS:
+        return value
     try:
         text = repr(value)
     except Exception:  # a hostile __repr__ must not hide the real error

@@ -12,6 +12,8 @@ from vestig.argument_words import ARGUMENTS, LEAVE_OUT, argument_of_call
 from vestig.errors import ValidationError
 from vestig.other_words import nearest, words_apart
 
+# More names than this bury the one that was meant, where somebody reads a traceback.
+_NAMES_BESIDE_HINT: Final = 12
 # A longer name is cut in a message.
 NAME_CHARS_MAX: Final = 60
 
@@ -119,7 +121,13 @@ def meant_name(word: str, names: Collection[str], call: str = "") -> str:
 
 
 def unknown_name(
-    name: str, names: Collection[str], owner: str, kind: str = "argument", near: str | None = None
+    name: str,
+    names: Collection[str],
+    owner: str,
+    kind: str = "argument",
+    near: str | None = None,
+    *,
+    brief: bool = False,
 ) -> str:
     """The message about a name that a call or an object does not have.
 
@@ -128,6 +136,7 @@ def unknown_name(
         owner: what the call or object is called.
         kind: what such a name is of it.
         near: the one that was meant, where the caller knows; "" = none.
+        brief: many names are left out where one was meant.
 
     Example:
         >>> unknown_name("k", ["query", "limit"], "recall")
@@ -137,11 +146,14 @@ def unknown_name(
     shown = name if len(name) <= NAME_CHARS_MAX else f"{name[:NAME_CHARS_MAX]}…"
     if not shown.strip() or not shown.isprintable():
         shown = repr(shown)
-    meant = f"did you mean {near}? " if near else ""
+    head = f"{owner} has no {kind} {shown}; "
     if near.startswith(LEAVE_OUT):
-        return f"{owner} has no {kind} {shown}; {near}"
-    takes = f"It takes: {', '.join(names)}" if names else "It takes none"
-    return f"{owner} has no {kind} {shown}; {meant}{takes}"
+        return f"{head}{near}"
+    takes = f"t takes: {', '.join(names)}" if names else "t takes none"
+    if not near:
+        return f"{head}i{takes}"
+    left_out = brief and len(names) > _NAMES_BESIDE_HINT
+    return f"{head}did you mean {near}?" + ("" if left_out else f" I{takes}")
 
 
 def check_names(

@@ -164,7 +164,7 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
 
 
 def _of_key(field: str) -> str:
-    """What takes a key, where the id of a memory is asked for."""
+    """Names what takes a key, where the id of a memory is asked for."""
     if field.startswith("ids["):  # of `forget`, which takes both
         return by_caller(
             'the memory of a key is named by its id; use store.get(key).id, or where={"keys": […]}',

@@ -650,7 +650,7 @@ def no_subscript(value: object, key: object) -> TypeError:
     meant = name if name in own else _attribute(value, name)
     if isinstance(key, int) and "to_dict" in own:  # `dict(value)` asks for the first of its pairs
         meant = "to_dict()"
-    hint = f"; use .{meant}" if meant else ""
+    hint = f"; use {meant}" if meant.startswith("[") else f"; use .{meant}" if meant else ""
     # what is no name may be a text that no message shows
     shown = repr(key) if isinstance(key, int) or name.isidentifier() else "…"
     return TypeError(f"a {type(value).__name__} takes no [{shown:.60}]{hint}")

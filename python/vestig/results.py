@@ -741,10 +741,11 @@ class CompactReport(_Value, frozen=True, kw_only=True):
 
 class BackupReport(_Value, frozen=True, kw_only=True):
     """Where `admin.backup` put the copy, or `vestig.restore` the store, and how large it is.
-    `memories`: those of every namespace and status."""
+    `memories`: those of every namespace; `statuses` divides them: `count` has the active ones."""
 
     path: str
     memories: int
+    statuses: dict[str, int]
     ledger_bytes: int
     projection_bytes: int
     files: int

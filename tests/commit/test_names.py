@@ -68,7 +68,7 @@ def test_a_type_may_stand_before_a_name_that_is_one_text() -> None:
         ([{"name": ""}], "entities[0].name: expected text that is not blank"),
         (
             [{"name": "Ada", "kind": "x"}],
-            "entities[0] has no field kind; It takes: name, type, conf",
+            "entities[0] has no field kind; it takes: name, type, conf",
         ),
         ([{"name": "Ada", "confidense": 1}], "did you mean confidence?"),
         ([{"name": "Ada", "confidence": 1.5}], "entities[0].confidence: expected a number from 0"),

@@ -346,7 +346,10 @@ def test_calls_are_counted_by_prompt_and_success() -> None:
 
 @pytest.mark.parametrize("value", [5, "claude", {}, HashingEmbedder(8)])
 def test_only_a_language_model_is_taken_for_one(value: Any) -> None:
-    with pytest.raises(ValidationError, match="llm: expected an object of the LanguageModel port"):
+    with pytest.raises(
+        ValidationError,
+        match=r"llm: expected an object with the methods of vestig.ports.LanguageModel",
+    ):
         vestig.open(":memory:", llm=value)
 
 

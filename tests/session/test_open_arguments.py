@@ -39,8 +39,14 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("clock", value, "a function") for value in [5, "now", [], {}]),
     *(("on_commit", value, "a function") for value in [5, "hook", [], {}]),
     *(("read_only", value, "true or false") for value in [0, 1, "yes", [], float("nan")]),
-    *(("embedder", value, "an object of the Embedder port") for value in [5, "builtin", {}]),
-    *(("reranker", value, "an object of the Reranker port") for value in [5, "onnx", {}]),
+    *(
+        ("embedder", value, "an object with the methods of vestig.ports.Embedder")
+        for value in [5, "builtin", {}]
+    ),
+    *(
+        ("reranker", value, "an object with the methods of vestig.ports.Reranker")
+        for value in [5, "onnx", {}]
+    ),
 ]
 
 

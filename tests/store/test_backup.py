@@ -84,7 +84,7 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         filled(tmp_path / "store", jobs=False) as ledger,
-        pytest.raises(VestigError, match="place to write"),
+        pytest.raises(VestigError, match="no copy can be written there"),
     ):
         backup(ledger, None, tmp_path / "file" / "copy")
 

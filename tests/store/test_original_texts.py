@@ -93,7 +93,7 @@ def test_both_forms_are_forgotten_and_searched_for(tmp_path: Path) -> None:
         assert removed.rows["original_texts"] == 1
         (tmp_path / "s" / "projection").mkdir(exist_ok=True)
         (tmp_path / "s" / "projection" / "stray").write_bytes(GIVEN.encode()[14:44])
-        with pytest.raises(Exception, match=r"occurrences in projection/stray"):
+        with pytest.raises(Exception, match=r"occurrence in projection/stray"):
             erasure.finish(ledger, keeper, timeout_s=1.0)
         (tmp_path / "s" / "projection" / "stray").unlink()
         assert erasure.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0

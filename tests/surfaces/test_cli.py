@@ -370,7 +370,7 @@ def test_an_export_takes_the_fields_of_the_filter(
     assert [m["id"] for m in two["memories"]] == ids[:1]
     both = vestig("export", "-", "--tags", "chosen", "--all-namespaces")
     assert both.code == 2
-    assert "where: expected a filter or all_namespaces, got 'both'" in both.err
+    assert "where: expected a filter or all_namespaces, got both" in both.err
 
 
 def test_a_reader_that_goes_away_ends_quietly(

@@ -218,6 +218,6 @@ def test_diff_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     assert vestig("diff", "--from", "2020-01-01", "--to", "2020-02-01").out.endswith(": nothing\n")
     missing = vestig("diff")
     assert (missing.code, "start: expected a date or a time" in missing.err) == (2, True)
-    assert "--from says it" in missing.err
+    assert "got nothing; --from takes it" in missing.err
     backwards = vestig("diff", "--from", "2021-01-01", "--to", "2020-01-01")
     assert (backwards.code, "start: expected a time until" in backwards.err) == (2, True)

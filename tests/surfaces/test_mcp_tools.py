@@ -203,7 +203,7 @@ def test_a_list_that_comes_as_text_is_a_list(tmp_path: Path, name: str) -> None:
 def test_a_text_that_may_be_one_name_or_several_is_asked_for_as_a_list(server: McpProcess) -> None:
     told = refused(server, "recall", query="the key?", where={"authors": "Ann,Bob"})
     assert told == (
-        "where.authors: expected a list, got 'a text with a comma'; it may be one or several: give"
+        "where.authors: expected a list, got a text with a comma; it may be one or several: give"
         " a list of one, or of each."
     )
     for asked in (["Smith, John"], '["Ann", "Bob"]', "Ann"):
@@ -288,7 +288,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
 @each(
     ("tool", "given", "told"),
     [
-        ("recall", {}, "query: expected text, got 'nothing'."),
+        ("recall", {}, "query: expected text, got nothing."),
         ("recall", {"query": 5}, "query: expected text, got 'int'."),
         ("recall", {"query": "  "}, "query"),
         (
@@ -326,7 +326,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         ("recall", {"query": "key?", "as_of": "soon"}, "as_of"),
         ("recall", {"query": "key?", "silence": 2}, "silence"),
         ("recall", {"query": "key?", "namespace": "other"}, "namespace"),
-        ("search", {"query": "key?", "type": "both"}, "search has no argument type; It takes: "),
+        ("search", {"query": "key?", "type": "both"}, "search has no argument type; it takes: "),
         ("search", {"q": "key?"}, "search has no argument q; did you mean query?"),
         ("recall", {"query": "key?", "k": 3}, "recall has no argument k; did you mean limit?"),
         ("recall", {"query": "key?", "user_id": "a"}, "did you mean where.scope?"),
@@ -345,7 +345,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         ("fetch", {"id": "mem_00000000"}, "Find ids with recall or search."),
         ("fetch", {"id": "ent_00000000"}, "id: expected"),
         ("supersede", {"old": "00000000"}, "either new, the id of a memory, or text"),
-        ("supersede", {"old": "00000000", "new": "00000001", "text": FACT}, "got 'both'"),
+        ("supersede", {"old": "00000000", "new": "00000001", "text": FACT}, "got both"),
         ("supersede", {"old": "00000000", "text": FACT, "reason": "a"}, "reason"),
         ("supersede", {"old": "00000000", "text": FACT}, "not found"),
         ("stats", {"all": True}, "all"),

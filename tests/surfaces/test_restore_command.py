@@ -23,6 +23,18 @@ def test_a_backup_comes_back_where_the_store_was(
     assert vestig("doctor").code == 0
 
 
+def test_a_copy_says_how_many_of_its_memories_are_current(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    """What `count` counts is not all that is copied."""
+    vestig("supersede", ids[0], ids[1])
+    for line in (("backup",), ("--store", str(tmp_path / "again"), "restore")):
+        answer = vestig(*line, str(tmp_path / "copy"))
+        assert answer.code == 0
+        assert f"ACTIVE {len(ids) - 1}, SUPERSEDED 1\n" in answer.out
+    assert vestig("count").out == f"{len(ids) - 1}\n"
+
+
 def test_it_goes_to_the_store_that_is_named(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     vestig("backup", str(tmp_path / "copy"))
     place = ("--store", str(tmp_path / "other"))

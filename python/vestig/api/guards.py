@@ -8,7 +8,7 @@ from functools import wraps
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 
-from vestig.calls.filter import nearest_argument
+from vestig.calls.filter import FIELDS, nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
 from vestig.other_words import (
@@ -19,7 +19,7 @@ from vestig.other_words import (
 )
 
 if TYPE_CHECKING:
-    from inspect import BoundArguments
+    from inspect import BoundArguments, Parameter
 
 _DEPTH_MAX: Final = 8
 # The name of its class, in small letters; that of a group is the group's.
@@ -60,9 +60,9 @@ def names_faults(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except VestigError:
             raise
         except Exception as error:  # the caller's code may raise anything
-            unknown = _unknown_argument(error, function, args, kwargs)
-            if unknown is not None:
-                raise unknown from None
+            wrong = _wrong_arguments(error, function, args, kwargs)
+            if wrong is not None:
+                raise wrong from None
             import inspect
 
             fault = _fault(error, lambda: inspect.signature(function).bind(*args, **kwargs))
@@ -81,14 +81,14 @@ def names_faults_of_methods(cls: type[_C]) -> type[_C]:
     return cls
 
 
-def _unknown_argument(
+def _wrong_arguments(
     error: Exception,
     function: Callable[..., object],
     places: tuple[object, ...],
     given: Mapping[str, object],
 ) -> TypeError | None:
-    """A call with a name that the function does not have, or with more arguments by place than it
-    takes so; it never began to run."""
+    """A call with a name that the function does not have, with more arguments by place than it
+    takes so, or without one that it needs; it never began to run."""
     if not isinstance(error, TypeError):
         return None
     import inspect
@@ -105,10 +105,17 @@ def _unknown_argument(
     owner = function.__name__.removesuffix("_store")
     for name in given:
         if name not in names:
-            return TypeError(unknown_name(name, names, owner, near=_near(name, names, owner)))
+            near = _near(name, names, owner)
+            return TypeError(unknown_name(name, names, owner, near=near, brief=True))
     by_place = [name for name, row in rows.items() if row.kind is not row.KEYWORD_ONLY]
-    if len(places) <= len(by_place) or any(row.kind is row.VAR_POSITIONAL for row in rows.values()):
+    if any(row.kind is row.VAR_POSITIONAL for row in rows.values()):
         return None
+    if len(places) <= len(by_place):
+        needed = [name for name, row in rows.items() if row.default is row.empty]
+        missing = [
+            name for name in needed if name not in given and name not in by_place[: len(places)]
+        ]
+        return _missing(function, [rows[name] for name in needed], missing) if missing else None
     first = [name for name in by_place if name != "self"]
     rest = ", ".join(name for name in names if name not in first)
     if not names:
@@ -117,10 +124,38 @@ def _unknown_argument(
     return TypeError(f"{owner} takes {takes}{rest or 'none'}")
 
 
+def _missing(
+    function: Callable[..., object], needed: list[Parameter], missing: list[str]
+) -> TypeError:
+    """The error of a call without arguments that it needs, with a call that has them.
+
+    Example:
+        >>> def diff(start, end=None): ...
+        >>> diff.__qualname__ = "Vestig.diff"
+        >>> import inspect
+        >>> str(_missing(diff, [inspect.signature(diff).parameters["start"]], ["start"]))
+        'diff needs start; write store.diff(start)'
+    """
+    group = function.__qualname__.rpartition(".")[0].lower()
+    owner = {_STORE: "store", "": "vestig"}.get(group, f"store.{group}")
+    shown = [
+        f"{row.name}=…" if row.kind is row.KEYWORD_ONLY else row.name
+        for row in needed
+        if row.name != "self"
+    ]
+    name = function.__name__.removesuffix("_store")
+    return TypeError(
+        f"{name} needs {' and '.join(missing)}; write {owner}.{name}({', '.join(shown)})"
+    )
+
+
 def _near(name: str, names: list[str], call: str) -> str:
-    """The argument that was meant, or the field of the filter."""
-    find = nearest_argument if "where" in names else nearest_name
-    return find(name, names, call)
+    """The argument that was meant, or that of the filter with its field."""
+    if "where" not in names:
+        return nearest_name(name, names, call)
+    near = nearest_argument(name, names, call)
+    holder, _, field = near.partition(".")
+    return f'where={{"{field}": …}}' if holder == "where" and field in FIELDS else near
 
 
 def _fault(error: Exception, bind: Callable[[], BoundArguments]) -> ValidationError | None:

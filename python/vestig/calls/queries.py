@@ -192,7 +192,8 @@ class RecallRequest(Request, frozen=True, kw_only=True):
             raise ValidationError(
                 "budget",
                 self.budget,
-                by_caller("a budget beside context=True", "--budget beside --context"),
+                by_caller("context=True beside it", "--context beside it"),
+                "it bounds the block for a prompt",
             )
         if self.all and self.silence is not None:
             raise ValidationError("silence", self.silence, "either silence or all, not both")

@@ -20,7 +20,7 @@ from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
 from vestig.exchange.inputs import Input
 from vestig.exchange.passages import chunk
-from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form
+from vestig.language.text_forms import CONTROL_CHARACTERS, count_of, normal_form
 from vestig.results import ImportedFile, ImportReport
 from vestig.types import (
     CommitOutcome,
@@ -225,7 +225,8 @@ class ImportFile:
 
 def forgotten_warning(count: int) -> str:
     """Return the warning about memories of an import that were forgotten in this store."""
-    return f"{count} memories were forgotten here and were left out"
+    were = "was" if count == 1 else "were"
+    return f"{count_of(count, 'memory')} that {were} forgotten here {were} left out"
 
 
 def _error(line: int, message: str) -> ItemError:

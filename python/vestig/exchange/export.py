@@ -112,8 +112,7 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
                 fresh.replace(folder)
         except OSError as error:
             raise VestigError(
-                f"{folder}: expected a place to write an export, got {error.strerror}; nothing was"
-                " left there"
+                f"{folder}: the export cannot be written there: {error.strerror}; nothing was left"
             ) from error
     return ExportCounts(lines=number, records={"memory": number}, cut_references=0)
 

@@ -139,7 +139,7 @@ def _check_ports(asked: OpenRequest) -> None:
     ):
         value = getattr(asked, name)
         if value is not None and not isinstance(value, port):
-            expected = f"an object of the {port.__name__} port"
+            expected = f"an object with the methods of vestig.ports.{port.__name__}"
             hint = f"config={{'{section}.model': …}} names a model"
             raise ValidationError(name, type(value).__name__, expected, hint)
 

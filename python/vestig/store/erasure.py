@@ -19,6 +19,7 @@ import msgspec
 
 from vestig._core import ByteRuns, find_marks
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
+from vestig.language.text_forms import count_of
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -150,7 +151,9 @@ class _Erase:
                 still_read = self.keeper.drop_forgotten(self.deadline, whole=True)
             search = _Search(self.folder, erasures, runs)
             left = search.residues(self.ledger)
-        problems = [f"{count} occurrences in {name}" for name, count in sorted(left.items())]
+        problems = [
+            f"{count_of(count, 'occurrence')} in {name}" for name, count in sorted(left.items())
+        ]
         if still_read:
             problems.append(f"{still_read} segments that other readers hold")
         if not flushed:

@@ -255,7 +255,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         for name in arguments.required:
             if name not in given:
                 row = arguments.rows[name]
-                raise ValidationError(name, "nothing", row.expected, f"{row.flag} says it".strip())
+                raise ValidationError(
+                    name, "nothing", row.expected, f"{row.flag} takes it" if row.flag else ""
+                )
         if "progress" in rows_of(arguments.call):
             given["progress"] = call.progress
         return arguments.answer(call.store, given)

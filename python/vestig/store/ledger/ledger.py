@@ -361,7 +361,7 @@ class Ledger:
                 migrations.copy_to(conn, target)
             except OSError as error:
                 raise VestigError(
-                    f"{target}: expected a place to write a copy, got {error.strerror}"
+                    f"{target}: no copy can be written there: {error.strerror}"
                 ) from error
 
     # --- writing -----------------------------------------------------------------------------

@@ -138,8 +138,7 @@ def export(
             counts = _write_lines(ledger, out.write, chosen)
     except OSError as error:
         raise VestigError(
-            f"{path}: expected a place to write an export, got {error.strerror}; nothing was"
-            " left there"
+            f"{path}: the export cannot be written there: {error.strerror}; nothing was left"
         ) from error
     return counts
 

@@ -217,6 +217,11 @@ def same_history(conn: apsw.Connection) -> bool:
 _SCOPES_SHOWN: Final = 100
 
 
+def statuses(conn: apsw.Connection) -> dict[str, int]:
+    """How many memories of all namespaces have which status."""
+    return dict(each(conn, "SELECT status, COUNT(*) FROM memories GROUP BY 1 ORDER BY 1"))
+
+
 def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
     """Counts by name; `bytes` is the size of the whole ledger, `seq` that of the store."""
     kinds = _counts(conn, "SELECT kind, COUNT(*) FROM memories WHERE namespace = ?", namespace)

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 import msgspec
@@ -31,6 +32,7 @@ from vestig.store.sqlite.connections import (
     open_writer,
 )
 from vestig.store.sqlite.files import LEDGER_FILE
+from vestig.types import Status
 
 _MANIFEST = "manifest"
 _PROJECTION = "projection"
@@ -45,7 +47,7 @@ def backup(
     *,
     keeps_upstream: bool = False,
     otherwise: str = "choose another place",
-) -> dict[str, int | str]:
+) -> dict[str, Any]:
     """Copies ledger and projection to `dest`, which appears whole or not at all.
 
     The copy is a store of its own: it can be opened, passes `doctor`, and writes to it do not
@@ -54,8 +56,8 @@ def backup(
     to do where `dest` holds something.
 
     Returns:
-        `path`, `memories` (of every namespace and status), `ledger_bytes`, `projection_bytes`,
-        `files`, `seq` (the state that was copied).
+        `path`, `memories` (of every namespace), how many have which of the `statuses`,
+        `ledger_bytes`, `projection_bytes`, `files`, `seq` (the state that was copied).
 
     Raises:
         ConflictError: `dest` holds something already.
@@ -82,7 +84,7 @@ def backup(
         if ledger.upstream is not None and not keeps_upstream:
             with changing_file(fresh / LEDGER_FILE) as conn:
                 store_rows.write_upstream(conn, None)
-        memories = _check(fresh / LEDGER_FILE, ledger)
+        statuses = _check(fresh / LEDGER_FILE, ledger)
         seq = _write_witness(fresh)
         copied = sum(1 for path in fresh.rglob("*") if path.is_file())
         size = (fresh / LEDGER_FILE).stat().st_size
@@ -91,14 +93,14 @@ def backup(
         files.sync_folder(target.parent)
     except OSError as error:
         raise VestigError(
-            f"{dest}: expected a place to write a copy, got {error.strerror}; nothing was left"
-            " there"
+            f"{dest}: no copy can be written there: {error.strerror}; nothing was left"
         ) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return {
         "path": str(target),
-        "memories": memories,
+        "memories": sum(statuses.values()),
+        "statuses": statuses,
         "ledger_bytes": size,
         "projection_bytes": projection,
         "files": copied,
@@ -106,7 +108,7 @@ def backup(
     }
 
 
-def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, int | str]:
+def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, Any]:
     """Brings the store that `backup` copied to `source` to `dest`, where it appears whole or not at
     all. The backup is checked before anything is written, and stays as it is. What the state folder
     remembers of a store at `dest` goes: this one may be older, and that is what was asked for.
@@ -147,11 +149,11 @@ def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, int |
     return report
 
 
-def _check(copy: Path, ledger: Ledger) -> int:
+def _check(copy: Path, ledger: Ledger) -> dict[str, int]:
     """Whoever needs a copy has no other one: it is checked against its chain, row by row.
 
     Returns:
-        The number of its memories.
+        How many of its memories have which status.
 
     Raises:
         StoreDamagedError: the ledger is not what was written.
@@ -162,7 +164,7 @@ def _check(copy: Path, ledger: Ledger) -> int:
         if found:
             then = f"`vestig doctor` lists what is damaged, {REPAIR}"
             raise damaged(ledger.where, f"{found[0].message}; nothing was copied", then=then)
-        return sum(store_rows.embedded_counts(conn))
+        return {Status(name).word: count for name, count in store_rows.statuses(conn).items()}
     finally:
         conn.close()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.argument import AUTO
 from vestig.calls.filter import FIELDS
-from vestig.language.text_forms import escaped_breaks, one_line, row
+from vestig.language.text_forms import count_of, escaped_breaks, one_line, row
 from vestig.printed import MORE, how_many, said_by
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         PruneReport,
         SecretsReport,
         StoredSecret,
-        StoreStats,
         Version,
     )
     from vestig.store.upkeep.whole_store import StoreFiles
@@ -425,7 +424,7 @@ def deprecated(value: StateChange | DeprecateReport, args: Args) -> str:
         return "Nothing to deprecate"
     if value.dry_run:
         return deprecation_plan(value, args)
-    head = f"{memory_count(len(value.memory_ids))} deprecated"
+    head = f"{count_of(len(value.memory_ids), 'memory')} deprecated"
     return "\n".join([head, *_had_superseded(value.had_superseded)])
 
 
@@ -515,10 +514,10 @@ def forget_plan(report: ForgetReport, args: Args) -> str:
     lies outside the store."""
     lines = [
         *_planned(report.memory_ids, "forgotten for good", args),
-        *_items_of(report, "go with their texts"),
-        *_documents_of(report, "go with their paths"),
+        *_items_of(report, "would go too, with all texts"),
+        *_documents_of(report, "would go too, with all versions"),
     ]
-    rows = ", ".join(f"{count} {name}" for name, count in report.rows_removed.items() if count)
+    rows = ", ".join(f"{name} {count}" for name, count in report.rows_removed.items() if count)
     return "\n".join([*lines, f"Rows: {rows}", *_beside(report)])
 
 
@@ -530,9 +529,10 @@ def forgotten(report: ForgetReport, args: Args) -> str:
     if not report.memory_ids and not items:
         return "Nothing to forget"
     head = (
-        f"{memory_count(len(report.memory_ids))} forgotten: {report.files_scanned} files"
-        f" ({report.bytes_scanned} bytes) searched, {report.residues} residues,"
-        f" {report.shared_occurrences} occurrences in other memories"
+        f"{count_of(len(report.memory_ids), 'memory')} forgotten:"
+        f" {count_of(report.files_scanned, 'file')} ({report.bytes_scanned} bytes) searched,"
+        f" {count_of(report.residues, 'residue')},"
+        f" {count_of(report.shared_occurrences, 'occurrence')} in other memories"
     )
     return "\n".join([head, *items, *_beside(report)])
 
@@ -540,25 +540,25 @@ def forgotten(report: ForgetReport, args: Args) -> str:
 def _items_of(report: ForgetReport, done: str) -> list[str]:
     """How many items go too."""
     count = report.rows_removed.get("items", 0)
-    return [f"{count} item{'s'[: count != 1]} {done}"] if count else []
+    return [f"{count_of(count, 'item')} {done}"] if count else []
 
 
 def _documents_of(report: ForgetReport, done: str) -> list[str]:
     """How many documents go too."""
     count = len(report.documents_removed)
-    return [f"{count} document{'s'[: count != 1]} {done}"] if count else []
+    return [f"{count_of(count, 'document')} {done}"] if count else []
 
 
 def _listed(what: str, ids: Sequence[str]) -> list[str]:
     """How many memories of a kind there are, and their ids; nothing where there are none."""
-    return [f"{len(ids)} {what}:", *indented(ids)] if ids else []
+    return [f"{what} ({len(ids)}):", *indented(ids)] if ids else []
 
 
 def _planned(ids: Sequence[str], done: str, args: Args) -> list[str]:
     """How many memories would be `done`, by which fields of the filter, and their ids."""
     fields = ", ".join(name for name in FIELDS if name in args)
     by = f", selected by {fields}" if fields else ""
-    return [f"{memory_count(len(ids))} would be {done}{by}:", *indented(ids)]
+    return [f"{count_of(len(ids), 'memory')} would be {done}{by}:", *indented(ids)]
 
 
 def indented(ids: Sequence[str]) -> list[str]:
@@ -571,9 +571,9 @@ def _beside(report: ForgetReport) -> list[str]:
     """Lines about what a forgetting leaves or changes beside the memories that go."""
     holders = report.residual_holders
     return [
-        *_listed("claims that were read out of them alone go too", report.derived_removed),
-        *_listed("summaries that cover them go too", report.summaries_removed),
-        *_listed("summaries that cover them stay, and may tell of them", holders),
+        *_listed("Claims that were read out of them alone go too", report.derived_removed),
+        *_listed("Summaries that cover them go too", report.summaries_removed),
+        *_listed("Summaries that cover them stay, and may tell of them", holders),
         *_reembedded(report),
         *_had_superseded(report.had_superseded),
         f"Note: {report.outside}",
@@ -584,14 +584,8 @@ def _had_superseded(ids: Sequence[str]) -> list[str]:
     """The memories that stay superseded though their successors go."""
     if not ids:
         return []
-    which = memory_count(len(ids))
-    head = f"{which} that these superseded, and that stay superseded (add a text again to"
-    return [f"{head} make it current):", *indented(ids)]
-
-
-def memory_count(count: int) -> str:
-    """So many memories, in words."""
-    return "1 memory" if count == 1 else f"{count} memories"
+    head = "Superseded by these, and stay so (add a text again to make it current):"
+    return [head, *indented(ids)]
 
 
 def _reembedded(report: ForgetReport) -> list[str]:
@@ -599,19 +593,22 @@ def _reembedded(report: ForgetReport) -> list[str]:
     if not count:
         return []
     lost = "would lose" if report.dry_run else "lost"
-    which = "1 claim" if count == 1 else f"{count} claims"
     vectors = "vector" if count == 1 else "vectors"
-    return [f"{which} of other memories {lost} evidence, and the {vectors} made of it"]
+    return [
+        f"{count_of(count, 'claim')} of other memories {lost} evidence,"
+        f" and the {vectors} made of it"
+    ]
 
 
 def garbage_collected(report: GcReport, _: Args) -> str:
     """Counts of the records that garbage collection removed."""
     would = "would be " if report.dry_run else ""
     counts = (
-        f"{report.items_removed} expired items, {report.sources_removed} sources,"
-        f" {report.entities_removed} entities"
+        f"{count_of(report.items_removed, 'expired item')},"
+        f" {count_of(report.sources_removed, 'source')},"
+        f" {count_of(report.entities_removed, 'entity')}"
     )
-    return f"{counts} and {report.edges_removed} links {would}removed"
+    return f"{counts} and {count_of(report.edges_removed, 'link')} {would}removed"
 
 
 _ERRORS_SHOWN: Final = 5
@@ -624,8 +621,8 @@ def stored_secrets(report: SecretsReport, args: Args) -> str:
         (_holder(one), ", ".join(f"{rule.count} × {rule.rule}" for rule in one.rules))
         for one in report.found
     )
-    items = f"{report.items_evaluated} item{'' if report.items_evaluated == 1 else 's'}"
-    head = f"{memory_count(report.evaluated)} and {items} looked at"
+    items = count_of(report.items_evaluated, "item")
+    head = f"{count_of(report.evaluated, 'memory')} and {items} looked at"
     head += f", {len(report.found)} with secrets"
     if args.get("fix"):
         masked = report.fixed + report.items_fixed
@@ -649,8 +646,8 @@ def pruned(report: PruneReport, _: Args) -> str:
     kept = {name: count for name, count in report.kept.to_dict().items() if count}
     why = f" ({', '.join(f'{count} by {name}' for name, count in kept.items())})" if kept else ""
     lines = [
-        f"{memory_count(report.evaluated)} looked at, {report.removed} {would}removed for good,"
-        f" {sum(kept.values())} due but kept{why}",
+        f"{count_of(report.evaluated, 'memory')} looked at,"
+        f" {report.removed} {would}removed for good, {sum(kept.values())} due but kept{why}",
         *(indented(report.memory_ids) if report.dry_run else []),
         *(f"not removed: {error.message}" for error in report.errors[:_ERRORS_SHOWN]),
     ]
@@ -707,8 +704,8 @@ def report_fields(value: _Value, _: Args) -> str:
     return table((name.replace("_", " "), _plain(item)) for name, item in plain.items())
 
 
-def stats(value: StoreStats, _: Args) -> str:
-    """Return what the store holds, one count a line; those of a kind on one line."""
+def stats(value: _Value, _: Args) -> str:
+    """Return what a store or a copy holds, one count a line; those of a kind on one line."""
     plain = value.to_dict()
     rows = ((name.replace("_", " "), _counts(item)) for name, item in plain.items())
     return table((name, text) for name, text in rows if text)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import anchors
-from vestig.language.text_forms import escaped_breaks, one_line
+from vestig.language.text_forms import count_of, escaped_breaks, one_line
 from vestig.surfaces.operation import Operation
 from vestig.types import AnchorKind
 
@@ -49,7 +49,8 @@ def _stale(found: StaleMemories, _: Mapping[str, Any]) -> str:
         lines += [f"  {_line(anchor)}" for anchor in one.anchors]
     if found.more:
         lines.append(f"{found.more} more; --limit shows them")
-    lines.append(f"{len(found) + found.more} stale of {found.looked_at} memories with anchors")
+    looked_at = count_of(found.looked_at, "memory")
+    lines.append(f"{len(found) + found.more} stale of {looked_at} with anchors")
     if found.unknown:
         lines.append(
             f"{found.unknown} anchors cannot be seen from here, such as those of another branch;"

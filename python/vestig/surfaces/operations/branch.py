@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import branches
-from vestig.language.text_forms import escaped_breaks, one_line
-from vestig.surfaces.cli.render import memory_count
+from vestig.language.text_forms import count_of, escaped_breaks, one_line
 from vestig.surfaces.operation import Operation
 
 if TYPE_CHECKING:
@@ -28,9 +27,8 @@ def _line(one: Branch) -> str:
     how = "" if one.how is None else f" ({escaped_breaks(one.how)})"
     mark = "*" if one.current else " "
     moves = f", {one.moves} to move" if one.moves else ""
-    return (
-        f"{mark} {escaped_breaks(one.name)}: {one.state}{how}, {memory_count(one.memories)}{moves}"
-    )
+    memories = count_of(one.memories, "memory")
+    return f"{mark} {escaped_breaks(one.name)}: {one.state}{how}, {memories}{moves}"
 
 
 def _listed(found: BranchList, _: Mapping[str, Any]) -> str:
@@ -63,10 +61,18 @@ def _shown(found: BranchMemories, _: Mapping[str, Any]) -> str:
 
 
 def _change(one: BranchChange) -> list[str]:
-    done = [f"{memory_count(len(one.moved))} moved to {escaped_breaks(one.to)}"] if one.to else []
-    done += [f"{memory_count(len(one.ended))} ended"] if one.ended else []
-    done += [f"{memory_count(len(one.replaced))} of the same key replaced"] if one.replaced else []
-    done += [f"{memory_count(len(one.stayed))} stayed"] if one.stayed else []
+    done = (
+        [f"{count_of(len(one.moved), 'memory')} moved to {escaped_breaks(one.to)}"]
+        if one.to
+        else []
+    )
+    done += [f"{count_of(len(one.ended), 'memory')} ended"] if one.ended else []
+    done += (
+        [f"{count_of(len(one.replaced), 'memory')} of the same key replaced"]
+        if one.replaced
+        else []
+    )
+    done += [f"{count_of(len(one.stayed), 'memory')} stayed"] if one.stayed else []
     return [f"{escaped_breaks(one.branch)}: {', '.join(done)}", *map(_memory, one.stayed)]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import items
 from vestig.calls.argument import Text
-from vestig.language.text_forms import escaped_breaks, one_line, row
+from vestig.language.text_forms import count_of, escaped_breaks, one_line, row
 from vestig.surfaces.cli.render import json_line
 from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 
@@ -99,13 +99,13 @@ def _scopes(found: Sequence[str], _: Mapping[str, Any]) -> str:
 
 def _count(report: ForgetReport) -> str:
     count = report.rows_removed.get("items", 0)
-    return "1 item" if count == 1 else f"{count} items"
+    return count_of(count, "item")
 
 
 def _plan(report: ForgetReport) -> str:
     """Return what would be deleted: items, memories, and what lies outside the store."""
     texts = len(report.memory_ids)
-    memories = "1 memory" if texts == 1 else f"{texts} memories"
+    memories = count_of(texts, "memory")
     return (
         f"{_count(report)} would be deleted for good, with every version of the text ({memories})"
         f"\nNote: {report.outside}"

@@ -23,7 +23,7 @@ def _add(call: Call) -> Any:
         from vestig.errors import ValidationError
 
         expected = rules.ConditionText("").expected
-        raise ValidationError("when", "nothing", expected, "--when says it")
+        raise ValidationError("when", "nothing", expected, "--when takes it")
     return call.store.rules.add(given.pop("text"), given.pop("when"), **given)
 
 

@@ -79,7 +79,7 @@ def _doctor_alone(call: Call) -> Any:
 
 
 def _repair(report: Any) -> str:
-    """What can be done about damage; "" where there is none."""
+    """Says what can be done about damage; "" where there is none."""
     from vestig.store.sqlite.connections import REPAIR
 
     findings = getattr(report, "findings", ())  # a list of stores has none
@@ -201,14 +201,14 @@ OPERATIONS: Final = (
         call=files.BackupRequest,
         method="admin.backup",
         document="backup",
-        text=render.report_fields,
+        text=render.stats,
     ),
     Operation(
         name="restore",
         call=files.RestoreRequest,
         run=_restore,
         document="restore",
-        text=render.report_fields,
+        text=render.stats,
         needs_store=False,
         writes=True,
         offered=False,
