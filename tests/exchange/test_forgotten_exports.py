@@ -39,7 +39,7 @@ def test_merging_an_older_export_leaves_forgotten_memories_out(store: Any) -> No
     count = store.count(where={"include_expired": True})
     report = store.import_(before, merge=True)
     assert store.count(where={"include_expired": True}) == count
-    assert any("1 memories were forgotten here" in line for line in report.warnings)
+    assert any("1 memory that was forgotten here" in line for line in report.warnings)
     assert report.lines == report.imported + report.skipped + report.duplicates
     with pytest.raises(NotFoundError, match="forgotten"):
         store.show(new)

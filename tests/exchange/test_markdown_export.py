@@ -153,7 +153,7 @@ def test_what_was_forgotten_does_not_come_back(filled: vestig.Vestig, tmp_path: 
     gone = filled.forget(where={"scope": "user/ada"}).memory_ids
     report = filled.import_(folder)
     assert len(gone) == 1
-    assert report.warnings == ("1 memories were forgotten here and were left out",)
+    assert report.warnings == ("1 memory that was forgotten here was left out",)
     assert filled.count(where={"scope": "user/ada"}) == 0
     assert report.lines == 7
     assert report.imported + report.skipped + report.duplicates == 7

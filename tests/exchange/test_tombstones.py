@@ -78,7 +78,7 @@ def test_tombstones_come_back_byte_for_byte(forgetful: Any) -> None:
         clean(copy)
         again = _take(copy, before, merge=True)
         assert (again.memories, again.warnings) == (
-            0, ("1 memories were forgotten here and were left out",),
+            0, ("1 memory that was forgotten here was left out",),
         )  # fmt: skip
         assert copy.count() == 1
         clean(copy)
@@ -252,7 +252,7 @@ def test_names_that_are_left_out_reach_no_file_beside_a_reader_either(tmp_path: 
         with store._session.ledger.read() as view:
             assert view.seq
             report = _take(store, before, merge=True)
-            assert report.warnings == ("1 memories were forgotten here and were left out",)
+            assert report.warnings == ("1 memory that was forgotten here was left out",)
             assert holding(folder_of(store), b"Ximena") == []
         assert "Ximena Quartz" not in _names(store)
         clean(store)
