@@ -113,8 +113,8 @@ def test_a_request_that_tells_something_is_a_memory(store: vestig.Vestig) -> Non
 
 
 def test_a_prompt_in_the_words_of_the_query_is_no_evidence(store: vestig.Vestig) -> None:
-    before = store.recall("run the tests of the harbour module")
+    before = store.recall("run the tests of the harbour module", all=True)
     ask(store, "monday", "run the tests of the harbour module")
-    after = store.recall("run the tests of the harbour module")
+    after = store.recall("run the tests of the harbour module", all=True)
     assert after[0].content == before[0].content
     assert after.confidence == pytest.approx(before.confidence, abs=0.02)

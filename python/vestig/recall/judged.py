@@ -371,6 +371,12 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
     sessions = sessions_of(bound, memories)
     turns = turns_around(bound, sessions, memories)
     zone = zone_named(bound.query.config.settings.time.zone)
+    asks = is_question(bound.request.query)
+
+    def lead_of(memory: Memory) -> str | None:
+        # an earlier order of a user helps with no later one; what answers does so whoever says it
+        role = None if asks or memory.role is None else "user" if memory.confirmed else memory.role
+        return memory.author or memory.title or role
 
     def before(memory: Memory) -> str:
         if memory.id in asked:
@@ -383,7 +389,7 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
         id_bytes(one.id): MemoryText(
             _day(one.t_valid, zone),
             before(one),
-            f"{lead}:" if (lead := one.author or one.title or one.role) else "",
+            f"{lead}:" if (lead := lead_of(one)) else "",
             one.content,
         )
         for one in memories

@@ -34,7 +34,7 @@ class MemoryText(NamedTuple):
     Args:
         head: its day, `tuesday 3 march 2026 ·`.
         before: the last words of the turn before it; read as far as the others leave room.
-        lead: who said it, or the title above it, or the role of who said it, `ada:`.
+        lead: who said it, or the title above it, `ada:`; beside a prompt, else the role.
         text: what it says; of a long text the part is read that holds most of the question.
     """
 
