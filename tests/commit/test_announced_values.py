@@ -187,3 +187,15 @@ def test_a_replaced_value_without_an_end_does_not_return(store: vestig.Vestig) -
     store.commit(BEN, key=KEY, t_valid=NOW)
     assert store.show(first.memory_id).memory.status is Status.SUPERSEDED
     assert (store.get(KEY).content, listed(store)) == (BEN, {BEN})
+
+
+def test_an_announced_value_that_is_said_to_hold_today_holds_until_its_day_too(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    announce(store)
+    today = store.commit(BEN, key=KEY)
+    assert "stored as history" in today.warnings[0]
+    assert store.get(KEY).content == BEN
+    clock.set(AFTER)
+    assert store.get(KEY).content == BEN
+    assert [one.content for one in store.history(KEY)] == [ADA, BEN, BEN]

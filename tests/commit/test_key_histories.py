@@ -26,8 +26,9 @@ class Version(msgspec.Struct):
     status: str = "ACTIVE"
     end: int | None = None
     id: str = ""
-    # the day on which it was first said again after its end
-    again: int | None = None
+
+    def holds(self, day: int) -> bool:
+        return self.begin <= day and (self.end is None or day < self.end)
 
 
 class Model:
@@ -40,6 +41,14 @@ class Model:
     def current(self) -> Version | None:
         return next((one for one in self.versions if one.status == "ACTIVE"), None)
 
+    def holding(self) -> Version | None:
+        """What holds until the current one begins."""
+        now = self.current()
+        if now is not None and now.begin <= self.day:
+            return None
+        found = [one for one in self.held() if one.status == "SUPERSEDED" and one.holds(self.day)]
+        return max(found, key=lambda one: one.begin, default=None)
+
     def held(self) -> list[Version]:
         """Without those that were withdrawn, and those that ended when they began."""
         return [
@@ -50,31 +59,30 @@ class Model:
 
     def commit(self, text: str, begin: int) -> Version:
         now = self.current()
-        if now is not None and now.text == text:
-            if now.end is not None and now.again is None:
-                now.again = self.day
-            return now
         held = sorted(self.held(), key=lambda one: one.begin)
+        if now is not None and begin < now.begin:
+            for one in held:
+                if one.status == "SUPERSEDED" and one.text == text and one.holds(begin):
+                    return one
+        same = now is not None and now.text == text
+        anew = same and now.end is not None and now.end <= max(begin, now.begin)
+        if same and not anew and now.begin <= max(self.day, begin):
+            return now
         new = Version(begin, text)
         later = [one for one in held if one.begin > begin]
         for one in held[len(held) - len(later) - 1 : len(held) - len(later)]:
             one.end = begin if one.end is None else min(one.end, begin)
-        if later:
-            new.end = later[0].begin
-        if now is not None and now.begin <= begin:
+        if now is not None and (anew or now.begin <= begin):
             now.status = "SUPERSEDED"
+            now.end = begin if now.end is None else min(now.end, begin)
         elif now is not None:
             new.status = "SUPERSEDED"
+            new.end = later[0].begin if later else now.begin
         self.versions.append(new)
         return new
 
     def at(self, day: int) -> list[str]:
-        return sorted(
-            one.text
-            for one in self.held()
-            if (one.begin <= day and (one.end is None or day < one.end))
-            or (one.status == "ACTIVE" and one.again is not None and one.again <= day)
-        )
+        return sorted(one.text for one in self.held() if one.holds(day))
 
 
 days = st.integers(0, 30)
@@ -84,9 +92,11 @@ operations = st.one_of(
     st.tuples(st.just("commit"), texts),
     st.tuples(st.just("backdated"), texts, days),
     st.tuples(st.just("backdated"), texts, days),
+    st.tuples(st.just("announced"), texts, st.integers(102, 112)),
     st.tuples(st.just("batch"), st.lists(st.tuples(texts, days), min_size=2, max_size=5)),
     st.tuples(st.just("update"), texts),
     st.tuples(st.just("deprecate")),
+    st.tuples(st.just("end"), days),
     st.tuples(st.just("forget"), st.integers(0, 9)),
 )
 
@@ -109,7 +119,7 @@ class History:
         now = self.model.current()
         if name == "commit":
             self.commit(given[0], self.model.day)
-        elif name == "backdated":
+        elif name in ("backdated", "announced"):
             self.commit(*given)
         elif name == "batch":
             items = [
@@ -119,19 +129,22 @@ class History:
             for (text, day), outcome in zip(given[0], self.store.commit_many(items), strict=True):
                 assert isinstance(outcome, CommitOutcome)
                 self.model.commit(text, day).id = str(outcome.memory_id)
-        elif name == "update" and now is not None:
+        elif name == "update" and now is not None and now.begin <= self.model.day:
             id = self.store.update(now.id, content=given[0]).memory_id
             if given[0] != now.text:  # the same text changes nothing
                 self.model.commit(given[0], self.model.day).id = id
         elif name == "deprecate" and now is not None:
             self.store.deprecate(now.id)
             now.status = "DEPRECATED"
+        elif name == "end" and now is not None and now.end is None:
+            now.end = now.begin + given[0]
+            self.store.update(now.id, t_invalid=START + timedelta(days=now.end))
         elif name == "forget" and self.model.versions:
             gone = self.model.versions.pop(given[0] % len(self.model.versions))
             self.store.forget(gone.id)
 
     def check(self) -> None:
-        current = self.model.current()
+        current = self.model.holding() or self.model.current()
         if current is None:
             try:
                 raise AssertionError(self.store.get(KEY))

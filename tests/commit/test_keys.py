@@ -390,6 +390,24 @@ def test_an_event_loop_has_keys(opener: Opener) -> None:
     assert asyncio.run(work()) == LISBON
 
 
+@pytest.mark.parametrize("gone", ["forget", "deprecate"])
+def test_a_replaced_value_ends_no_later_one(opener: Opener, clock: FrozenClock, gone: str) -> None:
+    store = opener()
+    store.commit(PORTO, key=CITY)
+    clock.move(hours=1)
+    wrong = store.commit(LISBON, key=CITY)
+    clock.move(hours=1)
+    getattr(store, gone)(wrong.memory_id)
+    faro = store.commit(FARO, key=CITY, t_valid="2020-01-01")
+    assert version(store, faro).t_invalid is None
+    assert "then too" in faro.warnings[0]
+    store.commit(LISBON, key=CITY, t_valid="2027-01-01")
+    assert store.get(CITY).content == FARO
+    assert at(store, "2021-01-01") == [FARO]
+    assert at(store, "2027-06-01") == [LISBON]
+    assert store.recall("where does Maria live?", limit=1)[0].content == FARO
+
+
 # --- superseding by an older fact --------------------------------------------------------------
 
 

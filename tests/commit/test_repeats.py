@@ -160,3 +160,108 @@ def test_a_turn_that_repeats_another_changes_nothing_of_it(opener: Opener) -> No
     assert second.warnings == ()
     memories = {memory.id: memory for memory in store.list()}
     assert [memories[str(one.memory_id)].pinned for one in (first, second)] == [False, True]
+
+
+# --- what ended is stated anew -----------------------------------------------------------------
+
+ENDED: dict[str, Any] = {"t_valid": "2023-01-01", "t_invalid": "2025-01-01"}
+DAYS = ("2024-06-01", "2025-06-01", "2026-03-01")
+
+
+def held(store: vestig.Vestig) -> list[int]:
+    """How many memories hold on each of the days, by a listing, a count and a recall alike."""
+    found = [len(store.list(valid_at=day)) for day in DAYS]
+    assert [store.count(valid_at=day) for day in DAYS] == found
+    assert [len(store.recall(TEXT, valid_at=day)) for day in DAYS] == found
+    assert store.admin.doctor().exit_code == 0
+    return found
+
+
+@pytest.mark.parametrize("key", [None, "boiler.service"])
+@pytest.mark.parametrize("text", KINDS, ids=["exact", "near"])
+def test_what_ended_holds_again_in_a_memory_of_its_own(
+    opener: Opener, text: str, key: str | None
+) -> None:
+    store = opener(vectors={TEXT: vector_at(1.0), NEAR: vector_at(0.99)})
+    old = store.commit(TEXT, key=key, **ENDED)
+    new = store.commit(text, key=key, t_valid="2026-02-01")
+    assert (new.outcome, new.superseded) == (CommitOutcomeKind.INSERTED_NEW, (old.memory_id,))
+    assert new.revives == (old.memory_id if text == TEXT else None)
+    assert held(store) == [1, 0, 1]
+    (shown,) = store.recall(TEXT)
+    assert (shown.id, shown.memory.t_invalid) == (new.memory_id, None)
+    # both are known now, each for its time
+    for again, id in ((ENDED, old.memory_id), ({"t_valid": "2026-03-01"}, new.memory_id)):
+        if text == TEXT:
+            assert store.commit(TEXT, key=key, **again).memory_id == id
+    assert held(store) == [1, 0, 1]
+
+
+@pytest.mark.parametrize("key", [None, "boiler.service"])
+def test_a_batch_states_anew_as_single_commits_do(opener: Opener, key: str | None) -> None:
+    items = [
+        {"content": TEXT, "key": key, **ENDED},
+        {"content": TEXT, "key": key, "t_valid": "2026-02-01"},
+        {"content": TEXT, "key": key, **ENDED},
+    ]
+    store = opener()
+    for _ in range(2):
+        outcomes = store.commit_many(items)
+        assert [one.memory_id for one in outcomes if isinstance(one, CommitOutcome)][::2] == [
+            one.id for one in store.list(where={"include_expired": True}) if one.t_invalid
+        ] * 2
+        assert store.count(where={"include_expired": True}) == 2
+        assert held(store) == [1, 0, 1]
+
+
+def test_a_text_under_a_key_is_not_shown_as_what_ended_without_one(opener: Opener) -> None:
+    store = opener()
+    store.commit(TEXT, **ENDED)
+    store.commit(TEXT, key="boiler.service", t_valid="2026-02-01")
+    shown = [hit.memory.t_invalid is None for hit in store.recall(TEXT)]
+    assert sorted(shown) == [False, True]
+
+
+@pytest.mark.parametrize("key", [None, "boiler.service"])
+def test_a_model_alone_begins_nothing_anew(opener: Opener, key: str | None) -> None:
+    store = opener()
+    old = store.commit(TEXT, role="user", key=key, **ENDED)
+    guess = store.commit(TEXT, role="assistant", key=key, t_valid="2026-02-01")
+    assert store.get(str(old.memory_id)).status == "ACTIVE"
+    if key is None:
+        assert guess.memory_id == old.memory_id
+        assert "stays so" in guess.warnings[0]
+    else:
+        assert (guess.beside, guess.key) == (old.memory_id, None)
+    assert store.commit(TEXT, role="user", key=key, t_valid="2026-02-01").superseded == (
+        old.memory_id,
+    )
+
+
+def test_a_turn_that_is_sent_again_to_its_place_states_nothing_anew(opener: Opener) -> None:
+    store = opener()
+    turn: dict[str, Any] = {"session_id": "heating", "sequence": 4, "role": "user"}
+    first = store.commit(TEXT, t_ref="2026-01-01", **turn)
+    store.update(str(first.memory_id), t_invalid="2026-02-01")
+    again = store.commit(TEXT, **turn)
+    assert (again.memory_id, store.count()) == (first.memory_id, 1)
+
+
+def test_a_pin_of_what_ended_is_named(opener: Opener) -> None:
+    store = opener()
+    store.commit(TEXT, pinned=True, **ENDED)
+    assert "pinned" in store.commit(TEXT).warnings[0]
+
+
+def test_a_dry_run_says_that_it_would_hold_again(opener: Opener) -> None:
+    store = opener()
+    old = store.commit(TEXT, **ENDED)
+    outcome = store.commit(TEXT, dry_run=True)
+    assert (outcome.outcome, outcome.revives) == ("INSERTED_NEW", old.memory_id)
+    assert store.count() == 1
+
+
+def test_an_announced_text_that_is_said_today_names_its_day(opener: Opener) -> None:
+    store = opener()
+    store.commit(TEXT, t_valid="2030-01-01")
+    assert "t_valid stays 2030" in store.commit(TEXT).warnings[0]

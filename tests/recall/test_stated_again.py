@@ -85,8 +85,7 @@ def test_a_fact_holds_from_the_first_day_on_which_it_was_stated(opener: Opener) 
 
 def test_a_fact_stated_behind_its_end_holds_again(opener: Opener) -> None:
     store = opener()
-    id = store.commit(RAN, t_ref=MARCH, t_invalid="2026-03-20").memory_id
-    assert id is not None
+    known = store.commit(RAN, t_ref=MARCH, t_invalid="2026-03-20").memory_id
 
     def held() -> list[int]:
         days = ("2026-03-10", "2026-03-25", "2026-04-20", "2026-07-01")
@@ -95,10 +94,10 @@ def test_a_fact_stated_behind_its_end_holds_again(opener: Opener) -> None:
         return found
 
     assert held() == [1, 0, 0, 0]
-    store.commit(RAN, t_ref=APRIL)
+    again = store.commit(RAN, t_ref=APRIL)
+    assert (again.revives, again.superseded) == (known, (known,))
     assert held() == [1, 0, 1, 1]
-    # an end that is set later than that stands
-    store.update(id, t_invalid="2026-03-22")
+    store.update(str(again.memory_id), t_invalid="2026-04-15")
     assert held() == [1, 0, 0, 0]
 
 

@@ -1,23 +1,29 @@
 """The decision about a group of commits, against one state of the store.
 
-Earlier items of a group count as stored for later ones: `_known` holds every memory that the
-group inserts or changes, as it will be. A decision can be repeated: each starts from its view.
+A decision can be repeated: each starts from its view.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 
 import msgspec
 
 from vestig.changes import ChangeSet, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
-from vestig.commit.document_version import DocumentVersion
-from vestig.commit.item import Decision, Item, Slot, TextKey, outcome_of
-from vestig.commit.keys import check_replaceable_by_key, is_placed, neighbours, version_end
-from vestig.commit.names import NameResolution, NameVectors, stored_claim
+from vestig.commit.group import LIVE, Group
+from vestig.commit.item import Decision, Item, Slot, outcome_of
+from vestig.commit.keys import (
+    check_replaceable_by_key,
+    held_then,
+    is_placed,
+    neighbours,
+    overlap_warning,
+    successor_of,
+    version_end,
+)
+from vestig.commit.names import stored_claim
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
     SIMILAR_FOUND,
@@ -31,7 +37,6 @@ from vestig.commit.near_duplicates import (
     stored_form,
 )
 from vestig.commit.rows import (
-    Rows,
     add_confirmation,
     add_memory,
     add_mentions,
@@ -42,11 +47,18 @@ from vestig.commit.rows import (
     reinforced,
     repeat_wishes,
 )
-from vestig.commit.speakers import beside_warning, is_said_again, keeps_key
+from vestig.commit.speakers import (
+    begins_anew,
+    beside_warning,
+    comes_before,
+    has_ended,
+    is_said_again,
+    keeps_key,
+    stays_ended,
+)
 from vestig.errors import VestigError
 from vestig.firewall import holds_marker
 from vestig.memories import states
-from vestig.session.session import Session
 from vestig.store.records import keyed_memories
 from vestig.store.records.memory_queries import beginnings, unconfirmed_with_text
 from vestig.store.records.reads import LedgerView
@@ -61,8 +73,6 @@ from vestig.types import (
     Status,
 )
 
-_LIVE = (Status.ACTIVE, Status.ARCHIVED)
-
 
 class SplitGroup(Exception):
     """The item at `place` can only be decided when those before it are written."""
@@ -72,152 +82,13 @@ class SplitGroup(Exception):
         self.place = place
 
 
-def _beginnings(view: LedgerView, item: Item, ids: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """id → when it began to hold (µs), and its text."""
-    return beginnings(view, item.request.namespace, ids) if ids else {}
-
-
-def _successor(item: Item, id: str, t_valid_us: int) -> states.Successor:
-    """A memory in the place of an older one, by whoever committed the item."""
-    request = item.request
-    return states.Successor(
-        id=id,
-        t_valid_us=t_valid_us,
-        source=request.source,
-        actor=request.actor,
-        key=item.key,
-        scope=request.scope,
-    )
-
-
 def _position(memory: Memory) -> TurnPosition | None:
     """Session and sequence of a turn; None for a note."""
     return None if memory.session_id is None else (memory.session_id, memory.sequence)
 
 
-class Batch:
+class Batch(Group):
     """Up to a thousand commits into one namespace, of which each is written or none."""
-
-    def __init__(
-        self,
-        session: Session,
-        items: list[Item],
-        names: NameVectors,
-        versions: Sequence[DocumentVersion] = (),
-    ) -> None:
-        self.session = session
-        # documents whose last passages are among the items
-        self._versions = versions
-        self.names = names
-        self._name_resolution = NameResolution(session, items, names)
-        self.settings = session.config.settings
-        self.items = items
-        # whether nothing is to be written
-        self.dry = all(item.request.dry_run for item in items)
-        self.now_us = session.now_us()
-        # place → memories with the same text at the same position, and the oldest unexpired one
-        # at any, at `_seq`
-        self._same_texts: list[list[Memory]] = []
-        self._first_texts: list[Memory | None] = []
-        # the memory of each key, and the content hashes that the store has, at `_seq`
-        self._of_keys: dict[Slot, Memory | None] = {}
-        self._hashes: set[str] = set()
-        # (when it began to hold, text) of the nearest memories of the store
-        self._beginnings: dict[str, tuple[int, str]] = {}
-        self._seq: int | None = None
-        self._start()
-
-    def _start(self) -> None:
-        """Nothing is decided yet."""
-        self._rows = Rows(now_us=self.now_us, model=self.session.embedder.model)
-        self._known: dict[str, Memory] = {}
-        # ids of inserted memories by their text's key, oldest first, then by that and their
-        # position, and by their item's place
-        self._inserted_texts: dict[TextKey, list[str]] = {}
-        self._inserted_turns: dict[tuple[TextKey, TurnPosition | None], str] = {}
-        self._inserted: dict[int, str] = {}
-        self._inserted_items: dict[str, Item] = {}
-        self._inserted_of_models: dict[str, list[str]] = {}  # by the hash of their text
-        # ids of inserted memories by their key, oldest first
-        self._inserted_versions: dict[Slot, list[str]] = {}
-        # whether an archived memory was made active again
-        self._unarchived = False
-        self._name_resolution.start()
-        # superseded id → ids that superseded it
-        self._successors: dict[str, set[str]] = {}
-
-    # --- deduplicate by hash ---------------------------------------------------------------
-
-    def to_embed(self, view: LedgerView) -> tuple[list[Item], list[str]]:
-        """Items whose text is new to the store and to the group, and what is embedded of names
-        that are new to the store."""
-        self._look_up(view)
-        fresh, seen = [], set[tuple[TextKey, TurnPosition | None]]()
-        texts, slots = set[TextKey](), set[Slot]()
-        looked_up = zip(self.items, self._same_texts, self._first_texts, strict=True)
-        for item, same, first in looked_up:
-            key, position, slot = item.text_key, item.position, item.slot
-            if slot is not None:
-                current = self._of_keys[slot]
-                known = current is not None and current.content_hash == item.identity
-                known = known and slot not in slots
-                slots.add(slot)
-            else:
-                known = bool(same) and same[0].status in _LIVE
-                known = known or (key, position) in seen
-                if position is None:
-                    known = known or first is not None or key in texts
-                seen.add((key, position))
-                texts.add(key)
-            if (item.needs_vector or not known) and item.vector is None and item.deferred is None:
-                fresh.append(item)
-        if not fresh and not self.names.wanted:
-            return [], []
-        new = {id(item) for item in fresh}
-        places = [
-            place
-            for place, item in enumerate(self.items)
-            if id(item) in new or item.vector is not None
-        ]
-        return fresh, self._name_resolution.names_to_embed(view, places)
-
-    def _look_up(self, view: LedgerView) -> None:
-        """Memories with the same text, or with its key, per item; read once for each state of the
-        store."""
-        if self._seq == view.seq:
-            return
-        space = self.items[0].request.namespace
-        known = view.known_hashes(space, [item.identity for item in self.items])
-        slots = {item.asked_slot for item in self.items}
-        self._of_keys = {
-            slot: keyed_memories.current(view, *slot) for slot in slots if slot is not None
-        }
-        for item in self.items:
-            self._stand_beside(view, item)
-        self._hashes = known
-        found: dict[tuple[TextKey, TurnPosition | None], list[Memory]] = {}
-        first: dict[TextKey, Memory | None] = {}
-        for item in self.items:
-            key, position = item.text_key, item.position
-            unknown = item.identity not in known or item.slot is not None
-            if not unknown and (key, position) not in found:
-                found[key, position] = view.same_text(*key, position)
-                if key not in first:
-                    first[key] = view.first_with_text(*key)
-        noted = [item if item.slot is None else None for item in self.items]
-        self._same_texts = [
-            [] if one is None else found.get((one.text_key, one.position), []) for one in noted
-        ]
-        self._first_texts = [None if one is None else first.get(one.text_key) for one in noted]
-        self._seq = view.seq
-
-    def _stand_beside(self, view: LedgerView, item: Item) -> None:
-        """Finds the memory that keeps the key of a statement of a model, in the store."""
-        if item.is_of_model and item.asked_slot is not None and not item.is_history:
-            named = list[Memory]()
-            with suppress(VestigError):
-                named.extend(self._named(view, item))
-            item.stand_beside(keeps_key(item, self._of_keys[item.asked_slot], named))
 
     # --- decide ----------------------------------------------------------------------------
 
@@ -227,15 +98,15 @@ class Batch:
 
         Raises:
             UniquenessCollision: the store changed so that a text needs a vector after all.
-            SplitGroup: an item inserts a text that an earlier item supersedes, or one similar to
-                a memory that an earlier item unarchives.
+            SplitGroup: an item inserts a text that an earlier item supersedes or stores, or one
+                similar to a memory that an earlier item unarchives.
         """
         self._start()
         self._look_up(view)
         repeating = {at for at, item in enumerate(self.items) if item.identity in self._hashes}
         similar = similar_memories(self.session, view, self.items, repeating)
         shown = {id for one in similar.values() for id, _ in one.known[:SIMILAR_SHOWN]}
-        self._beginnings = _beginnings(view, self.items[0], sorted(shown))
+        self._beginnings = beginnings(view, self.items[0].request.namespace, sorted(shown))
         for item in self.items:
             item.decision = item.error = None
         for place, item in enumerate(self.items):
@@ -281,8 +152,13 @@ class Batch:
         item = self.items[place]
         same = self._same_text(place, item)
         repeated = self._first_text(place, item, decision) if same is None else None
-        if same is not None:
-            self._reinforce(view, item, decision, same, None)
+        if same is not None and begins_anew(item, same):
+            self._insert_anew(view, place, decision, similar, same)
+        elif same is not None:
+            inserted = map(self._known.__getitem__, self._inserted_texts.get(item.text_key, ()))
+            left = (self._known.get(one.id, one) for one in self._same_texts[place])
+            known = None if decision.replaced else held_then(item, same, (*inserted, *left))
+            self._reinforce(view, item, decision, known or same, None)
         elif repeated is None and not self.dry and self._was_live(place):
             # An earlier item supersedes the text; the ledger takes it again when that is written.
             raise SplitGroup(place)
@@ -293,7 +169,10 @@ class Batch:
         else:
             verdict = self._near_duplicate(view, item, decision, similar)
             match = verdict.match
-            if match is not None and item.position in (None, _position(match)):
+            here = match is not None and item.position in (None, _position(match))
+            if match is not None and here and begins_anew(item, match):
+                self._insert_anew(view, place, decision, similar, match)
+            elif match is not None and here:
                 self._reinforce(view, item, decision, match, verdict.score)
             elif match is not None:
                 self._insert(view, place, decision, similar, match, near=True)
@@ -304,6 +183,28 @@ class Batch:
                 self._insert(view, place, decision, similar)
                 if verdict.nearest is not None:
                     add_nearest(self._rows, self._inserted[place], verdict.nearest)
+
+    def _insert_anew(
+        self,
+        view: LedgerView,
+        place: int,
+        decision: Decision,
+        similar: SimilarMemories,
+        known: Memory,
+    ) -> None:
+        """Stores a text anew that a memory stated until it ended: the new one takes its place."""
+        if (known.id in self._inserted_items or self._unarchived) and not self.dry:
+            raise SplitGroup(place)
+        if self._lacks_vector(place):
+            raise UniquenessCollision("the text had a memory that holds")
+        if all(old.id != known.id for old in decision.replaced):
+            decision.replaced.append(known)
+            decision.warnings += states.rule_warnings(view, known)
+        if known.content_hash == self.items[place].identity:
+            decision.revives = known.id
+        if known.pinned and not self.items[place].request.pinned:
+            decision.warnings.append(f"{known.id}, which ended, is pinned; what holds again is not")
+        self._insert(view, place, decision, similar)
 
     def _lacks_vector(self, place: int) -> bool:
         """Return whether the text was to be found in the store, and is no longer, by another writer
@@ -325,9 +226,17 @@ class Batch:
     ) -> None:
         """A text with a key is compared with the memory that has the key, and with nothing else."""
         item, current = self.items[place], self._current(slot)
-        if current is not None and current.content_hash == item.identity:
-            self._reinforce(view, item, decision, current, None)
+        known = None if decision.replaced else self._version_then(view, item, slot, current)
+        if known is not None:
+            self._reinforce(view, item, decision, known, None)
             return
+        if current is not None and current.content_hash == item.identity:
+            if begins_anew(item, current):
+                self._insert_anew(view, place, decision, similar, current)
+                return
+            if not comes_before(item, current, self.now_us):
+                self._reinforce(view, item, decision, current, None)
+                return
         if current is not None and all(old.id != current.id for old in decision.replaced):
             check_replaceable_by_key(current)
             if to_us(current.t_valid) <= item.begins_us:
@@ -340,73 +249,6 @@ class Batch:
         if self._unarchived and not self.dry:
             raise SplitGroup(place)
         self._insert(view, place, decision, similar)
-
-    def _current(self, slot: Slot) -> Memory | None:
-        """The active or archived memory with a key, as the group leaves it."""
-        inserted = map(self._known.__getitem__, self._inserted_versions.get(slot, ()))
-        stored = self._of_keys[slot]
-        known = [] if stored is None else [self._known.get(stored.id, stored)]
-        return next((one for one in (*inserted, *known) if one.status in _LIVE), None)
-
-    def _same_text(self, place: int, item: Item) -> Memory | None:
-        """An active or archived memory with this text, as the group leaves it: of a turn at its
-        position; of a note another note, else the oldest turn."""
-        earlier = self._inserted_turns.get((item.text_key, item.position))
-        if earlier is not None:
-            inserted = self._known[earlier]
-            if inserted.status in _LIVE:
-                return inserted
-        for memory in self._same_texts[place]:
-            current = self._known.get(memory.id, memory)
-            if current.status in _LIVE:
-                return current
-        return self._oldest(place, item) if item.position is None else None
-
-    def _oldest(self, place: int, item: Item) -> Memory | None:
-        """The oldest active or archived memory with this text, as the group leaves it."""
-        first = self._first_texts[place]
-        if first is not None:
-            current = self._known.get(first.id, first)
-            return current if current.status in _LIVE else None
-        inserted = map(self._known.__getitem__, self._inserted_texts.get(item.text_key, ()))
-        return next((memory for memory in inserted if memory.status in _LIVE), None)
-
-    def _first_text(self, place: int, item: Item, decision: Decision) -> Memory | None:
-        """The memory that a turn repeats from another position; none that it replaces."""
-        if item.position is None:
-            return None
-        oldest = self._oldest(place, item)
-        replaced = oldest is not None and any(old.id == oldest.id for old in decision.replaced)
-        return None if replaced else oldest
-
-    def _was_live(self, place: int) -> bool:
-        """Return whether the store holds the text as active or archived, and the group has ended
-        that."""
-        first = self._first_texts[place]
-        if first is not None and self._known.get(first.id, first).status not in _LIVE:
-            return True
-        return any(memory.status in _LIVE for memory in self._same_texts[place])
-
-    def _replaced(self, view: LedgerView, item: Item) -> list[Memory]:
-        """The memories named in `supersedes`; every id is checked before anything is written."""
-        space, found = item.request.namespace, []
-        for memory in self._named(view, item):
-            current = self._known.get(memory.id, memory)
-            states.check_replaceable(current)
-            if current.status is Status.SUPERSEDED and current.id not in self._successors:
-                records = view.supersessions(space, current.id)
-                self._successors[current.id] = {
-                    record.superseding_id
-                    for record in records
-                    if record.superseded_id == current.id
-                }
-            found.append(current)
-        return found
-
-    def _named(self, view: LedgerView, item: Item) -> Iterator[Memory]:
-        """The memories named in `supersedes`, as they are stored."""
-        for id in item.request.supersedes:
-            yield self.session.memory(view, item.request.namespace, id, "supersedes")
 
     def _near_duplicate(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -462,7 +304,7 @@ class Batch:
             memory = self._known.get(id) or memories.get(id)
             if memory is None or memory.key is not None:
                 continue
-            if memory.status in _LIVE and id not in excluded:
+            if memory.status in LIVE and id not in excluded:
                 found.append((memory, score))
         return found
 
@@ -498,6 +340,10 @@ class Batch:
             )
         self._unarchived |= memory.status is Status.ARCHIVED
         wishes = repeat_wishes(memory, item.request, self._mentioned(view, item, memory))
+        if has_ended(item, memory):
+            decision.warnings.append(stays_ended(item, memory))
+        elif item.request.t_valid is None and comes_before(item, memory, self.now_us):
+            wishes.keep("t_valid", format_us(to_us(memory.t_valid)))
         if not memory.confirmed and not item.is_of_model:
             # the memory is a statement of somebody else too
             wishes.fields["confirmed"] = True
@@ -537,7 +383,7 @@ class Batch:
                 f"{left_out} of {len(item.entities)} entities were left out: below"
                 " entities.min_confidence, or more than max_per_memory"
             )
-        decision.revives = self._revived(view, place)
+        decision.revives = decision.revives or self._revived(view, place)
         known = self._known_of_the_same(item, decision, similar)
         decision.similar = self._similar(view, item, quoted_first(view, item, known))
         decision.repeats = None if repeated is None else repeated.id
@@ -615,7 +461,7 @@ class Batch:
         # one that the group expired is not expired in the store
         known = [] if stored is None else [self._known.get(stored.id, stored)]
         for one in (*inserted, *known):
-            if one.content_hash == item.identity and one.status not in _LIVE:
+            if one.content_hash == item.identity and one.status not in LIVE:
                 return one.id
         if item.identity not in self._hashes:
             return None
@@ -654,7 +500,8 @@ class Batch:
             if inserted is not None:
                 beginning = inserted.begins_us, inserted.text
             else:
-                beginning = self._beginnings.get(id) or _beginnings(view, item, [id])[id]
+                space = item.request.namespace
+                beginning = self._beginnings.get(id) or beginnings(view, space, [id])[id]
             found.append(similar_memory(id, score, beginning, different))
         return tuple(found)
 
@@ -662,7 +509,7 @@ class Batch:
         """Return whether a memory that is similar to one of the group is live, as the group leaves
         it."""
         known = self._known.get(id)
-        return known is None or known.status in _LIVE
+        return known is None or known.status in LIVE
 
     def _form_of(self, view: LedgerView, item: Item, id: str) -> CanonicalForm:
         inserted = self._inserted_items.get(id)
@@ -696,7 +543,7 @@ class Batch:
         self, item: Item, decision: Decision, successor_id: str, t_valid_us: int
     ) -> None:
         """Supersession rows of `supersedes` and of the key, in the commit's own transaction."""
-        successor = _successor(item, successor_id, t_valid_us)
+        successor = successor_of(item, successor_id, t_valid_us)
         for old in decision.replaced:
             known = self._successors.setdefault(old.id, set())
             if successor_id in known:
@@ -738,7 +585,8 @@ class Batch:
         """Places an inserted memory among the versions of its key: the one before it ends where it
         begins; older news is superseded at once by the one after it."""
         versions = self._inserted_versions.setdefault(slot, [])
-        if is_placed(item, decision.by_key, self._current(slot)):
+        current = self._current(slot)
+        if is_placed(item, current):
             replaced = set(decision.superseded)
             beside = neighbours(
                 view,
@@ -748,16 +596,15 @@ class Batch:
                 lambda one: self._known.get(one.id, one),
                 replaced,
             )
-            current = self._current(slot)
             if beside.before is not None:
                 self._end_version(item, beside.before, item.begins_us)
             if current is None and beside.after is not None:
-                # what had the key since then was withdrawn, and does not return
-                begins_us = to_us(beside.after.t_valid)
-                self._end_version(item, self._known[memory.id], begins_us)
+                # what was replaced or withdrawn does not return, and ends nothing
+                warning = overlap_warning(item, beside.after)
+                decision.warnings += [] if warning is None else [warning]
             elif current is not None:
                 after = current if beside.after is None else beside.after
-                successor = _successor(item, after.id, to_us(after.t_valid))
+                successor = successor_of(item, after.id, to_us(after.t_valid))
                 self._replace(self._known[memory.id], successor, by_key=True)
                 decision.warnings.append(
                     f"{current.id} stays current under the key, for it holds from"

@@ -6,7 +6,7 @@ the next one begins; of those that begin at one time the last committed holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -15,7 +15,7 @@ from vestig.calls.argument import key_name
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent
 from vestig.commit.item import Item, Slot
 from vestig.errors import ConflictError
-from vestig.memories.states import ended, event
+from vestig.memories.states import Successor, ended, event
 from vestig.store.records import keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
@@ -64,6 +64,31 @@ def check_replaceable_by_key(current: Memory) -> None:
         )
 
 
+def successor_of(item: Item, id: str, t_valid_us: int) -> Successor:
+    """A memory in the place of an older one, by whoever committed the item."""
+    request = item.request
+    return Successor(
+        id=id,
+        t_valid_us=t_valid_us,
+        source=request.source,
+        actor=request.actor,
+        key=item.key,
+        scope=request.scope,
+    )
+
+
+def held_then(item: Item, current: Memory, versions: Iterable[Memory]) -> Memory | None:
+    """The superseded one of these memories that held when an item begins, which is before the
+    current one does."""
+    if item.begins_us >= to_us(current.t_valid):
+        return None
+    for one in versions:
+        end = None if one.status is not Status.SUPERSEDED else one.t_invalid
+        if end is not None and to_us(one.t_valid) <= item.begins_us < to_us(end):
+            return one
+    return None
+
+
 class Neighbours(NamedTuple):
     """The versions of a key beside a new text, by the time from which they hold."""
 
@@ -106,17 +131,26 @@ def neighbours(
     return Neighbours(before, after)
 
 
-def is_placed(item: Item, replaced: Memory | None, current: Memory | None) -> bool:
+def is_placed(item: Item, current: Memory | None) -> bool:
     """Return whether an inserted version gets its place among the others of its key: one that comes
     from another store ended, and so did what it followed, as it did there.
 
     Args:
-        replaced: what had the key; an open end says that no later version is known.
         current: what has the key beside it.
     """
-    if item.status is not None and (item.is_history or current is None):
-        return False
-    return replaced is None or replaced.t_invalid is not None
+    return item.status is None or not (item.is_history or current is None)
+
+
+def overlap_warning(item: Item, after: Memory) -> str | None:
+    """Return that a version which is replaced or withdrawn held within the time of an inserted
+    one; None where it did not."""
+    begins, end = after.t_valid, item.request.t_invalid
+    if after.t_invalid is None or (end is not None and end <= to_us(begins)):
+        return None
+    return (
+        f"{after.id} held under the key from {format_us(to_us(begins))} to"
+        f" {format_us(to_us(after.t_invalid))}, and this text then too"
+    )
 
 
 def version_end(version: Memory, end_us: int, now_us: int) -> tuple[MemoryPatch, NewEvent]:
@@ -164,8 +198,8 @@ def with_begin_moved(
 
 
 def _held(memory: Memory) -> bool:
-    """Return whether it held at some time: a withdrawn memory did not, nor one that ended when it
-    began."""
+    """Return whether it held at some time: one that was withdrawn did not, nor one that ended, or
+    was replaced, when it began."""
     if memory.t_invalid is None:
-        return memory.status is not Status.DEPRECATED
+        return memory.t_expired is None
     return memory.t_invalid > memory.t_valid

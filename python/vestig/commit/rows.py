@@ -400,6 +400,13 @@ def united_windows(
     return (*known, *fresh) if fresh else None
 
 
+def stated_us(item: Item, known: Memory) -> int:
+    """The time of which an item states what is known: the one that it names, no earlier than the
+    known memory begins, else when it was said."""
+    named = item.request.t_valid
+    return item.reference_us if named is None else max(named, to_us(known.t_valid))
+
+
 def add_reinforcement(
     rows: Rows, item: Item, known: Memory, wishes: RepeatWishes, *, near_score: float | None
 ) -> tuple[NewEvent, dict[str, Any]]:
@@ -436,6 +443,8 @@ def add_reinforcement(
         payload["variant"] = item.given
     kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
     event = _event(rows, item, known.id, kind, payload)
+    seen_us = stated_us(item, known)
+    event = msgspec.structs.replace(event, occurred_us=seen_us)
     updated = _update_events(rows, item, known, wishes)
     # an end that the caller gives is later than this statement, another end is not
     rows.events += [event, *updated] if "t_invalid" in fields else [*updated, event]
@@ -453,7 +462,7 @@ def add_reinforcement(
             memory_id=known.id,
             fields=fields,
             reinforce=1,
-            seen_us=item.reference_us,
+            seen_us=seen_us,
             bump_version=bool(updated),
         )
     )
@@ -484,7 +493,7 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
             id=rows.ids.take("evt"),
             memory_id=known.id,
             event_type=EventType.REINFORCE_NEAR if near else EventType.REINFORCE_EXACT,
-            occurred_us=item.reference_us,
+            occurred_us=stated_us(item, known),
             source=request.source,
             actor=request.actor,
             payload={
@@ -495,7 +504,9 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
             },
         )
     )
-    rows.patches.append(MemoryPatch(memory_id=known.id, reinforce=1, seen_us=item.reference_us))
+    rows.patches.append(
+        MemoryPatch(memory_id=known.id, reinforce=1, seen_us=stated_us(item, known))
+    )
 
 
 def add_confirmation(rows: Rows, item: Item, id: str, said_in: str | None) -> None:
@@ -517,7 +528,7 @@ def add_confirmation(rows: Rows, item: Item, id: str, said_in: str | None) -> No
 
 def reinforced(known: Memory, fields: Mapping[str, Any], item: Item) -> Memory:
     """The memory as later items of the batch see it."""
-    seen = from_us(item.reference_us)
+    seen = from_us(stated_us(item, known))
     return msgspec.structs.replace(
         known,
         reinforce_count=known.reinforce_count + 1,

@@ -16,7 +16,7 @@ from vestig.commit.near_duplicates import item_form
 from vestig.commit.text import speaks_of_itself
 from vestig.firewall import holds_marker
 from vestig.lazy_pattern import lazy_pattern
-from vestig.times import to_us
+from vestig.times import format_us, to_us
 from vestig.types import Memory
 
 # What may stand before a statement that agrees with another one.
@@ -39,7 +39,44 @@ def keeps_key(item: Item, holder: Memory | None, replaced: Collection[Memory]) -
         return None
     if any(one.id == holder.id for one in replaced):
         return None
-    return None if holder.content_hash == item.identity else holder.id
+    known = holder.content_hash == item.identity and not has_ended(item, holder)
+    return None if known else holder.id
+
+
+def has_ended(item: Item, known: Memory) -> bool:
+    """Return whether a memory that holds the text of an item ended before that begins to hold, or
+    when it began. A turn that is sent again to its place states nothing anew, nor does a passage
+    that stays."""
+    end, position = known.t_invalid, item.position
+    if end is None or item.document is not None:
+        return False
+    placed = position is not None and position[1] is not None
+    return not placed and to_us(end) <= max(item.begins_us, to_us(known.t_valid))
+
+
+def begins_anew(item: Item, known: Memory) -> bool:
+    """Return whether an item states that what ended holds again; a model alone does not state it of
+    what somebody else stated."""
+    return has_ended(item, known) and _may_follow(item, known)
+
+
+def comes_before(item: Item, known: Memory, now_us: int) -> bool:
+    """Return whether an item holds from an earlier time than an announced memory with its text."""
+    begins_us = to_us(known.t_valid)
+    return begins_us > max(now_us, item.begins_us) and not known.pinned and _may_follow(item, known)
+
+
+def _may_follow(item: Item, known: Memory) -> bool:
+    return item.ordered or not item.is_of_model or not known.confirmed
+
+
+def stays_ended(item: Item, known: Memory) -> str:
+    """Return why what ended does not hold again."""
+    assert known.t_invalid is not None, "it has ended"
+    return (
+        f"{known.id} ended at {format_us(to_us(known.t_invalid))} and stays so: this is a statement"
+        f" of the role {item.request.role} that nobody confirmed"
+    )
 
 
 def beside_warning(item: Item) -> str:

@@ -622,10 +622,11 @@ def text_keys(
     shared = {id: digest for id, digest in zip(ids, hashes, strict=True) if times[digest] > 1}
     owners = view.text_owners(namespace, list(shared))
     keys: dict[bytes, Hashable] = {}
-    for id, (scope, author, ended_us, confirmed) in owners.items():
-        expired = ended_us is not None and ended_us <= known_at_us
-        # what a user states too is not shown as a statement of a model alone
-        keys[id] = shared[id], scope, author, expired, confirmed
+    for id, (scope, author, end_us, expired_us, confirmed) in owners.items():
+        expired = expired_us is not None and expired_us <= known_at_us
+        # what holds is not shown as what ended, nor what a user states too as a statement of a
+        # model alone
+        keys[id] = shared[id], scope, author, end_us, expired, confirmed
     return keys
 
 

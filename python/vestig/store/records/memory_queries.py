@@ -196,6 +196,7 @@ _EQUAL: Final = (
     " JOIN memories m ON m.content_hash = h.content_hash AND m.namespace = h.namespace"
     ' AND m.scope IS h.scope AND m.author IS h.author AND m."row" <> h."row"'
     " AND IFNULL(m.t_expired_us <= ?1, 0) = IFNULL(h.t_expired_us <= ?1, 0)"
+    " AND m.t_invalid_us IS h.t_invalid_us"
     ' WHERE +h.namespace = ?2 AND h.id IN (?*) ORDER BY m.t_valid_us, m."row"'
 )
 
@@ -256,8 +257,8 @@ def equal_texts(
     view: LedgerView, namespace: str, ids: Sequence[str], known_at_us: int
 ) -> dict[str, list[EqualText]]:
     """id → the other memories of its scope and author with its content hash, that are expired at
-    this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that have
-    any."""
+    this time if it is, and unexpired if it is, and have its end; by `t_valid`, oldest first. Only
+    those that have any."""
     keys = known_ids(ids, "mem")
     found: dict[str, list[EqualText]] = {}
     with store_faults(view.where):

@@ -234,11 +234,11 @@ class LedgerView:
 
     def text_owners(
         self, namespace: str, ids: Sequence[bytes]
-    ) -> dict[bytes, tuple[str | None, str | None, int | None, int]]:
-        """id of 16 bytes → (scope, author, when it expired in µs, whether it is confirmed) of the
-        known ones."""
+    ) -> dict[bytes, tuple[str | None, str | None, int | None, int | None, int]]:
+        """id of 16 bytes → (scope, author, when its statement ended and when it expired in µs,
+        whether it is confirmed) of the known ones."""
         sql = (
-            "SELECT id, scope, author, t_expired_us, confirmed FROM memories"
+            "SELECT id, scope, author, t_invalid_us, t_expired_us, confirmed FROM memories"
             " WHERE +namespace = ? AND id IN (?*)"
         )
         return {row[0]: row[1:] for row in self._rows_in(sql, ids, namespace)}

@@ -47,6 +47,19 @@ _ROW: Final = INDEX["memories"]["row"]
 _MEMORY: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?'
 
 
+def _freed_texts(changes: ChangeSet) -> list[MemoryPatch]:
+    """Patches that expire what a new memory states anew, whose text it may have only then; what
+    replaces it is named once that is there."""
+    anew = {new.revives for new in changes.memories} - {new.id for new in changes.memories}
+    return [
+        MemoryPatch(
+            memory_id=patch.memory_id, fields={"status": patch.fields["status"]}, expired=True
+        )
+        for patch in changes.patches
+        if patch.expired and patch.memory_id in anew
+    ]
+
+
 class WriteTransaction(LedgerView):
     """A view that can write once; `seq` is still the one before its own. Rows are digested as they
     are written (see `chain`). `applied`: seq and head of what was written; None before.
@@ -100,6 +113,7 @@ class WriteTransaction(LedgerView):
         with store_faults(self._where):
             self._sources(link, changes.sources)
             self._load_nodes(changes)
+            self._patches(link, _freed_texts(changes))
             self._memories(link, changes.memories)
             graph.entities(changes.entities)
             self._vectors(link, changes.vectors)
