@@ -23,15 +23,21 @@ def section(**changes: Any) -> HygieneSettings:
 
 
 def test_too_short() -> None:
-    assert refusal_reason("ok", section()) == "Content too short: 2 chars (minimum: 12)"
-    assert refusal_reason("okay", section()) == "Content too short: 4 chars (minimum: 12)"
+    assert (
+        refusal_reason("ok", section())
+        == "Content too short: 2 chars (minimum: 12, or two words that say something)"
+    )
+    assert (
+        refusal_reason("okay", section())
+        == "Content too short: 4 chars (minimum: 12, or two words that say something)"
+    )
 
 
 @pytest.mark.parametrize("char", ["a", "🙂"])
 def test_bounds_are_inclusive_code_points(char: str) -> None:
     short = refusal_reason(char * 11, section())
     long = refusal_reason(char * 4001, section())
-    assert short == "Content too short: 11 chars (minimum: 12)"
+    assert short == "Content too short: 11 chars (minimum: 12, or two words that say something)"
     assert refusal_reason(char * 12, section()) is None
     assert refusal_reason(char * 4000, section()) is None
     assert long is not None

@@ -117,7 +117,9 @@ def test_short_words_beside_an_echo_are_stored_or_refused(facts: vestig.Vestig) 
     assert facts.show(str(stored.memory_id)).memory.content == "Now 6001."
     refused = facts.commit(f"{text}\nhm")
     assert refused.outcome is CommitOutcomeKind.REJECTED_HYGIENE
-    assert refused.hygiene_reasons == ("Content too short: 2 chars (minimum: 12)",)
+    assert refused.hygiene_reasons == (
+        "Content too short: 2 chars (minimum: 12, or two words that say something)",
+    )
     assert refused.echoes == stored.echoes
     assert facts.commit(f"{text}\n--").outcome is CommitOutcomeKind.EXACT_DUPE
 

@@ -26,7 +26,7 @@ def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
         "stored under kofi.city, in the place of “Kofi lives in Accra”",
         "kofi.city: “Kofi lives in Porto”",
         "port 5433” → “The staging database runs on port 5434”",
-        "refused: Content too short: 6 chars (minimum: 12)",
+        "refused: Content too short: 6 chars (minimum: 12, or two words that say something)",
         "kept as “The password of the guest network is [secret:password]”",
         "because the database moved",
         "found after opening again: “The incident channel is called red-phone”",

@@ -125,7 +125,7 @@ def refusal_reason(
 
     Example:
         >>> refusal_reason("ok", HygieneSettings())
-        'Content too short: 2 chars (minimum: 12)'
+        'Content too short: 2 chars (minimum: 12, or two words that say something)'
         >>> refusal_reason("yes", HygieneSettings(), turn=True) is None
         True
     """
@@ -134,7 +134,8 @@ def refusal_reason(
         return unusable
     length = len(text)
     if not turn and not keyed and is_too_short(text, settings.min_chars):
-        return f"Content too short: {length} chars (minimum: {settings.min_chars})"
+        least = f"minimum: {settings.min_chars}, or two words that say something"
+        return f"Content too short: {length} chars ({least})"
     if length > settings.max_chars:
         return (
             f"Content too long: {length} chars (maximum: {settings.max_chars})."
@@ -275,11 +276,15 @@ _I_AM: Final = frozenset(
 _WITHOUT_PRONOUN: Final = frozenset(
     word_list("soy estoy tengo sou estou tenho jestem mam jsem mám είμαι έχω olen vagyok j'ai")
 )
-# What says nothing of a person: "I'm fine", "I see", "we are here".
+# What says nothing of a person or a thing: "I'm fine", "we are here", "nice job", "merci bien".
 _EMPTY: Final = frozenset(
     word_list(
         "ok okay fine good great well sure sorry here there back done ready glad happy in on it so"
         " too also yes see agree think guess know mean hope understand get got did do can will"
+        " nice cool true right exactly indeed perfect super wow job work thank thanks thx please"
+        " welcome hi hello hey bye goodbye later morning evening night lol haha yeah yep nope"
+        " danke bitte ja genau gut alles klar merci bien oui gracias sí grazie prego obrigado"
+        " obrigada tak tack takk skal du dank je wel спасибо да хорошо"
     )
 )
 # The third person of English verbs that facts are told with.
@@ -300,16 +305,16 @@ def is_too_short(text: str, chars_min: int) -> bool:
     """Return whether a note is shorter than the minimum and holds nothing that makes up for it.
 
     A character of Han, Hiragana, Katakana, Hangul or Thai counts as three. A shorter text of at
-    least two words passes when it holds a digit, a quotation, a capitalised word inside a sentence,
-    a negation, the first person and two words of content, of which being and having count, or
-    says in English what another is or does.
+    least two words passes when it holds two words of content, a digit, a quotation, a capitalised
+    word inside a sentence, a negation, the first person and two words of content, of which being
+    and having count, or says in English what another is or does.
 
     Args:
         text: a normalised text.
         chars_min: the least number of code points (`hygiene.min_chars`).
 
     Example:
-        >>> [is_too_short(text, 12) for text in ("I'm 34.", "Bob is ill", "good point", "ok")]
+        >>> [is_too_short(text, 12) for text in ("I'm 34.", "Tess swims.", "good point", "ok")]
         [False, False, True, True]
     """
     if len(text) >= chars_min:
@@ -347,9 +352,14 @@ def _is_specific(text: str) -> bool:
             match[0][0].isupper() and not starts_sentence(text, match.start())
             for match in _LETTERS.finditer(text)
         )
+        or sum(map(_is_content, _words_of(text))) >= _CONTENT_MIN
         or _says_it_of_somebody(text)
         or _says_it_of_another(text)
     )
+
+
+def _is_content(word: str) -> bool:
+    return word not in STOPWORDS and word not in _EMPTY and word not in _FIRST_PERSON
 
 
 def _says_it_of_somebody(text: str) -> bool:
@@ -369,7 +379,7 @@ def _says_it_of_another(text: str) -> bool:
     does ("likes jazz"): such a verb, content behind it, and before one of being a subject that is
     content too."""
     words = _words_of(text)
-    content = [word not in STOPWORDS and word not in _EMPTY for word in words]
+    content = [_is_content(word) for word in words]
     return any(
         any(content[place + 1 :]) and (word in _HE_DOES or any(content[:place]))
         for place, word in enumerate(words)

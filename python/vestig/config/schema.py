@@ -180,8 +180,9 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
         Count,
         doc(
             "Shortest note that is stored, in code points; one of Han, Kana, Hangul or Thai"
-            " counts as three. Two words or more may be shorter with a digit, a quotation, a name,"
-            " a negation, or what somebody says of himself, and turns of conversations always.",
+            " counts as three. Shorter ones need two words that say something: two of content, or a"
+            " digit, a quotation, a name, a negation or the first person among two. Turns of"
+            " conversations may always be shorter.",
             shown=True,
         ),
     ] = 12
