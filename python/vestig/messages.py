@@ -17,7 +17,7 @@ NEVER_SPOKEN: Final = ("system", "developer", "tool", "function")
 # Types of the parts of a content that hold text.
 TEXT_PARTS: Final = ("text", "input_text", "output_text")
 _CALLS: Final = ("tool_calls", "function_call")
-_BETWEEN: Final = "\n\n"
+BETWEEN_PARTS: Final = "\n\n"
 
 
 def text_parts(content: object) -> list[str] | None:
@@ -87,4 +87,4 @@ def joined_text(field: str, message: Mapping[Any, Any], content: object) -> str 
             type(content).__name__,
             'text, or a list of parts such as {"type": "text", "text": "…"}',
         )
-    return _BETWEEN.join(text for text in texts if text.strip()) or None
+    return BETWEEN_PARTS.join(text for text in texts if text.strip()) or None

@@ -49,6 +49,7 @@ from vestig.errors import ConflictError, HygieneError, ProviderError, Validation
 from vestig.firewall import Secret, holds_marker
 from vestig.ids import id_text, is_full_id, new_id
 from vestig.language.text_forms import CONTROL_CHARACTERS, unusable_reason
+from vestig.messages import BETWEEN_PARTS, text_parts
 from vestig.ports import CommitHook
 from vestig.printed import flags_of
 from vestig.session.embedding import (
@@ -368,8 +369,7 @@ def _prepare(
     settings = session.config.settings
     if whole:
         arguments = {"on_near_dup": "insert", **arguments}
-    if "content" in arguments:
-        check_text(arguments["content"])
+    arguments, unread = _with_text(arguments)
     clean = cleaned(session, arguments)
     request, warnings = _plain(commit_request(clean.arguments, session.namespace, kind))
     said = without_echoes(session, request.namespace, request.content)
@@ -401,7 +401,7 @@ def _prepare(
         echoes=said.echoes,
         echo_places=tuple(f"content[{start}:{end}]" for start, end in said.places),
         quoted=said.quoted,
-        warnings=warnings,
+        warnings=[*unread, *warnings],
     )
     if item.key is None and request.claim is not None:
         try:
@@ -413,6 +413,23 @@ def _prepare(
     elif reason is not None:
         item.outcome = _rejected(session, item, reason)
     return item
+
+
+def _with_text(arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Arguments whose content is a text: that of the blocks of a message, as programs that talk to
+    language models have them. And a warning of those that hold none."""
+    if "content" not in arguments:
+        return arguments, ()
+    content = arguments["content"]
+    blocks = content if isinstance(content, (list, tuple)) else ()
+    texts = text_parts(content) if blocks and all(isinstance(b, Mapping) for b in blocks) else None
+    if not texts:
+        check_text(content)
+        return arguments, ()
+    unread = len(blocks) - len(texts)
+    warning = f"{unread} of {len(blocks)} blocks of the content hold no text and were not read"
+    given = {**arguments, "content": BETWEEN_PARTS.join(filter(str.strip, texts))}
+    return given, (warning,) if unread else ()
 
 
 def _plain(request: CommitRequest) -> tuple[CommitRequest, list[str]]:

@@ -44,7 +44,9 @@ def check_text(text: object) -> str:
     """
     if not isinstance(text, str):
         many = isinstance(text, (list, tuple))
-        hint = "commit_many stores several" if many else "pass the text itself"
+        hint = "pass the text itself"
+        if many:
+            hint = "commit_many stores several; of a message, blocks that are text are read"
         raise TypeError(f"content: expected str, got {type(text).__name__}; {hint}")
     return text
 
