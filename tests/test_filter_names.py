@@ -11,6 +11,7 @@ import vestig
 from scripted import Opener
 from tables import each
 from vestig.calls.filter import KEYWORDS
+from vestig.errors import ValidationError
 from vestig.testing import FrozenClock
 
 QUERY = "what is known of the harbour"
@@ -210,3 +211,13 @@ def test_named_conversations_are_listed_as_they_went(talk: dict[str, Any]) -> No
     assert [memory.id for memory in page] == [talk["e1"], talk["r1"]]
     with pytest.raises(vestig.ValidationError, match="session"):
         store.list(order_by="content")
+
+
+@pytest.mark.parametrize("value", [{"$gt": 3}, {"$gte": 1, "$lt": 5}])
+def test_a_comparison_of_metadata_is_refused(opener: Opener, value: Any) -> None:
+    store = opener()
+    with pytest.raises(ValidationError, match=r"metadata\.n.*by equality alone"):
+        store.count({"metadata": {"n": value}})
+    # an object is a value like another
+    store.commit("The crane lifts nine tons", metadata={"n": {"$ref": "a"}, "m": {"gt": 3}})
+    assert store.count({"metadata": {"n": {"$ref": "a"}, "m": {"gt": 3}}}) == 1

@@ -10,6 +10,7 @@ import pytest
 
 import vestig
 from scripted import Opener
+from vestig.types import CommitOutcome
 from vestig.types import CommitOutcomeKind as Kind
 
 CODE = "def add(a, b):\n    if a:\n\treturn a + b\n\n    return b"
@@ -239,3 +240,34 @@ def test_another_indentation_is_another_text(opener: Opener, one: str, other: st
     assert [outcome.outcome for outcome in outcomes] == [Kind.INSERTED_NEW] * 2
     assert store.commit(one.replace("\n", " \r\n\n")).outcome is Kind.EXACT_DUPE
     assert {memory.content for memory in store.list()} == {one, other}
+
+
+# --- blocks of a message -----------------------------------------------------------------------
+
+
+def test_the_text_blocks_of_a_message_are_its_text(opener: Opener) -> None:
+    store = opener()
+    said: Any = [
+        {"type": "text", "text": "I like plums."},
+        {"type": "image", "source": {}},
+        {"type": "input_text", "text": "And pears."},
+    ]
+    (outcome,) = store.commit_many([{"role": "user", "content": said}])
+    assert isinstance(outcome, CommitOutcome)
+    assert outcome.warnings == ("1 of 3 blocks of the content hold no text and were not read",)
+    assert store.get(str(outcome.memory_id)).content == "I like plums.\n\nAnd pears."
+    assert store.commit(said[0]["text"], role="user").warnings == ()
+
+
+@pytest.mark.parametrize("content", [["a", "b"], [], [{"type": "image"}], [{"text": 3}]])
+def test_a_content_without_text_is_refused(opener: Opener, content: Any) -> None:
+    (error,) = opener().commit_many([{"role": "user", "content": content}])
+    assert "blocks that are text" in error.message  # type: ignore[union-attr]
+
+
+def test_tags_of_an_update_replace_those_before(opener: Opener) -> None:
+    store = opener()
+    id = str(store.commit("The harbour has a crane", tags=["a", "b"]).memory_id)
+    assert store.update(id, tags=["a", "b", "c"]).replaced == ()
+    assert store.update(id, tags=["d"]).replaced == ("tags: a, b, c → d",)
+    assert store.update(id, clear=["tags"]).replaced == ("tags: d → none",)

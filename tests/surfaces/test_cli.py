@@ -319,7 +319,8 @@ def test_update_sets_and_clears(vestig: Vestig, ids: list[str]) -> None:
     shown = vestig("memory", "show", ids[0], "--json").document
     assert shown["metadata"]["tags"] == ["a", "b"]
     assert (shown["metadata"]["n"], shown["metadata"]["w"]) == (3, "x")
-    vestig("memory", "update", ids[0], "--clear", "tags")
+    cleared = vestig("memory", "update", ids[0], "--clear", "tags")
+    assert "replaced tags: a, b → none" in cleared.out
     assert "tags" not in vestig("memory", "show", ids[0], "--json").document["metadata"]
     both = vestig("memory", "update", ids[0], "--clear", "tags", "--tags", "c", "--json")
     assert both.code == 2

@@ -578,7 +578,7 @@ class Vestig(NamesUnknown):
             context: Of a structured memory: another context.
             decisions: Of a structured memory: other decisions, all of them.
             rationale: Of a structured memory: another rationale, all of it.
-            tags: Other tags, all of them.
+            tags: Tags that replace all it has.
             metadata: Other JSON values of the caller's own, all of them, by name.
             scope: A label inside the namespace, by which reads select.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.

@@ -592,7 +592,7 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
         tuple[str, ...] | None,
         Sentences("Of a structured memory: another rationale, all of it.", "--rationale"),
     ] = None
-    tags: Annotated[tuple[str, ...] | None, Words("Other tags, all of them.", "--tags")] = None
+    tags: Annotated[tuple[str, ...] | None, Words("Tags that replace all it has.", "--tags")] = None
     metadata: Annotated[
         dict[str, Any] | None,
         Pairs("Other JSON values of the caller's own, all of them, by name.", "--metadata"),

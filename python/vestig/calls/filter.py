@@ -192,11 +192,28 @@ class Moment(a.Time, frozen=True):
         return from_us(parse_time(value, field))
 
 
+# Comparisons in the filters of other stores; a value that is compared with another is none.
+_OPERATORS: Final = frozenset(
+    f"${name}"
+    for name in (
+        "eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists", "not", "regex", "contains",
+        "and", "or", "between", "like",
+    )
+)  # fmt: skip
+
+
 class Values(a.Pairs, frozen=True):
     """Values by the names that metadata has."""
 
     def check(self, field: str, value: Any) -> Any:
-        return plain_object(field, value)
+        wanted = plain_object(field, value)
+        for name, one in wanted.items():
+            if isinstance(one, dict) and one and _OPERATORS.issuperset(one):
+                raise ValidationError(
+                    f"{field}.{name}", ", ".join(one), "the value that the name has: a filter"
+                    " compares metadata by equality alone"
+                )  # fmt: skip
+        return wanted
 
     def schema(self, facts: a.Facts = a.NO_FACTS) -> dict[str, Any]:
         return {"type": "object"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -63,7 +63,7 @@ class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 class UpdateResult(_Value, frozen=True, kw_only=True):
     """Holds what an update did. `memory_id` is another one when the text changed; `outcome` is then
-    that of its commit."""
+    that of its commit. `replaced`: what stood in a list that was set, and what stands there now."""
 
     memory_id: str
     changed: bool
@@ -71,6 +71,7 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
     version: int
     seq: int
     outcome: CommitOutcome | None = None
+    replaced: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -112,11 +113,14 @@ def _change_fields(
 ) -> UpdateResult:
     """Changes a memory in place, in one transaction."""
     policy = session.config.settings.lifecycle.default_policy
+    replaced: tuple[str, ...] = ()
 
     def decision(
         view: LedgerView, memory: Memory, now: int
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
+        nonlocal replaced
         _check_scope(view, memory, changes)
+        replaced = _replaced_tags(memory, changes.tags)
         found, fields = update_changes(
             memory, changes, default_policy=RetentionPolicy(policy), now_us=now
         )
@@ -136,7 +140,17 @@ def _change_fields(
         fields=state.fields,
         version=state.version,
         seq=state.seq,
+        replaced=replaced,
     )
+
+
+def _replaced_tags(memory: Memory, tags: Sequence[str] | UnsetType | None) -> tuple[str, ...]:
+    """Return the tags before and after, where some are gone."""
+    if isinstance(tags, UnsetType):
+        return ()
+    now = tags or ()
+    gone = set(memory.tags).difference(now)
+    return (f"tags: {', '.join(memory.tags)} → {', '.join(now) or 'none'}",) if gone else ()
 
 
 def _question_jobs(

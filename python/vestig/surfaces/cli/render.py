@@ -452,7 +452,8 @@ def updated(value: UpdateResult, _: Args) -> str:
         return f"Memory updated by a new text: {value.memory_id}"
     if not value.fields:
         return f"Memory {value.memory_id} unchanged (version {value.version})"
-    return f"Memory {value.memory_id} updated: {', '.join(value.fields)} (version {value.version})"
+    said = f"Memory {value.memory_id} updated: {', '.join(value.fields)} (version {value.version})"
+    return "\n".join([said, *(f"replaced {one}" for one in value.replaced)])
 
 
 def enriched(value: EnrichReport, _: Args) -> str:
