@@ -372,7 +372,7 @@ def test_a_commit_and_a_recall_load_no_model_runtime(
         loaded, _ = loaded_by(f"import sys\n{words}")
         assert "vestig._core" in loaded
         assert not loaded & NO_RUNTIME
-    shown = "which label does the kettle carry?"
+    shown = "what is the second kettle of?"
     for arguments in (("add", "A second kettle is of tin"), ("recall", shown)):
         loaded, printed = loaded_by(cli(*arguments, "--store", str(tmp_path / "second")))
         assert "vestig._core" in loaded

@@ -34,8 +34,11 @@ _DECAY: Final = 4.5
 
 # How often a turn of an earlier session stands beside them that asks for the same or orders more.
 _TURN_SHARE: Final = 0.15
-# Prompts beside which one of another prompt may stand: what they ask for is done, not told.
+# Prompts that ask for something to be done, and those that tell or look up something.
 _ORDERS: Final = frozenset(("task", "long"))
+_TOLD: Final = frozenset(("statement", "lookup", "topic"))
+# Shares of the pieces of a record that a query in its words has.
+_WORDS_MIN, _WORDS_MAX = 0.4, 1.0
 
 
 class Scene(NamedTuple):
@@ -43,7 +46,7 @@ class Scene(NamedTuple):
 
     Attributes:
         turns: of each question, those of a user that ask for something and tell nothing about it:
-            the question itself, and for an order the other orders.
+            the question or order itself, and for an order the other ones.
     """
 
     memories: tuple[Memory, ...]
@@ -80,10 +83,13 @@ def _turns(read: Read, row: Mapping[str, Any]) -> Iterator[tuple[Memory, ...]]:
     """What `turns` of a scene holds."""
     day = row["records"][-1]["date"]
     as_turns = [written_memory(read, day, "user", one["q"]) for one in row["questions"]]
-    orders = [one.get("kind") in _ORDERS for one in row["questions"]]
-    for number, own in enumerate(as_turns):
-        others = [one for one, is_order in zip(as_turns, orders, strict=True) if is_order]
-        yield (own, *(one for one in others if orders[number] and one is not own))
+    kinds = [one.get("kind") for one in row["questions"]]
+    orders = [one for one, kind in zip(as_turns, kinds, strict=True) if kind in _ORDERS]
+    for own, kind in zip(as_turns, kinds, strict=True):
+        if kind in _TOLD:
+            yield ()
+        else:
+            yield (own, *(one for one in orders if kind in _ORDERS and one is not own))
 
 
 def text_of(given: Pair) -> Text:
@@ -127,11 +133,34 @@ def listed(scene: Scene, number: int, common: Common, draw: np.random.Generator)
         found += [(scene.memories[place], what) for place in places]
     if draw.random() < _OTHERS_SHARE:
         found += [(memory, WRONG) for memory in _others(question, scene, common, draw)]
-    if draw.random() < _TURN_SHARE:
-        turns = scene.turns[number]
+    turns = scene.turns[number]
+    if turns and draw.random() < _TURN_SHARE:
         place = 0 if draw.random() < 0.5 else draw.integers(len(turns))
         found.append((turns[place], WRONG))
     return [Listed(text_of(pair(question, memory)), what) for memory, what in found]
+
+
+def in_its_words(scene: Scene, common: Common, draw: np.random.Generator) -> list[Listed]:
+    """A query in the words of a record that answers some question of the scene, or in a part of
+    them, as one looks up what one remembers: that record answers it, and others do not."""
+    stated = sorted(
+        {place for _, whats in scene.questions for place, one in enumerate(whats) if one == RIGHT}
+    )
+    if not stated:
+        return []
+    at = stated[draw.integers(len(stated))]
+    own = scene.memories[at].text
+    count = max(2, round(len(own) * draw.uniform(_WORDS_MIN, _WORDS_MAX)))
+    places = np.arange(len(own))
+    if draw.random() < 0.5:
+        places = np.sort(draw.permutation(len(own))[:count])
+    question = question_pieces([own[place] for place in places[:count]])
+    weights = [-common.weight(question, one) for one in scene.memories]
+    others = [place for place in np.argsort(weights).tolist() if place != at][:_WRONG_MAX]
+    return [
+        Listed(text_of(pair(question, scene.memories[place])), RIGHT if place == at else WRONG)
+        for place in (at, *others)
+    ]
 
 
 def _others(

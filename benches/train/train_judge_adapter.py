@@ -27,6 +27,7 @@ from judge_scenes import (
     Common,
     Listed,
     Scene,
+    in_its_words,
     listed,
     scenes,
     text_of,
@@ -40,6 +41,8 @@ RATE: Final = 8e-4
 # Of the lists of a step so many are questions and prompts of a scene; each has fewer records than
 # one of a folder.
 SCENES_SHARE, PROMPTS_SHARE = 0.42, 0.36
+# Of the lists of prompts so many are queries in the words of a record of a scene.
+WORDS_SHARE: Final = 0.2
 # Records of a question of a folder.
 MEMORIES: Final = 9
 RANK_SHARE: Final = 0.7
@@ -88,6 +91,8 @@ class Lists:
         if not self._asked or at < SCENES_SHARE + PROMPTS_SHARE:
             given = self._prompts if self._prompts and at < PROMPTS_SHARE else self._questions
             scene, number = given[draw.integers(len(given))]
+            if given is self._prompts and draw.random() < WORDS_SHARE:
+                return in_its_words(scene, self._common, draw)
             return listed(scene, number, self._common, draw)
         asked = self._asked[draw.integers(len(self._asked))]
         records = list_of(asked.question, asked.candidates, MEMORIES, draw)

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from vestig._core import visible
 from vestig.lazy_pattern import lazy_pattern
 
 # The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
@@ -92,7 +91,12 @@ def normal_form(text: str, *, single_spaces: bool = True) -> str:
         >>> normal_form("co\\u00adopera\\u200bte in the o\\ufb03ce")
         'cooperate in the office'
     """
-    composed = text if text.isascii() else unicodedata.normalize("NFC", visible(text))
+    composed = text
+    if not text.isascii():
+        # imported here: help and version print words without the core
+        from vestig._core import visible
+
+        composed = unicodedata.normalize("NFC", visible(text))
     if not single_spaces:
         return composed.strip(_WHITE)
     # of printable characters only the space is white

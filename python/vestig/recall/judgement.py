@@ -21,7 +21,7 @@ _CERTAIN: Final = 1e-3
 
 
 class KindFit(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judge's numbers count for one kind of queries, and the confidence with them.
+    """The weight of the judge in one kind of queries, and the confidence with it.
 
     `weight`: of half the sum of both logits, beside L.
     `weights`: the logit is bias + confidence · `closeness` + answers · the greatest *answers*.
