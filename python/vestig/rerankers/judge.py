@@ -23,7 +23,7 @@ QUESTIONS: Final = Adapter(
 PROMPTS: Final = Adapter(
     what="the judge of prompts",
     file="prompt_judge_adapter.bin",
-    sha256="d03532b371c0ca2d96a1c49d6373f2bc57a7e6691e161de7a0b3988df85823ce",
+    sha256="b071d502b747b6b1d7f049c4ee6ef5d301af8ccd4c91b6cc74fbfa6908c8f70a",
     stem="vestig-prompt-judge-1",
 )
 
