@@ -124,6 +124,17 @@ def test_a_date_is_no_reason_to_bring_what_does_not_help(store: vestig.Vestig) -
     assert [hit.content for hit in found] == [TEXTS[0]]
 
 
+def test_a_note_is_found_by_its_own_words(store: vestig.Vestig) -> None:
+    patient = {"judge.budget_ms": 60_000}
+    for text in TEXTS:
+        for query in (text, " ".join(reversed(text.replace(",", "").split()))):
+            found = store.recall(query, config=patient)
+            assert found[0].content == text, query
+    turn = "Order another brass gasket from the old works"
+    store.commit(turn, role="user", session_id="monday")
+    assert turn not in [hit.content for hit in store.recall(turn, config=patient)]
+
+
 def test_a_day_brings_nothing_where_its_question_is_about_something_else(
     store: vestig.Vestig,
 ) -> None:

@@ -226,6 +226,7 @@ def test_what_a_user_stated_is_replaced_in_the_name_of_a_user_alone(server: McpP
         other = {"text": "The sofa of Ada is brown.", **role}
         for call in (
             {"name": "remember", **other, "supersedes": [sofa]},
+            {"name": "remember", **other, "supersedes": sofa},
             {"name": "supersede", **other, "old": sofa},
         ):
             said = refused(server, call.pop("name"), **call)
@@ -242,6 +243,9 @@ def test_what_a_user_stated_is_replaced_in_the_name_of_a_user_alone(server: McpP
     brown = stored_id(guess)
     assert "call supersede" not in guess
     assert f"If the user has said it, call confirm with id {brown}." in guess
+    # who says again what a model said, and names no role, is that model
+    again = text_of(server.call("remember", text="The sofa of Ada is brown."))
+    assert "Confirms" not in again
     said = refused(server, "supersede", old=sofa, new=brown)
     assert f"{sofa} is what a user stated; call confirm with id {brown} first" in said
     server.call("confirm", id=brown, by="Ada")

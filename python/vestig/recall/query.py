@@ -59,7 +59,7 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
-from vestig.recall.silence import SHARE_MIN, cuts_unasked, least_of_call, share_min
+from vestig.recall.silence import SHARE_MIN, cuts_unasked, least_of_call, says_the_same, share_min
 from vestig.recall.versions import (
     announced_last,
     asks_about_now,
@@ -368,8 +368,11 @@ class BoundQuery:
         confidence, judged = self.confidence(evidence, by), None
         if confidence is not None and answers is not None:
             judged = kind_fit(chosen.query)
-            # what was answered when somebody asked the same is an answer, whatever it reads as
-            by_place = confidence if rows and rows[0].answers is not None else 0.0
+            # what was answered when somebody asked the same is an answer, whatever it reads as, and
+            # so is a note that is looked up by its own words
+            certain = bool(rows) and rows[0].answers is not None
+            certain = certain or says_the_same(self.view, chosen, rows[:limit])
+            by_place = confidence if certain else 0.0
             confidence = max(by_place, confidence_with(confidence, answers, judged))
         line = None
         if confidence is not None:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from vestig.answers import CLOSE_MIN
-from vestig.language.words import asks_for_all, is_question
-from vestig.ports import Scan
+from vestig.language.words import asks_for_all, content_terms, is_question
+from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import fit, holds_a_word
 from vestig.recall.judged import asks_for_a_day, may_read
 from vestig.recall.judgement import KindFit, kind_fit, least_of_few
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
     from vestig.recall.ranking import Ranking
     from vestig.recall.request import Request
+    from vestig.store.records.reads import LedgerView
 
 # Without a word of the caller's, where a judge read the memories.
 SILENCE: Final = 0.2
@@ -30,6 +31,8 @@ SILENCE: Final = 0.2
 # several memories may help with a task, and any may be wanted that is about a topic.
 SHARE_MIN: Final = 0.2
 _SHARE_OF_TASK_MIN, _SHARE_OF_TOPIC_MIN = 0.1, 0.05
+# Content words from which on a text of the same ones says the same.
+_SAME_MIN: Final = 2
 # A memory of the day that is asked about may answer in other words, however little it reads so.
 _CLOSE_ON_A_DAY_MIN: Final = 0.05
 
@@ -42,6 +45,21 @@ def share_min(query: str, judged: KindFit | None) -> float:
     if is_question(query):
         return SHARE_MIN
     return _SHARE_OF_TOPIC_MIN if asks_for_all(query) else _SHARE_OF_TASK_MIN
+
+
+def says_the_same(view: LedgerView, request: Request, rows: Sequence[ScanRow]) -> bool:
+    """Return whether one of the rows is a note with the content words of a query that asks nothing,
+    all of them and no other: it is looked up by its own words. A turn of a session may have ordered
+    the same before, which says nothing."""
+    wanted = {one.term for one in content_terms(request.query, ())}
+    if len(wanted) < _SAME_MIN or is_question(request.query):
+        return False
+    found = view.recalled(request.namespace, [row.id for row in rows])
+    return any(
+        {one.term for one in content_terms(memory.content, ())} == wanted
+        and memory.make().session_id is None
+        for memory in found.values()
+    )
 
 
 def least_confidence(silence: float, unanswered: Sequence[float]) -> float:

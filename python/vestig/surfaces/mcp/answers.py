@@ -368,7 +368,11 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
     _check_no_rule(at, fields.get("supersedes"))
     if "valid_from" in fields:
         fields["t_valid"] = fields.pop("valid_from")
-    outcome = at.store.commit(text, source=_AGENT, provenance={"agent": _AGENT}, **fields)
+    fields |= {"source": _AGENT, "provenance": {"agent": _AGENT}}
+    if "role" not in fields and at.store.commit(text, dry_run=True, **fields).confirms:
+        # a model that says again what one said confirms nothing
+        fields["role"] = Role.ASSISTANT
+    outcome = at.store.commit(text, **fields)
     return _committed(at, outcome, fields.get("role"))
 
 

@@ -18,7 +18,8 @@ def replaced_by(at: OpenStore, fields: Mapping[str, Any]) -> Iterator[Memory]:
     """The memories in whose place a text would come that is no user's: those that it names, and the
     one that has its key, beside which a model's statement stands. What is not there is refused by
     the commit."""
-    for id in fields.get("supersedes", ()):
+    named = fields.get("supersedes") or ()
+    for id in (named,) if isinstance(named, str) else named:
         with suppress(NotFoundError, ValidationError):
             yield at.store.show(id).memory
     if "key" in fields and "role" not in fields:
