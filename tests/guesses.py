@@ -18,18 +18,45 @@ SAYS: Final = "says "
 # Attributes of a store.
 STORE: Final = {
     "store.commit": "add_turn archival_memory_insert core_memory_append add_episode "
-    "add remember store save insert write learn append upsert set create note"
+    "remember store save insert write learn append set create note"
     " memorize add_memory save_memory store_memory log_fact add_fact new put_memory record"
     " add_text save_text addMemory",
     "store.commit_many": "commit_chat add_conversation "
     "add_many add_texts bulk_insert add_messages remember_all upsert_texts"
     " batch save_many insert_many add_all add_batch batch_add write_many commit_batch bulk",
-    "store.items.put": "hset put set_item put_item set_value",
+    "store.commit(text, key=…)": "put upsert update_key set_key",
+    'role="user", session_id=…': "add_user_message add_human_message",
+    'role="assistant", session_id=…': "add_ai_message add_assistant_message",
+    "whose items take content, role and session_id": "save_context",
+    "store.commit_many(messages) for several|store.commit": "add",
+    "session_id=… of store.commit": "session session_for for_session",
+    "key in store": "exists has contains",
+    "whose tags replace all": "tag untag set_tags add_tag",
+    "store.recall(query, context=True)": "load_memory_variables",
+    "store.recall, whose hits have a score": "similarity_search_with_score",
+    "store.recall(query, limit=…)": "query",
+    "store.get(key) for key in keys": "mget",
+    "store.get(key), and then store.forget": "pop",
+    "all=True) for every memory, and the command vestig destroy PATH": "clear reset wipe truncate"
+    " flushdb flushall",
+    "store.list(limit=…)": "recent latest",
+    "list(store)": "to_list",
+    "store.scoped(scope)|store.scoped": "get_or_create_collection create_collection",
+    "store.get(key), or store.show(id)": "memory",
+    "store.get(key).metadata": "metadata",
+    "what a call wrote is stored": "rollback begin transaction",
+    "store.commit and store.recall embed": "embed embed_query",
+    "a reranker reads the best": "rerank",
+    "store.confirm(id, by=…)": "feedback",
+    "a store takes no SQL": "execute",
+    "budget=…": "count_tokens",
+    "the command vestig mcp": "get_tools",
+    "store.items.put": "hset set_item put_item set_value",
     "store.items.get": "get_item",
     "store.items.get|store.get": "get_value",
     "store.search": "grep",
     "store.recall|store.search": "archival_memory_search conversation_search "
-    "query ask find lookup similarity_search search_memories"
+    "ask find lookup similarity_search search_memories"
     " get_context context answer recall_all get_relevant"
     " get_relevant_documents semantic_search vector_search query_memories find_memories"
     " ask_question match nearest invoke",
@@ -37,10 +64,10 @@ STORE: Final = {
     " to_messages",
     "store.recall(text, all=True)": "similar find_similar",
     "vestig.integrations.langchain": "retriever as_retriever",
-    "store.list": "all get_all list_all memories get_memories peek list_memories fetch_all recent"
-    " latest browse read_all head",
+    "store.list": "all get_all list_all memories get_memories peek list_memories fetch_all "
+    " browse read_all head",
     "memory.to_dict() for memory in store": "to_df to_dict to_dataframe",
-    "store.get": "exists has read get_by_key value lookup_key current",
+    "store.get": "read get_by_key value lookup_key current",
     "store.show": "load_memory get_memory get_by_id fetch_memory find_by_id",
     "store.count": "is_empty size length len total memory_count num_memories",
     "store.history": "versions revisions history_of get_history key_history",
@@ -48,13 +75,12 @@ STORE: Final = {
     "store.diff(start) for the store, and store.events": "audit audit_log event_log log",
     "store.events|store.diff": "get_events",
     "store.diff": "timeline changes since changelog",
-    "store.forget": "delete remove erase purge delete_all clear drop reset delete_memory wipe"
+    "store.forget": "delete remove erase purge delete_all drop delete_memory "
     " delete_many remove_all forget_all delete_user forget_user delete_scope remove_user"
-    " delete_memories forget_many discard forget_scope remove_memory truncate rm",
+    " delete_memories forget_many discard forget_scope remove_memory rm",
     "store.update": "edit modify update_memory patch add_tags update_metadata correct",
     "store.update(id, text)": "replace",
     "store.update(id, t_invalid=…)": "end",
-    "store.update(id, tags=…)": "tag untag set_tags add_tag",
     "store.supersede": "supersede_memory",
     "store.deprecate": "retract invalidate withdraw revoke mark_wrong undo revert",
     "store.commit(text) again": "undelete undeprecate recover",
@@ -91,7 +117,7 @@ STORE: Final = {
     " export_markdown to_file",
     "store.scoped": "add_user "
     "user for_user with_scope view with_user tenant scope for_scope as_user"
-    " session for_session bind user_view collection",
+    " bind user_view collection",
     "{memory.scope for memory in store}": "scopes users list_scopes list_users get_users",
     "{tag for memory in store for tag in memory.tags}": "tags list_tags get_tags all_tags",
     "vestig.open": "config configure reopen settings open set_config closed",
@@ -117,7 +143,7 @@ STORE: Final = {
     "store.keys": "list_keys get_keys all_keys",
     "store.retrieve": "retreive",
     "store.documents": "list_documents docs document",
-    "": "add_pdf merge rollback execute create_collection embed transaction begin sync"
+    "": "add_pdf merge sync"
     " save_to_disk redact conflicts ttl lock"
     " train banana weather encrypt login schema migrate",
     # typing errors
@@ -134,8 +160,7 @@ STORE: Final = {
     "memory.session_id for memory in store": "sessions list_sessions",
     "session_ids": "delete_session delete_conversation",
     "until": "forget_old",
-    "outcome.similar of store.commit": "dedupe duplicates",
-    "store.commit(text, key=…)": "update_key set_key",
+    "outcome.similar of a commit": "dedupe duplicates",
     "store.keys(prefix=…)": "scan",
     "for memory in store": "iter each",
     "store.list(where=…)": "filter where",
@@ -151,10 +176,10 @@ STORE: Final = {
 # Attributes of the module, each also as a name that is imported from it.
 MODULE: Final = {
     "vestig.open": "SQLiteStore get_store open_memory from_env "
-    "Store MemoryStore Client connect create load init Database Vault Session"
+    "Store MemoryStore Client connect create init Database Vault Session"
     " VestigStore VestigClient MemoryClient Engine new start MemoryDB VectorStore Mem Brain Config"
     " Settings Connection from_path LongTermMemory configure client open_store"
-    " PersistentClient MemoryLayer from_url",
+    " PersistentClient MemoryLayer from_url from_config",
     "vestig.integrations.langchain": "langchain VestigRetriever",
     'vestig.open(":memory:")': "EphemeralClient",
     "the command vestig serve": "serve",
@@ -175,7 +200,11 @@ MODULE: Final = {
     "Filter": "Where MemoryFilter",
     "vestig.ports": "Embedder Reranker LanguageModel",
     "__version__": "version VERSION",
-    "": "delete exists banana Agent models train tokenizer plugins",
+    "import_(file) for an export": "load",
+    "the command vestig destroy PATH for a store, and vestig.open(path).forget": "delete",
+    "read_only=True": "exists",
+    "a store is a folder": "list_stores",
+    "": "banana Agent models train tokenizer plugins",
     "the command vestig destroy PATH": "destroy delete_store",
     "vestig.errors": "exceptions",
 }
@@ -486,6 +515,7 @@ s.recall('q', limt=3) ; s.graph.search('x', top_k=3) ; s.items.list(n=3)
 s.retrieve([{'content': 'x'}], k=3)
 """,
     "query": """
+s.recall(query_texts=['x'], n_results=3)
 s.recall(q='x') ; s.recall(question='x') ; s.recall(text='x') ; s.search(prompt='x')
 """,
     "where": """
@@ -651,11 +681,53 @@ s.rules.add('x', conditions='y') ; s.rules.add('x', if_='y')
     SAYS + "deny": """
 s.rules.add('x', 'tool = Bash', do='block')
 """,
+    "signals.rerank.enabled": """
+s.recall('q', rerank=True)
+""",
+    "what was forgotten is gone": """
+s.recall('q', include_deleted=True) ; s.recall('q', include_forgotten=True)
+""",
+    "ids, which store.search(query) finds": """
+s.forget(query='x')
+""",
+    "prefix": """
+s.keys(pattern='pump.*') ; s.keys(match='pump.*')
+""",
+    "store.keys('pump.')": """
+s.keys('pump.*') ; s.keys('pump.%')
+""",
+    "store.commit_many(items)": """
+s.commit(documents=['a'], ids=['b'])
+""",
+    "items": """
+s.commit_many(documents=['a'], ids=['b']) ; s.commit_many(texts=['a'])
+""",
+    SAYS + "`key in store` asks for one": """
+s.get('nope', 'default') ; s.get('nope', default=None)
+""",
+    "store.events(id)": """
+s.events()
+""",
+    SAYS + "set llm.provider and llm.model in config=": """
+s.cognify()
+""",
+    "store.items.list()": """
+s.items()
+""",
+    "store.graph.entities()": """
+s.graph()
+""",
+    "store.rules.list()": """
+s.rules()
+""",
+    SAYS + "scope is given by name": """
+s.search('ns', query='x') ; s.recall('ns', query='x')
+""",
     SAYS + "t takes": """
 s.rules.add('x', name='y')
-s.recall('q', rerank=True) ; s.recall('q', timeout=3) ; s.recall('q', agent_id='x')
+s.recall('q', timeout=3) ; s.recall('q', agent_id='x')
 s.recall('q', banana=3)
-vestig.open('a', banana=1) ; s.commit('x', infer=True) ; s.get('x', default=None)
+vestig.open('a', banana=1) ; s.commit('x', infer=True)
 s.update(id, stash=1) ; s.commit('x', ref=1) ; s.recall('q', confirm=True)
 """,
     "store.rules.remove": """

@@ -37,7 +37,7 @@ from vestig.types import CommitOutcome, Memory
 RIGHT_LEAST = 0.95
 # How a message gives a hint, in Python and at the command line.
 HINT = re.compile(
-    r"(?:; use |; write |did you mean |the nearest valid key is "
+    r"(?:; use |; there is none: |; write |did you mean |the nearest valid key is "
     r"|In Vestig it is `vestig |It is `vestig |Did you mean `vestig "
     r"|In Vestig it is (?=-)|Did you mean (?=-))([^?;`]+)"
 )

@@ -162,11 +162,11 @@ def _unknown(name: str) -> AttributeError | ImportError:
 
         if PathFinder.find_spec(f"vestig.{name}", __path__) is not None:
             return AttributeError(name)
-    from vestig.other_words import missing_attribute, name_of_module
+    from vestig.other_words import clause_of, missing_attribute, name_of_module
 
     meant = "" if name.startswith("_") else name_of_module(name, __all__)
     if importing and meant:
-        text = f"cannot import name {name!r} from 'vestig'; use {meant}"
+        text = f"cannot import name {name!r} from 'vestig'{clause_of(meant)}"
         return ImportError(text, name="vestig", path=__file__)
     return missing_attribute(name, "module 'vestig'", meant)
 

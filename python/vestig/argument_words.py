@@ -16,7 +16,8 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
     for name, words in {
         "limit": "k n top_k topk top_n num count"
         " number num_results n_results max max_results size page_size top",
-        "query": "q question search prompt text input search_query query_text keywords content",
+        "query": "q question search prompt text input search_query query_text query_texts"
+        " keywords content",
         "content": "text body memory fact note message value data document",
         "text": "content body memory fact note message value",
         "messages": "conversation history chat turns dialogue message",
@@ -97,6 +98,9 @@ _RECALLS: Final = _LEAST_SCORE | {
     "valid_at (a time; what does not hold then is left out)": "current only_valid only_current"
     " valid_only active_only",
     'where={"include_expired": True}, or store.history(key)': "history with_history",
+    'where={"include_expired": True} (what was forgotten is gone)': "include_deleted"
+    " include_forgotten",
+    'config={"signals.rerank.enabled": …}': "rerank reranking use_reranker",
     "since and until": "between date_range time_range",
     "context=True": "as_text as_context as_prompt",
     "store.list(order_by=…)": "order_by sort sort_by order",
@@ -119,6 +123,7 @@ _STATES: Final = (
         "store.rules.add(text)": "rule is_rule",
         "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
         "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
+        "store.commit_many(items), whose items take content and key": "documents texts items ids",
         "metadata (kept with it; nothing ranks by it)": "importance priority weight salience"
         " confidence language lang parent parent_id",
         'provenance={"artifact_ref": …}': "url source_url uri link",
@@ -130,6 +135,14 @@ _STATES: Final = (
 )
 # How the value begins of an argument that nothing takes the place of.
 LEAVE_OUT: Final = "leave it out"
+_NO_DEFAULT: Final = (
+    "a key without a value raises vestig.NotFoundError, and `key in store` asks for one"
+)
+# A call that lacks an argument, or has one too many by place → what more is said of it.
+MORE_OF_CALLS: Final[Mapping[str, str]] = {
+    "Vestig.get": f"; {_NO_DEFAULT}",
+    "Vestig.events": "; store.diff(start) for the whole store",
+}
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     "open": {
@@ -144,7 +157,12 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     "commit": _STATES,
     "commit_structured": _STATES,
     "update": _ENDS | _HOLDS,
+    "get": {f"{LEAVE_OUT}: {_NO_DEFAULT}": "default"},
+    "forget": {"ids, which store.search(query) finds": "query q text search"},
+    "keys": {"prefix": "pattern glob match startswith starts_with"},
     "commit_many": {
+        "items": "documents texts messages records memories facts contents",
+        "key in each item": "ids id",
         "scope in each item, or store.scoped(scope).commit_many": "scope user user_id",
         "it in each item": "tags session_id author role metadata metadatas source key keys"
         " namespace",

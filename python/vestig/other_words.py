@@ -120,24 +120,47 @@ def meaning_in(word: str, table: Mapping[str, str]) -> str | None:
 
 
 _OPEN_ASYNC: Final = "vestig.aio.open(path)"
+# How a meaning begins that no call has, and that says so.
+_NONE: Final = "there is none: "
+_IN_SESSION: Final = 'session_id=… of store.commit, and where={"session_ids": …} of what reads'
+_EVERY_MEMORY: Final = (
+    'store.forget(where={"kinds": ["MEMORY", "SUMMARY"]}, all=True) for every memory, and the'
+    " command vestig destroy PATH for the whole store"
+)
+_TAGS: Final = "store.update(id, tags=…), whose tags replace all that it has"
+_MODEL: Final = (
+    "store.cognify, where llm.provider and llm.model name a language model (docs/models.md)"
+)
+_STORED: Final = f"{_NONE}what a call wrote is stored when it returns"
 # A call, or what does the same → single words for it, and such of several as say more than their
 # parts do.
 _STORE: Final[Mapping[str, str]] = {
-    "store.commit": "add remember store note insert write create learn memorize memorise"
-    " upsert append new record capture persist_memory keep",
+    "store.commit": "remember store note insert write create learn memorize memorise"
+    " append new record capture persist_memory keep",
+    "store.commit(text), or store.commit_many(messages) for several; store.scoped(scope) has both"
+    " for one user": "add",
+    "store.commit(text, key=…), or store.commit_many for several": "upsert",
+    "store.commit(text, key=…); store.items.put is for values of JSON": "put",
+    'store.commit(text, role="user", session_id=…)': "add_user_message add_human_message",
+    'store.commit(text, role="assistant", session_id=…)': "add_ai_message add_assistant_message",
+    "store.commit_many, whose items take content, role and session_id": "save_context",
     "store.commit, after which a text is stored": "save",
     "store.commit(text, key=…)": "set set_key",
     "{memory.session_id for memory in store}": "sessions",
+    _IN_SESSION: "session",
     "store.commit(text, entities=…)": "add_node create_node",
     "store.commit_many": "batch extend bulk",
-    "outcome.similar of store.commit, and store.supersede(old, new)": "dedupe dedup deduplicate"
-    " duplicates find_duplicates",
-    "store.recall": "query ask find lookup answer match nearest invoke knn ask_question",
+    f"{_NONE}outcome.similar of a commit names what was alike then, and store.supersede(old, new)"
+    " ends one of two": "dedupe dedup deduplicate duplicates find_duplicates",
+    "store.recall(query, limit=…)": "query",
+    "store.recall, whose hits have a score": "similarity_search_with_score"
+    " similarity_search_with_relevance_scores search_with_score",
+    "store.recall": "ask find lookup answer match nearest invoke knn ask_question",
     "store.recall(text, all=True); the text of a stored memory is store.get(id).content": "similar"
     " similar_to find_similar get_similar more_like_this",
     "VestigRetriever(store=store) from vestig.integrations.langchain": "retriever as_retriever"
     " get_retriever to_retriever",
-    "store.recall(query, context=True)": "context prompt",
+    "store.recall(query, context=True)": "context prompt load_memory_variables",
     "store.recall(query, context=True).context, as the text of a message": "to_messages"
     " as_messages",
     "store.recall(query)[0].reason, and store.recall(query, expect=id).why_not for what is"
@@ -147,24 +170,31 @@ _STORE: Final[Mapping[str, str]] = {
     "store.search": "grep",
     "for memory in store": "iter each iterate stream",
     "store.list(where=…)": "filter where",
+    "store.list(limit=…), the newest first": "recent latest",
     "store.list(limit=1)": "last newest",
     "store.list(descending=False, limit=1)": "first oldest",
-    "store.list": "all memories values peek recent latest browse entries head",
+    "store.list": "all memories values peek browse entries head objects",
+    "list(store), or [memory.to_dict() for memory in store]": "to_list as_list",
     "[memory.to_dict() for memory in store]": "to_df to_pandas to_dataframe to_dict as_dict",
-    "store.get": "exists has fetch read value current contains",
+    "key in store, or id in store": "exists has contains",
+    "store.get": "fetch read value current",
+    "store.get(key), or store.show(id)": "memory",
+    "store.get(key).metadata": "metadata",
+    "[store.get(key) for key in keys]": "mget hmget multi_get",
+    'store.get(key), and then store.forget(where={"keys": …})': "pop",
     "store.count": "size length len total is_empty",
-    "store.scoped": "user view tenant scope session bind partition project user_view collection"
-    " get_collection",
-    "store.forget": "delete remove erase purge discard clear drop reset wipe truncate empty"
-    " rm unremember",
+    "store.scoped": "user view tenant scope bind partition project user_view collection"
+    " get_collection create_collection get_or_create_collection",
+    "store.forget": "delete remove erase purge discard drop rm unremember",
+    _EVERY_MEMORY: "clear reset wipe truncate empty flushdb flushall",
     "store.deprecate": "retract withdraw invalidate revoke mark_wrong",
     "store.deprecate(id) for what was added by mistake; what was replaced is committed again, with"
     " its key": "undo revert",
     "store.commit(text) again, with its key: what was deprecated or forgotten stays so": "undelete"
     " undeprecate unforget recover restore_memory",
     "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end mark_outdated",
-    "store.update with t_invalid (marks it as ended from then on) or retention_until (the next"
-    " admin.prune after it deletes it)": "expire",
+    "store.update(store.get(key).id, t_invalid=…) (marks it as ended from then on) or"
+    " retention_until=… (the next admin.prune after it deletes it)": "expire",
     "store.update(id, text), or store.supersede(old, new) for two that are stored": "replace"
     " core_memory_replace",
     "store.update(id, scope=…)": "move set_scope change_scope",
@@ -173,7 +203,7 @@ _STORE: Final[Mapping[str, str]] = {
     "store.unarchive": "unhide",
     "store.archive": "hide",
     "store.update": "edit modify change patch amend correct",
-    "store.update(id, tags=…)": "tag untag add_tag remove_tag set_tags",
+    _TAGS: "tag untag add_tag add_tags remove_tag set_tags",
     "store.confirm": "approve accept verify_memory",
     "store.pin": "star favorite protect pin_memory",
     "store.diff(start) for the store, and store.events(id) for one memory": "log audit journal"
@@ -190,8 +220,23 @@ _STORE: Final[Mapping[str, str]] = {
     "store.close": "disconnect shutdown quit stop dispose",
     "store.close at the end: what a call wrote is stored when it returns": "flush persist fsync",
     "with vestig.open(path): a call after its end raises ConflictError": "closed is_closed is_open",
-    "store.cognify": "summarize consolidate reflect extract extract_facts summarise",
-    "store.items.put": "put kv hset",
+    f"{_MODEL}: it stores claims and entities": "consolidate reflect extract extract_facts",
+    f"{_MODEL}: it sums up documents, and stores claims of conversations": "summarize summarise",
+    f"{_STORED}; store.deprecate(id) is for what was added by mistake": "rollback",
+    _STORED: "begin transaction atomic",
+    f"{_NONE}store.commit and store.recall embed what they are given": "embed embed_query"
+    " embed_documents",
+    f"{_NONE}store.recall ranks, and with signals.rerank.enabled a reranker reads the best": (
+        "rerank"
+    ),
+    f"{_NONE}store.confirm(id, by=…) says that a memory is right, store.deprecate(id) that it is"
+    " wrong": "feedback",
+    f"{_NONE}a store takes no SQL; store.list(where=…) filters": "execute sql",
+    f"{_NONE}store.recall(query, context=True, budget=…) keeps a text within so many tokens": (
+        "count_tokens"
+    ),
+    f"{_NONE}the command vestig mcp serves an agent its tools": "get_tools as_tools to_tools",
+    "store.items.put": "kv hset",
     "store.rules.add": "rule",
     "store.rules.check": "may check_rules check_action",
     "store.anchors.stale": "stale_anchors",
@@ -336,7 +381,8 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.graph.entities": "list/entity read/entity find/entity",
     "store.graph.edges": "list/edge read/edge find/edge",
     "store.graph.unlink": "erase/edge",
-    "store.scoped": "within/user within/session write/user",
+    "store.scoped": "within/user write/user",
+    _IN_SESSION: "within/session",
     "store.import_": "import import/file import/many import/one read/file from/file write/file",
     "store.export": "export export/file export/many export/one to/file save/file export/document"
     " backup/file to/document",
@@ -398,17 +444,22 @@ _ASYNC: Final = "aopen open_async async_open aconnect"
 _MODULE: Final[Mapping[str, str]] = {
     "vestig.open(path)": "Store MemoryStore VestigStore Client VestigClient MemoryClient Database"
     " MemoryDB VectorStore Vault Engine Mem Brain LongTermMemory Session Connection connect create"
-    " load init new start client from_path open_store PersistentClient PersistentStore MemoryLayer"
+    " init new start client from_path open_store PersistentClient PersistentStore MemoryLayer"
     " MemoryManager Collection SQLiteStore SqliteStore LocalStore FileStore KnowledgeBase get_store"
     " create_store load_store open_memory open_db from_env from_url from_uri from_dsn",
+    "vestig.open(path) for a store, and its import_(file) for an export": "load",
+    f"{_NONE}a store is a folder, and vestig.open(path) opens it": "list_stores stores",
     "vestig.errors": "exceptions",
     "the command vestig destroy PATH": "destroy delete_store",
-    # of a store that is open
-    "": "exists",
+    "vestig.open(path, read_only=True), which raises NotFoundError where no store is; and of a"
+    " memory, key in store": "exists",
+    "the command vestig destroy PATH for a store, and vestig.open(path).forget for memories": (
+        "delete remove"
+    ),
     'vestig.open(":memory:")': "EphemeralClient InMemoryStore",
     "the command vestig serve": "serve server",
     "the command vestig mcp": "mcp",
-    "vestig.open(path, config=…)": "Config Settings configure config settings",
+    "vestig.open(path, config=…)": "Config Settings configure config settings from_config",
     _OPEN_ASYNC: f"AsyncVestig AsyncMemory AsyncClient AsyncStore {_ASYNC}",
     "vestig.VestigError": "Error VestigException",
     "vestig.NotFoundError": "NotFound MemoryNotFound",
@@ -500,8 +551,17 @@ def missing_attribute(name: str, owner: str, meant: str) -> AttributeError:
         >>> str(missing_attribute("remember", "a store", "store.commit"))
         "a store has no attribute 'remember'; use store.commit"
     """
-    hint = f"; use {meant}" if meant else ""
-    return AttributeError(f"{owner} has no attribute {name!r}{hint}", name=name)
+    return AttributeError(f"{owner} has no attribute {name!r}{clause_of(meant)}", name=name)
+
+
+def clause_of(meant: str) -> str:
+    """The clause of a message that names what does what was meant; "" where nothing is known.
+
+    Example:
+        >>> clause_of("store.commit"), clause_of("there is none: a store takes no SQL")
+        ('; use store.commit', '; there is none: a store takes no SQL')
+    """
+    return f"; {meant}" if meant.startswith(_NONE) else f"; use {meant}" if meant else ""
 
 
 def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
@@ -605,6 +665,25 @@ def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: It
     return (
         f"store.{name}" if name in of_store else meaning_of_word(name) if group == "admin" else ""
     )
+
+
+# A group of calls → the call that lists what it has.
+_LISTS: Final[Mapping[str, str]] = {
+    "anchors": "store.anchors.stale()",
+    "graph": "store.graph.entities()",
+    "admin": "store.admin.stats()",
+}
+
+
+def group_that_is_called(group: str) -> TypeError:
+    """The error of a group of calls that is called itself.
+
+    Example:
+        >>> str(group_that_is_called("items"))
+        'store.items has calls and is none; use store.items.list()'
+    """
+    listing = _LISTS.get(group, f"store.{group}.list()")
+    return TypeError(f"store.{group} has calls and is none; use {listing}")
 
 
 class NamedAsCall(ModuleType):

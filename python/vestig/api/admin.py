@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vestig import calls
 from vestig.api.guards import (
-    NamesUnknown,
+    CallsOfGroup,
     names_faults,
     names_faults_of_methods,
 )
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
-class Admin(NamesUnknown):
+class Admin(CallsOfGroup):
     """Upkeep and checks of one open store, as `store.admin`."""
 
     def __init__(self, session: Session, binding: Binding | None = None) -> None:

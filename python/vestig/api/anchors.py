@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vestig.api.guards import NamesUnknown, names_faults_of_methods
+from vestig.api.guards import CallsOfGroup, names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.anchors import AnchorsRequest, RefreshRequest, StaleRequest
 from vestig.calls.declaration import checked, given
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
-class Anchors(NamesUnknown):
+class Anchors(CallsOfGroup):
     """Anchors of one open store, as `store.anchors`: the sources that memories speak of."""
 
     def __init__(self, session: Session, binding: Binding | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vestig.api.guards import NamesUnknown, names_faults_of_methods
+from vestig.api.guards import CallsOfGroup, names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.branches import (
     BranchRequest,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
-class Branches(NamesUnknown):
+class Branches(CallsOfGroup):
     """Branches of the repository that is worked in, as `store.branches`: the memories that are kept
     with them."""
 

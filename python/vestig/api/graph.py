@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vestig import calls
-from vestig.api.guards import NamesUnknown, names_faults_of_methods
+from vestig.api.guards import CallsOfGroup, names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
-class Graph(NamesUnknown):
+class Graph(CallsOfGroup):
     """Entities and edges of one open store, as `store.graph`."""
 
     def __init__(self, session: Session, binding: Binding | None = None) -> None:

@@ -8,6 +8,7 @@ from functools import wraps
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 
+from vestig.argument_words import MORE_OF_CALLS
 from vestig.calls.filter import FIELDS, nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
@@ -15,6 +16,7 @@ from vestig.other_words import (
     GROUPS,
     attribute_of_group,
     attribute_of_store,
+    group_that_is_called,
     missing_attribute,
 )
 
@@ -110,6 +112,9 @@ def _wrong_arguments(
     by_place = [name for name, row in rows.items() if row.kind is not row.KEYWORD_ONLY]
     if any(row.kind is row.VAR_POSITIONAL for row in rows.values()):
         return None
+    if twice := [name for name in by_place[: len(places)] if name in given]:
+        by_name = "; scope is given by name" if "scope" in names else ""
+        return TypeError(f"{owner} got {twice[0]} twice, by place and by name{by_name}")
     if len(places) <= len(by_place):
         needed = [name for name, row in rows.items() if row.default is row.empty]
         missing = [
@@ -121,7 +126,8 @@ def _wrong_arguments(
     if not names:
         return TypeError(f"{owner} takes no arguments")
     takes = f"{', '.join(first)} by place; by name: " if first else "arguments by name: "
-    return TypeError(f"{owner} takes {takes}{rest or 'none'}")
+    more = MORE_OF_CALLS.get(function.__qualname__, "")
+    return TypeError(f"{owner} takes {takes}{rest or 'none'}{more}")
 
 
 def _missing(
@@ -146,6 +152,7 @@ def _missing(
     name = function.__name__.removesuffix("_store")
     return TypeError(
         f"{name} needs {' and '.join(missing)}; write {owner}.{name}({', '.join(shown)})"
+        f"{MORE_OF_CALLS.get(function.__qualname__, '')}"
     )
 
 
@@ -233,6 +240,15 @@ class NamesUnknown:
             raise _no_subscript(type(self), "delete")
 
 
+class CallsOfGroup(NamesUnknown):
+    """The base of the groups of calls, which are called by nobody themselves."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *_: object, **__: object) -> NoReturn:
+            raise group_that_is_called(type(self).__name__.lower())
+
+
 def _meant(kind: str, name: str) -> tuple[str, str]:
     """The name of an object in an error, and the call that does what an attribute of it should, or
     "".
@@ -242,7 +258,8 @@ def _meant(kind: str, name: str) -> tuple[str, str]:
     """
     if name.startswith("_"):
         return _called(kind), ""
-    known = {one.__name__.lower(): _public(one) for one in NamesUnknown.__subclasses__()}
+    kinds = (*NamesUnknown.__subclasses__(), *CallsOfGroup.__subclasses__())
+    known = {one.__name__.lower(): _public(one) for one in kinds}
     own = known.get(kind, [])
     if kind != _STORE:
         return _called(kind), attribute_of_group(kind, name, own, known.get(_STORE, []))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vestig import calls
-from vestig.api.guards import NamesUnknown, names_faults_of_methods
+from vestig.api.guards import CallsOfGroup, names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
-class Items(NamesUnknown):
+class Items(CallsOfGroup):
     """Values by namespace, scope and key of one open store, as `store.items`.
 
     A value is any JSON and comes back as it is, but for secrets, which are masked. Its text is the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vestig.api.guards import NamesUnknown, names_faults_of_methods
+from vestig.api.guards import CallsOfGroup, names_faults_of_methods
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Words
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @names_faults_of_methods
 @apart_from_forks_of_methods
 @binds_methods
-class Rules(NamesUnknown):
+class Rules(CallsOfGroup):
     """Rules of one open store, as `store.rules`: memories that bind actions."""
 
     def __init__(self, session: Session, binding: Binding | None = None) -> None:

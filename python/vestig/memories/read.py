@@ -231,7 +231,16 @@ def keys(session: Session, asked: KeysRequest) -> list[str]:
             for one in ((None,) if asked.scope is None else asked.scope)
             for key, scope in keyed_memories.current_keys(view, space, asked.prefix, one)
         }
-        return sorted({key for key, _ in found - hidden})
+        keys = sorted({key for key, _ in found - hidden})
+    if (
+        not keys
+        and asked.prefix is not None
+        and (begins := asked.prefix.rstrip("*%")) != asked.prefix
+    ):
+        shown = by_caller(f"store.keys({begins!r})", f"vestig keys --prefix '{begins}'")
+        hint = f"no key begins so, and no sign stands for others; use {shown}"
+        raise ValidationError("prefix", asked.prefix, "what a key begins with", hint)
+    return keys
 
 
 def history(session: Session, asked: HistoryRequest) -> list[Memory]:

@@ -23,6 +23,7 @@ from vestig.errors import (
     ProviderTimeoutError,
 )
 from vestig.language.ontology import Ontology, read_ontology
+from vestig.other_words import by_caller
 from vestig.ports import (
     ANSWER_BYTES_MAX,
     BatchAnswer,
@@ -541,7 +542,10 @@ def _type_lines(types: Ontology) -> Iterator[str]:
 
 def without_model() -> ProviderError:
     """The error of a call whose very purpose is a model, where there is none."""
-    return ProviderError("needs a language model: set llm.provider")
+    how = by_caller('config={"llm.provider": "anthropic", …}', "the file of --config")
+    return ProviderError(
+        f"needs a language model: set llm.provider and llm.model in {how}, as docs/models.md shows"
+    )
 
 
 def degradation_of(error: Exception) -> Degradation:

@@ -201,7 +201,6 @@ class Claude(Editor):
         assert self.model.words in ended.stdout, ended.stdout + ended.stderr
         return json.dumps(self.model.requests, ensure_ascii=False)
 
-
     def reminded(self, text: str, of: str) -> str:
         """What the model was sent for a prompt, once it is reminded of something: a busy machine
         may be too late a few times."""

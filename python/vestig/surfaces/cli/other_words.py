@@ -6,6 +6,7 @@ They are named in the error and never run: some of these commands change or eras
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence, Set, Sized
 from typing import TYPE_CHECKING, Any, Final
 
@@ -503,7 +504,9 @@ def _meant(typed: str, group: str, names: Collection[str]) -> str:
             if typed in own.split() or typed in others.split():
                 return next((within(name) for name in own.split() if name in names), "")
     if group in _OF_THE_STORE:
-        call = meaning_of_word(typed).partition("(")[0].rpartition(".")[2]
+        # a meaning that is a sentence names more calls than one
+        named = re.fullmatch(r"store(?:\.\w+)*\.(\w+)", meaning_of_word(typed).partition("(")[0])
+        call = named[1] if named else ""
         if (of_call := _OF_CALLS.get(call, call)) in names:
             return within(of_call)
     return ""
