@@ -115,7 +115,38 @@ LINES: Final = {
     "vestig show": "describe ID;cat ID",
     "--json prints": "list --format csv;list -v",
     "vestig stats": "list users;du;status;info;users;scopes;namespaces;projects;namespace list",
-    "vestig cognify": "summarize",
+    "vestig cognify": "summarize;summarise;consolidate",
+    "it sums up documents": "summarize",
+    "`vestig rule add`": "add-rule x",
+    "--tags A,B`, which sets all": "tag ID work;label ID work;untag ID work;annotate ID work;tag",
+    "`vestig update ID --tags A,B` sets": "update ID work",
+    "`vestig update` with ID and --content": "edit ID;rename ID x;change ID",
+    "such as --content": "update ID",
+    "`vestig show ID`.": "info ID;open ID;status ID",
+    "`vestig show ID` prints where": "why ID",
+    "`vestig confirm ID` stands": "verify ID",
+    "vestig inspect`.": "open;tui",
+    "`--scope S` a scope": "use dan;db",
+    "`vestig export FOLDER --format md`": "export --format markdown;export d --format markdown",
+    "stored when it ends": "flush",
+    "stores a text again": "redo",
+    "asks for no account": "whoami",
+    "end with Ctrl-C": "stop;exit",
+    "what changed": "digest",
+    "vestig recall --context": "inject x",
+    "`vestig update ID --scope S`": "mv ID x;move ID x",
+    "`vestig supersede OLD NEW`": "contradictions;conflicts",
+    "`vestig list`.": "lst;lis",
+    "`vestig add`.": "ad x",
+    "A text is asked with": "'where does Maria live?';'Maria lives in Porto'",
+    "In Vestig it is --version": "-v",
+    "--store PATH names the folder": "-d",
+    "`vestig import FOLDER -r`": "add docs/;add docs",
+    "--all --kinds MEMORY,SUMMARY` for all memories": "clear;reset;wipe",
+    "lists the keys": "history;get",
+    "a file of JSON lines such as": "eval;bench",
+    "branches are those": "branch experiment",
+    "vestig get": "exists K",
     "vestig diff": "timeline",
     "vestig recall": "query;ask;find;lookup;context",
     "vestig search": "grep",
@@ -233,11 +264,11 @@ LINES: Final = {
     "--offset": "list --page 2;list --skip 5",
     "": "entity add Ada;document edit X;item rename k;rule run"
     ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x"
-    ";whoami;recall x --quiet;recall x --pretty"
+    ";copy ID;recall x --quiet;recall x --pretty"
     ";list -q;list --oneline"
     ";stats --all;doctor --quick;export f --compress;backup d --incremental;list --color"
     ";serve --workers 4;serve --reload;import f --batch 3;recall x --rerank;logs"
-    ";mv;redo;about;ps;stop"
+    ";about;ps"
     ";-q;--verbose"
     ";debug;schema;stats now;item diff;rule export;branch history;item keys",
 }
@@ -263,7 +294,7 @@ COMMANDS: Final = {
     "recall --context": "context prompt",
     "list": "ls all notes recent latest last memories facts",
     "list --tags": "tags",
-    "show": "cat view read open display",
+    "show": "cat view read display",
     "history": "history versions revisions",
     "keys": "keys",
     "diff --from": "log timeline changes audit",
@@ -280,7 +311,7 @@ COMMANDS: Final = {
     "export": "dump download",
     "backup": "snapshot clone copy",
     "restore": "restore",
-    "inspect": "ui web dashboard browser",
+    "inspect": "open ui web dashboard browser",
     "serve": "server start api",
     "says `vestig tenant migrate`": "migrate",
     "says pip upgrades": "upgrade self-update",

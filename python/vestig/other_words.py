@@ -229,8 +229,8 @@ _STORE: Final[Mapping[str, str]] = {
     f"{_NONE}store.recall ranks, and with signals.rerank.enabled a reranker reads the best": (
         "rerank"
     ),
-    f"{_NONE}store.confirm(id, by=…) says that a memory is right, store.deprecate(id) that it is"
-    " wrong": "feedback",
+    f"{_NONE}store.confirm(id, by=…) stands for what an assistant said, store.deprecate(id)"
+    " withdraws what is wrong": "feedback",
     f"{_NONE}a store takes no SQL; store.list(where=…) filters": "execute sql",
     f"{_NONE}store.recall(query, context=True, budget=…) keeps a text within so many tokens": (
         "count_tokens"

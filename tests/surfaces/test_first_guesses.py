@@ -247,6 +247,23 @@ def test_help_names_the_folder_where_the_store_is(
     assert "The configuration cannot be read: " in capfd.readouterr().out
 
 
+def test_who_would_empty_the_store_is_told_where_it_is(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("VESTIG_STORE", str(tmp_path / "shed"))
+    assert run(["clear"]) == 2
+    assert f"The store is {tmp_path}/shed." in " ".join(capfd.readouterr().err.split())
+    # an option behind an unknown command is not read, and may name another store
+    assert run(["clear", "--store", str(tmp_path / "attic")]) == 2
+    assert "The store is" not in capfd.readouterr().err
+
+
+def test_a_memory_that_was_replaced_is_told_how_its_text_comes_back(vestig: Vestig) -> None:
+    old = vestig("add", "The pump is in hall one", "--key", "pump", "--json").document["memory_id"]
+    vestig("add", "The pump is in hall two", "--key", "pump")
+    assert '`vestig add "…" --key KEY`' in vestig("deprecate", old).err
+
+
 # What an error says before its hint, and the hint that is none.
 _REFUSAL = re.compile(
     r"(?:\S+: No such file or directory|No such (?:command|option) '[^']*'\."
@@ -271,6 +288,7 @@ def test_nearly_all_first_lines_are_led_right_and_none_wrong(
     vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
     before = vestig("list", "--json").out
     found = []
     for line, meant in guesses.each(guessed_lines.LINES, ";"):

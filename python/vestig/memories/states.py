@@ -104,10 +104,12 @@ def _by(memory: Memory) -> str:
 def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in _FINAL:
+        key = "" if memory.key is None else by_caller(", key=…", " --key KEY")
+        again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{key}`')
         raise ConflictError(
             f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
-            f" {_since(memory)}, for good; its text, committed again, becomes a new memory that"
-            " names it in `revives`"
+            f" {_since(memory)}, for good; its text, committed again with {again}, becomes a new"
+            " memory that names it in `revives`"
         )
 
 

@@ -18,6 +18,7 @@ from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import (
     LACKING,
     MANY,
+    WHOLE_LINES,
     instead_of,
     instead_of_option,
     instead_of_path,
@@ -189,6 +190,8 @@ class _Group(click.Group):
                 raise
             group = "" if self.name == _NAME else str(self.name)
             hint = instead_of(args, group, self.list_commands(context))
+            if "destroy PATH" in hint and not any(word.startswith("-") for word in args):
+                hint = f"{hint} {_place_of_store(context).partition(' Another is')[0]}"
             typed = repr(args[0][:_TYPED_CHARS])
             raise click.UsageError(f"No such command {typed}. {hint}", context) from error
 
@@ -224,7 +227,9 @@ class _AnyCase(click.Choice[str]):
         words = {word.casefold(): word for word in self.choices}
         typed = str(value).casefold()
         if near := near_choice(typed, words):
-            self.fail(f"{value[:_TYPED_CHARS]!r} is none of them; did you mean {near}?", param, ctx)
+            text = f"{value[:_TYPED_CHARS]!r} is none of them; did you mean {near}?"
+            whole = WHOLE_LINES.get(f"{ctx and ctx.info_name} {near}", "")
+            self.fail(f"{text} {whole}".rstrip(), param, ctx)
         return super().convert(words.get(typed, value), param, ctx)
 
 

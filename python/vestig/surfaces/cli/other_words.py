@@ -6,11 +6,11 @@ They are named in the error and never run: some of these commands change or eras
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence, Set, Sized
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.language.text_forms import count_of
+from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import meaning_of_word, nearest
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
@@ -20,24 +20,29 @@ if TYPE_CHECKING:
 
 _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop purge trash discard",
-    "show": "cat view read fetch open display describe",
+    "show": "cat view read fetch display describe",
     "recall": "ask query find q lookup answer",
     "search": "grep",
     'search "…"': "similar",
     "graph neighbourhood": "related neighbors neighbours",
     "count": "size len length dbsize",
-    "recall --context": "context prompt",
+    "recall --context": "context prompt inject",
     "recall --explain": "why reason explain",
     "recall --expect ID": "why-not whynot",
     "recall --as-of TIME": "time-travel timetravel as-of asof",
     "add TEXT --key K": "set put",
-    "add": "remember store save note commit insert create new write learn memorize memorise upsert",
+    "add": "ad remember store save note commit insert create new write learn memorize memorise"
+    " upsert",
     "item put": "hset",
+    "get KEY": "exists has",
     "history": "versions revisions",
-    "list": "ls all browse dir notes facts memories peek recent latest last",
+    "list": "ls lst all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
     "diff --from TIME": "timeline changes log tail monitor reflog audit",
-    "update": "edit modify change rename tag untag correct amend label annotate",
+    "update": "edit modify change rename correct amend",
+    "update ID --tags A,B": "tag untag label annotate",
+    "update ID --scope S": "mv move",
+    "cognify": "summarize summarise consolidate reflect extract",
     "update ID --t-invalid TIME": "end expire",
     "events ID": "blame",
     "supersede": "replace",
@@ -64,7 +69,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "install EDITOR": "claude codex cursor",
     "install EDITOR --remove": "uninstall",
     "serve": "server start api http up run listen daemon",
-    "inspect": "inspector ui gui web browser dashboard",
+    "inspect": "inspector open tui ui gui web browser dashboard",
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",
     "config show": "configure settings cfg conf where which path env",
@@ -77,6 +82,10 @@ _NAMED: Final[Mapping[str, str]] = {
 COMMANDS: Final[Mapping[str, str]] = {
     word: ours for ours, others in _NAMED.items() for word in others.split()
 }
+_QUESTIONS: Final = (
+    'a file of JSON lines such as {"text": "where is the pump?", "relevant": ["ID"]}'
+    " (docs/evaluation.md)"
+)
 # More to say about some commands, or about a word that is typed.
 _NOTES: Final[Mapping[str, str]] = {
     'add "…"': "; the first memory makes the store",
@@ -91,10 +100,16 @@ _NOTES: Final[Mapping[str, str]] = {
     "purge": " for memories that are named by id, with --scope S for those of a user, and with"
     " --keys KEY for those of a key; `vestig prune` deletes what is past its retention",
     "add TEXT --key K": ", and `vestig item put K VALUE --scope S` for a value that is no text",
-    "forget --scope S": " for the memories of one scope, and `vestig destroy PATH` for a whole"
-    " store",
+    "forget --scope S": " for the memories of one scope, `vestig forget --all --kinds"
+    " MEMORY,SUMMARY` for all memories, and `vestig destroy PATH` for a whole store",
     "describe": ", and `vestig stats` for the whole store",
-    "recall --explain": " beside a question, and `--expect ID` for why a memory is missing",
+    "recall --explain": " beside a question, and `--expect ID` for why a memory is missing; `vestig"
+    " show ID` prints where one came from",
+    "update": ' with ID and --content "…" for a new text, or --tags A,B for all of its tags',
+    "update ID --tags A,B": ", which sets all of its tags",
+    "cognify": ", where llm.provider and llm.model name a language model (docs/models.md): it sums"
+    " up documents, and stores claims of conversations",
+    "eval": f", which reads {_QUESTIONS}",
     "recall --expect ID": " beside the question",
     "list --tags A,B": " for the memories that have some; `vestig list --json` shows the tags of"
     " each",
@@ -123,6 +138,21 @@ _OF_CALLS: Final[Mapping[str, str]] = {
     "commit": "add",
     "import_": "import",
 }
+# Words that mean something else before the id of a memory; "" = nothing does it.
+_ID: Final = lazy_pattern(r"mem_[0-9a-f-]{8,36}")
+_SHOW: Final = "in Vestig it is `vestig show ID`"
+_OF_A_MEMORY: Final[Mapping[str, str]] = {
+    "info": _SHOW,
+    "open": _SHOW,
+    "status": _SHOW,
+    "summary": _SHOW,
+    "verify": "`vestig confirm ID` stands for what an assistant said, and `vestig stale` names the"
+    " memories whose sources changed",
+    **dict.fromkeys(("copy", "clone", "snapshot"), "`vestig --help` lists the commands"),
+}
+_CALL: Final = lazy_pattern(r"store\.(?:(\w+)\.)?(\w+)")
+# A group of calls in Python → the group of commands.
+_SINGULAR: Final = {"items": "item", "rules": "rule", "branches": "branch", "graph": "graph"}
 _EDITORS: Final = ("claude", "codex", "cursor")
 # Commands of groups → words for what they do. The first that a group has is meant.
 _VERBS: Final[Mapping[str, str]] = {
@@ -198,19 +228,24 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
         "checkout switch": _BRANCHES,
         "session sessions chat turn": _CONVERSATION,
-        "dedupe dedup deduplicate duplicates conflicts": _SIMILAR,
+        "dedupe dedup deduplicate duplicates conflicts contradictions": _SIMILAR,
         "todo todos task tasks": _TASKS,
         "shell repl console interactive": _NO_SHELL,
         "login logout signin signup auth account": _NO_LOGIN,
         "upgrade self-update": _UPGRADE,
         "migrate": _MIGRATE,
-        "review": _REVIEW,
+        "review digest": _REVIEW,
+        "flush persist": "what a command wrote is stored when it ends",
+        "redo": '`vestig add "…"` stores a text again, with `--key KEY` where it has a key',
+        "whoami": "a store asks for no account; `--scope S` names whom a memory is about",
+        "stop kill quit exit": "`vestig serve` and `vestig inspect` end with Ctrl-C",
         "push pull remote": "`vestig export FILE` and `vestig import --merge FILE` carry memories"
         " from one store to another",
-        "stores use use-store": "`--store PATH`, or VESTIG_STORE, names the store of a command",
+        "stores use use-store db": "`--store PATH`, or VESTIG_STORE, names the store of a command,"
+        " and `--scope S` a scope in it",
         "backups": f"a backup lies where {_BACKUP} put it",
     },
-    "branch": {"create new checkout switch": _BRANCHES},
+    "branch": {"create new checkout switch main master dev feature experiment": _BRANCHES},
     "config": {"set edit unset reset": _CONFIG_SET},
 }
 # An option → what others call it. Which of several a command has decides.
@@ -243,7 +278,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--dry-run": "-n --plan --dry --simulate --preview",
     "--explain": "--why --reason --reasons -v --verbose --debug",
     "--format": "--layout",
-    "--version": "-V",
+    "--version": "-V -v",
     "--namespace": "--tenant --project --collection",
     "--store": "-s --db --path --dir --directory --data-dir",
     "--config": "-c --config-file",
@@ -292,6 +327,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--install-completion --show-completion --completion",
         "`vestig --help` has the line by which your shell completes commands",
     ),
+    ("", "-d --data", "--store PATH names the folder of the store"),
     (
         "add",
         "--file --from-file --input -f",
@@ -401,8 +437,8 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
 # Commands whose words are too many → what takes the further ones.
 _FURTHER: Final[Mapping[str, str]] = {
     "restore": _RESTORE,
-    "memory update": '`vestig update ID --content "…"` gives it a new text, and `vestig add "…"'
-    " --key KEY` gives a key one",
+    "memory update": '`vestig update ID --content "…"` gives it a new text, `vestig update ID'
+    ' --tags A,B` sets all of its tags, and `vestig add "…" --key KEY` gives a key a new value',
     "rule check": 'name the command: `vestig rule check --command "…"`',
     "rule test": 'name the command: `vestig rule test --command "…"`',
     "inspect": "`vestig show ID` prints one memory",
@@ -420,7 +456,14 @@ _NO_PATHS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 MANY: Final = '; `vestig import FILE` reads many, each a line of JSON with its text under "content"'
 # Commands that lack a word → what stands in its place.
-LACKING: Final[Mapping[str, str]] = {"export": "`vestig export -` writes to standard output."}
+LACKING: Final[Mapping[str, str]] = {
+    "export": "`vestig export -` writes to standard output.",
+    "history": "`vestig keys` lists the keys that have one.",
+    "get": "`vestig keys` lists the keys that have a value.",
+    "eval": f"It is {_QUESTIONS}.",
+}
+# A command and the word that its --format was meant to have → the line that has both.
+WHOLE_LINES: Final[Mapping[str, str]] = {"export md": "It is `vestig export FOLDER --format md`."}
 # Of these no spelling is ever near: what was meant is asked for by its own name.
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
 # Words that are taken as commands, beside those that are listed.
@@ -451,6 +494,10 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
         typed = "set"
     if not group and words[1:2] in (["list"], ["ls"]):
         typed = f"{typed.removesuffix('s')}s"
+    if not group and typed.count(" "):
+        return 'A text is asked with `vestig recall "…"`, and stored with `vestig add "…"`.'
+    if not group and _ID.fullmatch((*words, "")[1]) and typed in _OF_A_MEMORY:
+        return _sentence(_OF_A_MEMORY[typed])
     if none := _none_of(typed, group):
         return none
     ours = _meant(typed, group, names)
@@ -505,8 +552,11 @@ def _meant(typed: str, group: str, names: Collection[str]) -> str:
                 return next((within(name) for name in own.split() if name in names), "")
     if group in _OF_THE_STORE:
         # a meaning that is a sentence names more calls than one
-        named = re.fullmatch(r"store(?:\.\w+)*\.(\w+)", meaning_of_word(typed).partition("(")[0])
-        call = named[1] if named else ""
+        named = _CALL.fullmatch(meaning_of_word(typed).partition("(")[0])
+        holder, call = named.groups("") if named else ("", "")
+        if holder in _SINGULAR:
+            long = f"{_SINGULAR[holder]} {call}"
+            return long if long in OUTLINES else ""
         if (of_call := _OF_CALLS.get(call, call)) in names:
             return within(of_call)
     return ""
@@ -581,11 +631,10 @@ def instead_of_text(word: str, operation: str, command: str) -> str:
     """
     if word[:1] != "@" and operation != "memory add":
         return ""  # what is asked may be the name of a file
-    return (
-        f"`{command} - < FILE` reads a file as the text."
-        if os.path.isfile(word.removeprefix("@"))
-        else ""
-    )
+    path = word.removeprefix("@")
+    if os.path.isdir(path) and operation == "memory add":
+        return "`vestig import FOLDER -r` reads the files of a folder."
+    return f"`{command} - < FILE` reads a file as the text." if os.path.isfile(path) else ""
 
 
 def instead_of_option(
@@ -652,6 +701,8 @@ def near_choice(typed: str, words: Mapping[str, str]) -> str:
     """
     if typed in words:
         return ""
+    if named := _format_of(typed, words):
+        return named
     # a word that begins with one of them and a divider is a longer name of the same
     return words.get(typed.partition("-")[0], "") or words.get(nearest(typed, words), "")
 

@@ -170,7 +170,12 @@ def _update(call: Call) -> Any:
     given = dict(call.args)
     memory_id = given.pop("id")
     if not given:
-        raise ValidationError("update", "nothing", "at least one field to set or --clear")
+        raise ValidationError(
+            "update",
+            "nothing",
+            "at least one field to set or --clear",
+            'such as --content "…" or --tags A,B',
+        )
     return call.store.update(memory_id, **given)
 
 
