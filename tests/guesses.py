@@ -64,8 +64,8 @@ STORE: Final = {
     " to_messages",
     "store.recall(text, all=True)": "similar find_similar",
     "vestig.integrations.langchain": "retriever as_retriever",
-    "store.list": "all get_all list_all memories get_memories peek list_memories fetch_all "
-    " browse read_all head",
+    "store.list": "all get_all list_all memories get_memories peek list_memories fetch_all head"
+    " browse read_all objects",
     "memory.to_dict() for memory in store": "to_df to_dict to_dataframe",
     "store.get": "read get_by_key value lookup_key current",
     "store.show": "load_memory get_memory get_by_id fetch_memory find_by_id",
@@ -143,9 +143,8 @@ STORE: Final = {
     "store.keys": "list_keys get_keys all_keys",
     "store.retrieve": "retreive",
     "store.documents": "list_documents docs document",
-    "": "add_pdf merge sync"
-    " save_to_disk redact conflicts ttl lock"
-    " train banana weather encrypt login schema migrate",
+    "": "add_pdf merge sync save_to_disk redact conflicts ttl lock train banana weather encrypt"
+    " login schema migrate",
     # typing errors
     "store.recall|": "recal recalll",
     "store.supersede|": "superseed",
@@ -690,43 +689,24 @@ s.recall('q', include_deleted=True) ; s.recall('q', include_forgotten=True)
     "ids, which store.search(query) finds": """
 s.forget(query='x')
 """,
-    "prefix": """
-s.keys(pattern='pump.*') ; s.keys(match='pump.*')
+    "prefix|store.keys('pump.')": """
+s.keys(pattern='pump.*') ; s.keys(match='pump.*') ; s.keys('pump.*') ; s.keys('pump.%')
 """,
-    "store.keys('pump.')": """
-s.keys('pump.*') ; s.keys('pump.%')
-""",
-    "store.commit_many(items)": """
-s.commit(documents=['a'], ids=['b'])
-""",
-    "items": """
-s.commit_many(documents=['a'], ids=['b']) ; s.commit_many(texts=['a'])
+    "store.commit_many(items)|items": """
+s.commit(documents=['a'], ids=['b']) ; s.commit_many(documents=['a']) ; s.commit_many(texts=['a'])
 """,
     SAYS + "`key in store` asks for one": """
 s.get('nope', 'default') ; s.get('nope', default=None)
 """,
-    "store.events(id)": """
-s.events()
-""",
-    SAYS + "set llm.provider and llm.model in config=": """
-s.cognify()
-""",
-    "store.items.list()": """
-s.items()
-""",
-    "store.graph.entities()": """
-s.graph()
-""",
-    "store.rules.list()": """
-s.rules()
+    "store.items.list()|store.graph.entities()": """
+s.items() ; s.graph()
 """,
     SAYS + "scope is given by name": """
 s.search('ns', query='x') ; s.recall('ns', query='x')
 """,
     SAYS + "t takes": """
 s.rules.add('x', name='y')
-s.recall('q', timeout=3) ; s.recall('q', agent_id='x')
-s.recall('q', banana=3)
+s.recall('q', timeout=3) ; s.recall('q', agent_id='x') ; s.recall('q', banana=3)
 vestig.open('a', banana=1) ; s.commit('x', infer=True)
 s.update(id, stash=1) ; s.commit('x', ref=1) ; s.recall('q', confirm=True)
 """,

@@ -243,6 +243,15 @@ def test_python_adds_no_likeness_of_its_own() -> None:
     [
         ("s.export()", "export needs target; write store.export(target)"),
         ("s.scoped()", "scoped needs scope; write store.scoped(scope)"),
+        ("s.events()", "events needs id; write store.events(id); store.diff(start) for the whole"),
+        ("s.cognify()", "set llm.provider and llm.model in config="),
+        ("s.items('k')", "store.items has calls and is none; use store.items.list()"),
+        ("s.admin()", "use store.admin.stats()"),
+        ("s.recall('ns', query='x')", "recall got query twice, by place and by name; scope is"),
+        (
+            "s.keys('pump*')",
+            "no key begins so, and no sign stands for others; use store.keys('pump')",
+        ),
         ("s.confirm('x')", "confirm needs by; write store.confirm(id, by=…)"),
         ("s.rules.add('x')", "add needs when; write store.rules.add(text, when)"),
         ("vestig.restore()", "restore needs backup; write vestig.restore(backup)"),
