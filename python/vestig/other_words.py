@@ -181,7 +181,7 @@ _STORE: Final[Mapping[str, str]] = {
     "store.get(key), or store.show(id)": "memory",
     "store.get(key).metadata": "metadata",
     "[store.get(key) for key in keys]": "mget hmget multi_get",
-    'store.get(key), and then store.forget(where={"keys": …})': "pop",
+    'store.get(key), and then store.forget(where={"keys": …}) for all values it had': "pop",
     "store.count": "size length len total is_empty",
     "store.scoped": "user view tenant scope bind partition project user_view collection"
     " get_collection create_collection get_or_create_collection",
