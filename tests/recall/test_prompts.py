@@ -32,7 +32,7 @@ def test_what_helps_is_brought_and_most_of_the_rest_is_not(step: int) -> None:
                     helped.append(not brought.isdisjoint(query.relevant))
                 else:
                     unhelped.append(bool(brought))
-    assert (len(helped), len(unhelped)) == {1: (574, 482), 4: (144, 118)}[step]
+    assert (len(helped), len(unhelped)) == {1: (1032, 864), 4: (264, 224)}[step]
     assert sum(helped) >= 0.6 * len(helped)
     assert sum(unhelped) <= 0.2 * len(unhelped)
     assert right >= 0.5 * shown
