@@ -674,3 +674,16 @@ def test_a_rule_is_not_ended_for_an_equal_text_that_is_none(work: Work) -> None:
     assert work.store.rules.test(command="deploy").decision == "deny"
     stayed = [(one.id, one.stays) for one in found.stayed]
     assert stayed == [(rule.id, f"{theirs} has the same text there")]
+
+
+def test_a_branch_that_is_dropped_leaves_its_rules(work: Work) -> None:
+    branch(work.folder)
+    kept = work.remember(FACT, FILE)
+    rule = work.store.rules.add("Nobody deploys", "command = deploy", scope=work.scope("pool"))
+    (found,) = work.store.branches.drop("pool")
+    assert found.ended == (kept.id,)
+    assert [(one.id, "rule remove" in str(one.stays)) for one in found.stayed] == [(rule.id, True)]
+    assert work.store.rules.test(command="deploy").decision == "remind"
+    work.store.rules.remove(rule.id)
+    assert not work.store.branches.list()
+    work.sound()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -347,3 +348,60 @@ def test_who_ends_the_memory_of_a_rule_is_told(store: vestig.Vestig) -> None:
     assert store.unarchive(ids[0]).warnings == ()
     assert store.rules.remove(ids[0]).warnings == ()
     assert store.archive(other).warnings == ()
+
+
+@pytest.mark.parametrize("text", [TEXT, f"{TEXT}!"], ids=["exact", "near"])
+@pytest.mark.parametrize("role", [None, "assistant"])
+def test_a_repeat_of_its_text_ends_no_rule(text: str, role: str | None) -> None:
+    clock = FrozenClock()
+    with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=clock) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny")
+        end = clock() + timedelta(seconds=1)
+        said = store.commit(text, role=role, t_invalid=end, retention_until="2001-01-01")
+        assert said.memory_id == rule.id
+        assert [one.split(",")[0].partition("already: ")[2] for one in said.warnings][:2] == [
+            "retention_until stays absent",
+            "t_invalid stays open",
+        ]
+        assert store.show(rule.id).memory.reinforce_count == 1
+        clock.move(days=1)
+        assert store.admin.prune().removed == 0
+        assert store.rules.test(command="git push").decision == "deny"
+        # who names it ends it, and a repeat from then on changes nothing before
+        store.update(rule.id, t_invalid=clock() + timedelta(days=1))
+        later = store.commit(text, t_valid=clock() + timedelta(days=2))
+        assert later.memory_id == rule.id
+        assert "it ends when it did" in " ".join(later.warnings)
+        assert store.rules.test(command="git push").decision == "deny"
+        sound(store)
+
+
+def test_the_list_shows_what_binds_as_active_alone() -> None:
+    clock = FrozenClock()
+    with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=clock) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny")
+        store.update(rule.id, t_invalid=clock() + timedelta(days=1))
+        (shown,) = store.rules.list()
+        assert (shown.status, shown.warnings[0][:22]) == ("ACTIVE", "the rule binds until 2")
+        clock.move(days=2)
+        assert store.rules.test(command="git push").decision is None
+        assert len(store.rules.list()) == 0
+        assert store.rules.list(ended=True)[0].status == store.rules.show(rule.id).status == "ENDED"
+        with pytest.raises(ConflictError, match="ENDED, so that it binds nothing"):
+            store.rules.edit(rule.id, do="ask")
+        again = store.rules.add(TEXT, WHEN, "deny")
+        assert (again.id != rule.id, again.status) == (True, "ACTIVE")
+        assert store.rules.test(command="git push").decision == "deny"
+        store.update(again.id, t_valid=clock() + timedelta(days=1))
+        assert store.rules.test(command="git push").decision is None
+        assert store.rules.show(again.id).status == store.rules.list()[0].status == "ANNOUNCED"
+        sound(store)
+
+
+def test_a_rule_on_a_text_that_ends_says_until_when(store: vestig.Vestig) -> None:
+    store.commit(TEXT, t_invalid="2099-01-01", retention_until="2098-01-01")
+    told = store.rules.add(TEXT, WHEN).warnings
+    assert [one.partition(" 20")[0] for one in told][:2] == [
+        "the rule binds until",
+        "a prune may delete the rule from",
+    ]

@@ -36,6 +36,7 @@ from vestig.times import to_us
 from vestig.types import Degradation, Memory, RetentionPolicy, Status
 
 _BY_CALL: Final = "call"
+_IS_A_RULE: Final = "it is a rule, which `vestig rule remove` ends"
 
 
 def listed(session: Session, asked: ListBranchesRequest) -> BranchList:
@@ -100,7 +101,7 @@ def merge(session: Session, asked: MergeBranchesRequest) -> BranchChanges:
 
 
 def drop(session: Session, asked: DropBranchRequest) -> BranchChanges:
-    """Withdraws all memories of a branch.
+    """Withdraws all memories of a branch but its rules, which a call that names them ends.
 
     Raises:
         ValidationError: no repository is worked in.
@@ -148,13 +149,21 @@ class _Changes:
         return msgspec.structs.replace(joined, supersessions=tuple(self._records))
 
     def drop(self, plan: Plan, memories: Sequence[Memory]) -> BranchChange:
-        """Ends these memories of a branch."""
+        """Ends these memories of a branch, but no rules."""
         reason = f"the branch {plan.branch.name} was dropped"
-        self._parts += [
-            states.deprecate_changes(one, reason, None, self._now_us) for one in memories
-        ]
-        ended = tuple(one.id for one in memories)
-        return BranchChange(branch=plan.branch.name, scope=plan.branch.scope, ended=ended)
+        ended, stayed = list[str](), list[BranchMemory]()
+        for one in memories:
+            if rule_rows.is_rule(self._txn, one):
+                stayed.append(BranchMemory(id=one.id, text=one.content, stays=_IS_A_RULE))
+            else:
+                self._parts.append(states.deprecate_changes(one, reason, None, self._now_us))
+                ended.append(one.id)
+        return BranchChange(
+            branch=plan.branch.name,
+            scope=plan.branch.scope,
+            ended=tuple(ended),
+            stayed=tuple(stayed),
+        )
 
     def move(self, plan: Plan, memories: Sequence[Memory]) -> BranchChange:
         """Moves those of these memories of a branch that can."""

@@ -37,6 +37,7 @@ from vestig.commit.near_duplicates import (
     stored_form,
 )
 from vestig.commit.rows import (
+    OF_A_RULE,
     add_confirmation,
     add_memory,
     add_mentions,
@@ -59,7 +60,7 @@ from vestig.commit.speakers import (
 from vestig.errors import VestigError
 from vestig.firewall import holds_marker
 from vestig.memories import states
-from vestig.store.records import keyed_memories
+from vestig.store.records import keyed_memories, rule_rows
 from vestig.store.records.memory_queries import beginnings, unconfirmed_with_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
@@ -152,7 +153,7 @@ class Batch(Group):
         item = self.items[place]
         same = self._same_text(place, item)
         repeated = self._first_text(place, item, decision) if same is None else None
-        if same is not None and begins_anew(item, same):
+        if same is not None and self._begins_anew(view, item, same):
             self._insert_anew(view, place, decision, similar, same)
         elif same is not None:
             inserted = map(self._known.__getitem__, self._inserted_texts.get(item.text_key, ()))
@@ -170,7 +171,7 @@ class Batch(Group):
             verdict = self._near_duplicate(view, item, decision, similar)
             match = verdict.match
             here = match is not None and item.position in (None, _position(match))
-            if match is not None and here and begins_anew(item, match):
+            if match is not None and here and self._begins_anew(view, item, match):
                 self._insert_anew(view, place, decision, similar, match)
             elif match is not None and here:
                 self._reinforce(view, item, decision, match, verdict.score)
@@ -183,6 +184,13 @@ class Batch(Group):
                 self._insert(view, place, decision, similar)
                 if verdict.nearest is not None:
                     add_nearest(self._rows, self._inserted[place], verdict.nearest)
+
+    def _begins_anew(self, view: LedgerView, item: Item, known: Memory) -> bool:
+        """Return whether a text that ended is stored anew; a rule that binds still is not ended."""
+        if not begins_anew(item, known):
+            return False
+        assert known.t_invalid is not None, "it has ended"
+        return to_us(known.t_invalid) <= self.now_us or not rule_rows.is_rule(view, known)
 
     def _insert_anew(
         self,
@@ -339,10 +347,19 @@ class Batch(Group):
                 f"the text is that of {memory.id}, which `supersedes` names: nothing was superseded"
             )
         self._unarchived |= memory.status is Status.ARCHIVED
-        wishes = repeat_wishes(memory, item.request, self._mentioned(view, item, memory))
-        if has_ended(item, memory):
+        request = item.request
+        shortens = request.t_invalid is not None or request.retention_until is not None
+        wishes = repeat_wishes(
+            memory,
+            request,
+            self._mentioned(view, item, memory),
+            is_rule=shortens and rule_rows.is_rule(view, memory),
+        )
+        if begins_anew(item, memory):
+            wishes.kept.append(f"it ends when it did, {OF_A_RULE}")
+        elif has_ended(item, memory):
             decision.warnings.append(stays_ended(item, memory))
-        elif item.request.t_valid is None and comes_before(item, memory, self.now_us):
+        elif request.t_valid is None and comes_before(item, memory, self.now_us):
             wishes.keep("t_valid", format_us(to_us(memory.t_valid)))
         if not memory.confirmed and not item.is_of_model:
             # the memory is a statement of somebody else too

@@ -569,6 +569,9 @@ _LASTING: Final = (
 )
 
 
+OF_A_RULE: Final = "for the text is a rule, which a repeat does not end: rules.remove does"
+
+
 class RepeatWishes(msgspec.Struct, kw_only=True):
     """`fields`: new values of the memory. `old`, `new`: of the fields among them, as an
     UPDATE event has them. `kept`: fields of the memory that are not what the caller asked, with
@@ -594,7 +597,7 @@ class RepeatWishes(msgspec.Struct, kw_only=True):
 
 
 def repeat_wishes(
-    known: Memory, request: CommitRequest, mentioned: Collection[str]
+    known: Memory, request: CommitRequest, mentioned: Collection[str], *, is_rule: bool = False
 ) -> RepeatWishes:
     """Return what becomes of the arguments of a commit whose text `known` holds.
 
@@ -606,12 +609,13 @@ def repeat_wishes(
         known: the memory that holds the text.
         request: the arguments of the repeat.
         mentioned: names of the entities that the memory mentions.
+        is_rule: it is the text of a rule, which only a call that names it ends.
     """
     wishes = RepeatWishes()
     if request.pinned and not known.pinned:
         wishes.fields["pinned"] = True
-    _retention(wishes, known, request)
-    _times(wishes, known, request)
+    _retention(wishes, known, request, is_rule=is_rule)
+    _times(wishes, known, request, is_rule=is_rule)
     _words(wishes, known, request)
     keywords = [word for word in request.keywords if word not in known.keywords]
     if keywords:
@@ -626,7 +630,9 @@ def repeat_wishes(
     return wishes
 
 
-def _retention(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
+def _retention(
+    wishes: RepeatWishes, known: Memory, request: CommitRequest, *, is_rule: bool
+) -> None:
     policy, held = request.retention_policy, known.retention_policy
     if policy is not None and policy is not held:
         if _LASTING.index(policy) > _LASTING.index(held):
@@ -637,14 +643,16 @@ def _retention(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> N
     if until is None:
         return
     before = None if known.retention_until is None else to_us(known.retention_until)
-    if before is None or until > before:
+    if before is None and is_rule:
+        wishes.kept.append(f"retention_until stays absent, {OF_A_RULE}")
+    elif before is None or until > before:
         wishes.change_time("retention_until", until)
         wishes.old["retention_until"] = None if before is None else format_us(before)
     elif until < before:
         wishes.keep("retention_until", format_us(before))
 
 
-def _times(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
+def _times(wishes: RepeatWishes, known: Memory, request: CommitRequest, *, is_rule: bool) -> None:
     begins, ends = to_us(known.t_valid), known.t_invalid
     if request.t_valid not in (None, begins):
         wishes.keep("t_valid", format_us(begins))
@@ -654,6 +662,8 @@ def _times(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
     if ends is not None:
         if to_us(ends) != asked:
             wishes.keep("t_invalid", format_us(to_us(ends)))
+    elif is_rule:
+        wishes.kept.append(f"t_invalid stays open, {OF_A_RULE}")
     elif asked > begins:
         wishes.change_time("t_invalid", asked)
     else:

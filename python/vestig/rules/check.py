@@ -13,11 +13,10 @@ from vestig.calls.rules import DECISIONS, ActionRequest
 from vestig.changes import AccessTouch, RuleCounts
 from vestig.errors import VestigError
 from vestig.rules.matcher import NO, YES, Action, CompiledRule, RuleSet
-from vestig.rules.stored import in_scope, stored
+from vestig.rules.stored import binding, in_scope, stored
 from vestig.rules.values import RuleCheck, RuleFired
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.times import to_us
 from vestig.types import Degradation, Memory, Status
 
 _COMPILED_MAX: Final = 4_096
@@ -83,7 +82,7 @@ def check(session: Session, asked: ActionRequest, *, counts: bool) -> RuleCheck:
         rules = session.cache(_RuleSets).of(view, space, asked.scope)
         now_us = session.now_us()
         for bound, decision in rules.decide(action):
-            if not _holds(bound.memory, now_us):
+            if binding(bound.memory, now_us) != Status.ACTIVE:
                 continue
             if decision.fires == NO:
                 gave_way.append(bound.memory.id)
@@ -109,12 +108,6 @@ def check(session: Session, asked: ActionRequest, *, counts: bool) -> RuleCheck:
     if not counts:
         return found
     return msgspec.structs.replace(found, degraded=count(session, space, found))
-
-
-def _holds(memory: Memory, now_us: int) -> bool:
-    """Return whether a fact holds at a moment."""
-    ended = memory.t_invalid is not None and to_us(memory.t_invalid) <= now_us
-    return to_us(memory.t_valid) <= now_us and not ended
 
 
 def count(session: Session, namespace: str | None, found: RuleCheck) -> tuple[Degradation, ...]:

@@ -27,12 +27,12 @@ from vestig.commit.text import content_hash, normalise
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.memories import states
 from vestig.memories.states import StateChange
-from vestig.rules.values import Rule, RulePage
+from vestig.rules.values import ANNOUNCED, ENDED, Rule, RulePage
 from vestig.session.session import Session, catch_up, cleaned, clock_notice
 from vestig.store.records import rule_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rule_rows import RuleRow
-from vestig.times import from_us
+from vestig.times import format_us, from_us, to_us
 from vestig.types import CommitOutcome, Degradation, Memory, Status
 
 
@@ -68,10 +68,11 @@ def edit(session: Session, asked: EditRuleRequest) -> Rule:
     _check_no_secret(session, {"when": asked.when, "unless": asked.unless})
     with session.operation("rule_edit"), session.ledger.read() as view:
         memory, row = _found(session, view, space, asked.id)
-    if memory.status is not Status.ACTIVE:
+    status = binding(memory, session.now_us())
+    if status not in (Status.ACTIVE, ANNOUNCED):
         after = memory.superseded_by
         raise ConflictError(
-            f"cannot edit {memory.id}: its memory is {memory.status.word}, so that it binds"
+            f"cannot edit {memory.id}: its memory is {status}, so that it binds"
             f" nothing; {f'{after} took its place' if after else 'add the rule again'}"
         )
     exception = row.exception if asked.unless is None else asked.unless or None
@@ -124,17 +125,22 @@ def show(session: Session, asked: RuleRequest) -> Rule:
     """
     space = session.in_namespace(asked.namespace)
     with session.operation("rule_show"), session.ledger.read() as view:
-        return _rule(*_found(session, view, space, asked.id))
+        return _rule(*_found(session, view, space, asked.id), session.now_us())
 
 
 def page(session: Session, asked: ListRulesRequest) -> RulePage:
     """Rules, the oldest first."""
     space = session.in_namespace(asked.namespace)
     with session.operation("rule_list"), session.ledger.read() as view:
+        now_us = session.now_us()
         found = [
-            _rule(memory, row)
-            for memory, row in stored(view, space)
-            if (asked.ended or memory.status is Status.ACTIVE) and in_scope(memory, asked.scope)
+            rule
+            for rule in (
+                _rule(memory, row, now_us)
+                for memory, row in stored(view, space)
+                if in_scope(memory, asked.scope)
+            )
+            if asked.ended or rule.status in (Status.ACTIVE, ANNOUNCED)
         ]
         shown = tuple(found[asked.offset : asked.offset + asked.limit])
         return RulePage(rules=shown, total=len(found), offset=asked.offset, seq=view.seq)
@@ -152,6 +158,15 @@ def in_scope(memory: Memory, scope: str | None) -> bool:
     return scope is None or memory.scope is None or memory.scope == scope
 
 
+def binding(memory: Memory, now_us: int) -> str:
+    """The state of a rule at a moment: it binds where that is active."""
+    if memory.status is not Status.ACTIVE:
+        return memory.status
+    if memory.t_invalid is not None and to_us(memory.t_invalid) <= now_us:
+        return ENDED
+    return ANNOUNCED if to_us(memory.t_valid) > now_us else memory.status
+
+
 def _found(session: Session, view: LedgerView, namespace: str, id: str) -> tuple[Memory, RuleRow]:
     memory = session.memory(view, namespace, id)
     row = rule_rows.of_memory(view, namespace, memory.id)
@@ -160,7 +175,7 @@ def _found(session: Session, view: LedgerView, namespace: str, id: str) -> tuple
     return memory, row
 
 
-def _rule(memory: Memory, row: RuleRow, degraded: Iterable[Degradation] = ()) -> Rule:
+def _rule(memory: Memory, row: RuleRow, now_us: int, degraded: Iterable[Degradation] = ()) -> Rule:
     return Rule(
         id=memory.id,
         text=memory.content,
@@ -169,15 +184,30 @@ def _rule(memory: Memory, row: RuleRow, degraded: Iterable[Degradation] = ()) ->
         unless=row.exception,
         scope=memory.scope,
         namespace=memory.namespace,
-        status=memory.status,
+        status=binding(memory, now_us),
         created_at=memory.t_created,
         fired=row.fired,
         gave_way=row.gave_way,
         denied=row.denied,
         last_fired_at=None if row.last_fired_us is None else from_us(row.last_fired_us),
-        warnings=_warnings(row),
+        warnings=(*_limits(memory, now_us), *_warnings(row)),
         degraded=tuple(degraded),
     )
+
+
+def _limits(memory: Memory, now_us: int) -> list[str]:
+    """Return that a rule which binds, or will, is not to bind for ever."""
+    if binding(memory, now_us) not in (Status.ACTIVE, ANNOUNCED):
+        return []
+    end, kept = memory.t_invalid, memory.retention_until
+    begins = (
+        []
+        if to_us(memory.t_valid) <= now_us
+        else [f"the rule binds from {format_us(to_us(memory.t_valid))} on"]
+    )
+    ends = [] if end is None else [f"the rule binds until {format_us(to_us(end))}"]
+    due = [] if kept is None else [f"a prune may delete the rule from {format_us(to_us(kept))} on"]
+    return [*begins, *ends, *due]
 
 
 def _warnings(row: RuleRow) -> tuple[str, ...]:
@@ -217,14 +247,16 @@ def _known(
     Raises:
         ConflictError: it says something else.
     """
+    now_us = session.now_us()
     hashed = content_hash(normalise(text, session.config.settings.hygiene))
     with session.operation("rule_add", without_store="make"), session.ledger.read() as view:
         for memory, row in stored(view, namespace):
-            place = (memory.content_hash, memory.scope, memory.status)
-            if place == (hashed, scope, Status.ACTIVE) and memory.id != but:
+            if (memory.content_hash, memory.scope) != (hashed, scope) or memory.id == but:
+                continue
+            if binding(memory, now_us) in (Status.ACTIVE, ANNOUNCED):
                 if not _says(row, new):
                     raise _another(memory)
-                return _rule(memory, row)
+                return _rule(memory, row, now_us)
     return None
 
 
@@ -259,4 +291,4 @@ def _written(session: Session, namespace: str, new: NewRule, *, replaces: bool) 
                 degraded.extend(clock_notice(txn.clock_behind_us))
             row = rule_rows.of_memory(txn, namespace, new.memory_id)
             assert row is not None, "a rule that was written is readable"
-        return _rule(memory, row, catch_up(session, degraded))
+        return _rule(memory, row, session.now_us(), catch_up(session, degraded))

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from vestig.results import SequenceResult, listing
 from vestig.types import Degradation, MaskedSecret, _Value
+
+# States of a rule whose memory is active, and holds no more or not yet.
+ENDED: Final = "ENDED"
+ANNOUNCED: Final = "ANNOUNCED"
 
 
 class Rule(_Value, frozen=True, kw_only=True):
     """A rule: the memory of an id, and what it binds.
 
-    It binds while the memory is `active`. `when` and `unless` stand as they were written. `fired`:
-    how many actions met it; `gave_way`: how many met its exception too; `denied`: how many it
-    refused. `masked`: secrets that were taken out of the text as it was added. `warnings`: that it
-    can fire at no action, where that is certain, and what is hardly meant as it is written.
+    It binds while `status` is ACTIVE: ENDED says that its memory holds no more, ANNOUNCED, not
+    yet. `when` and `unless` stand as they were written. `fired`: how many actions met it;
+    `gave_way`: how many met its exception too; `denied`: how many it refused. `masked`: secrets
+    that were taken out of the text as it was added. `warnings`: when it begins or ends to bind,
+    that it can fire at no action, where that is certain, and what is hardly meant as it is written.
     """
 
     id: str

@@ -147,7 +147,7 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "branch list": Outline("branch", "Branches with memories, and which of them were merged."),
     "branch show": Outline("branch", "The memories of a branch, and why they stay with it."),
     "branch merge": Outline("branch", "Move the memories of branches that were merged."),
-    "branch drop": Outline("branch", "End all memories of a branch."),
+    "branch drop": Outline("branch", "End all memories of a branch but its rules."),
     "replay": Outline(
         "evaluate",
         "Run recorded requests of retrieve under two configurations and compare what they find.",
