@@ -303,6 +303,32 @@ def test_a_rule_that_can_never_fire_says_so(
         ("tool = Write and path = .env", None),
         ("tool = Bash and command = git", None),
         ("tool = mcp__files__write", None),
+        ("command = 'ls | grep'", "with | in quotes alone"),
+        ("command in ('cd x; rm')", "with ; in quotes alone"),
+        ("command ~ 'a && b'", "with && in quotes alone"),
+        ("command ~ 'curl*|*sh'", "with | in quotes alone"),
+        ("not command ~ 'a && b' and tool = Bash", None),
+        ("command ~ 'find*-exec rm*;' or command ~ 'a|b' or command ~ 'x?a&b;c'", None),
+        ("command = 'X=1 make'", "without X=1, which command ~ sees"),
+        ("command = 'a=b'", "without a=b, which command ~ sees"),
+        ("command = 'echo x >> .env'", "without >>, which command ~ sees"),
+        ("command ~ 'X=1 make' or command ~ 'echo >> .env'", None),
+        ("tool = Bash and path = x", "editors tell no path of Bash"),
+        ("path = x and (tool in (Read, Grep) and text ~ x)", "tell no text of Read, Grep"),
+        ("tool in (Bash, Read) and path = x", None),
+        (
+            "command = 'rake a' and command = 'rake b'",
+            'begins with "rake a" and "rake b": each command of a line is decided alone',
+        ),
+        ("command = a and command = b", "each command of a line is decided alone"),
+        ("command = sudo and command = a and command = 'x/a b'", None),
+        ("command = 'git push'", 'command = git and command ~ "* push*" sees'),
+        ("tool = Bash and command = 'aws s3 rm'", 'command = aws and command ~ "* s3* rm*" sees'),
+        ("command = 'npm run' or tool = Read", 'command = npm and command ~ "* run*" sees'),
+        ("command = 'git push' or command = git and command ~ '* push*'", None),
+        ("command = 'git push' or command ~ 'git*push'", None),
+        ("command = 'git --version' or command = git", None),
+        ("tool = Bash and not command = 'git status'", None),
     ],
 )
 def test_what_is_hardly_meant_is_told(store: vestig.Vestig, when: str, warning: str | None) -> None:
@@ -405,3 +431,13 @@ def test_a_rule_on_a_text_that_ends_says_until_when(store: vestig.Vestig) -> Non
         "the rule binds until",
         "a prune may delete the rule from",
     ]
+
+
+def test_the_form_that_a_warning_names_sees_options_before_the_word(store: vestig.Vestig) -> None:
+    (told,) = store.rules.add(TEXT, WHEN, "deny").warnings
+    line, safer = told.removeprefix('command = "git push" does not see ')[:-5].split(", which ")
+    assert store.rules.test(command=line).decision is None
+    assert store.rules.add("Nobody pushes", safer, "deny").warnings == ()
+    for command in (line, "git push", "git push origin"):
+        assert store.rules.test(command=command).decision == "deny"
+    assert store.rules.test(command="git status").decision is None

@@ -56,11 +56,6 @@ class Not(msgspec.Struct, frozen=True):
 Condition = Test | All | AnyOf | Not
 
 
-# Tools of the editors that `vestig install` knows, as they are told to a hook.
-TOOLS: Final = (
-    "Agent", "Bash", "Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "Read", "Task",
-    "WebFetch", "WebSearch", "Write", "apply_patch",
-)  # fmt: skip
 # Fields of which an action has one value, whole.
 _SINGLE: Final = ("tool", "url", "text")
 
@@ -83,45 +78,6 @@ def why_never(when: Condition, unless: Condition | None = None) -> str | None:
     if found is None and unless == when and _is_single(when):
         found = "unless says the same as when"
     return found
-
-
-def doubts(when: Condition) -> list[str]:
-    """Return what a condition hardly means as it is written.
-
-    Example:
-        >>> doubts(parse_condition("when", "tool = bash"))
-        ['tool = bash: editors call it Bash']
-        >>> doubts(parse_condition("when", "tool in (Edit, Write) and path = src/db.py"))
-        []
-    """
-    tests = [*_tests(when)]
-    known = {tool.casefold(): tool for tool in TOOLS}
-    tools = (value for one in tests if one.field == "tool" and one.operator != "~"
-             for value in one.values)  # fmt: skip
-    found = [
-        f"tool = {value}: editors call it {known[value.casefold()]}"
-        for value in dict.fromkeys(tools)
-        if known.get(value.casefold(), value) != value
-    ]
-    named = {one.field for one in tests}
-    if named == {"path"}:
-        (value, *_) = tests[0].values
-        name = value.rstrip("*/").rpartition("/")[2] or value
-        found.append(
-            "a path is that of a tool for files; what a line for a shell does to them is seen with"
-            f' … or command ~ "*{name}*"'
-        )
-    return found
-
-
-def _tests(condition: Condition) -> Iterator[Test]:
-    if isinstance(condition, Test):
-        yield condition
-    elif isinstance(condition, Not):
-        yield from _tests(condition.part)
-    else:
-        for part in condition.parts:
-            yield from _tests(part)
 
 
 def _never_path(test: Test) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from vestig.calls.condition import doubts, parse_condition, why_never
+from vestig.calls.condition import parse_condition, why_never
 from vestig.calls.declaration import checked
 from vestig.calls.memories import DeprecateRequest, SupersedeRequest
 from vestig.calls.rules import (
@@ -27,6 +27,7 @@ from vestig.commit.text import content_hash, normalise
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.memories import states
 from vestig.memories.states import StateChange
+from vestig.rules.doubts import doubts
 from vestig.rules.values import ANNOUNCED, ENDED, Rule, RulePage
 from vestig.session.session import Session, catch_up, cleaned, clock_notice
 from vestig.store.records import rule_rows
