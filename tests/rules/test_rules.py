@@ -341,6 +341,8 @@ def test_a_rule_on_a_path_and_a_command_sees_the_shell(store: vestig.Vestig) -> 
     store.rules.add(TEXT, "path = .env or command ~ '*.env*'", "ask")
     for action in ({"path": "app/.env"}, {"command": "cat .env"}, {"command": "echo A=1 >> .env"}):
         assert store.rules.test(**action).decision == "ask"
+    for line in ("if [[ -f .env ]]; then a; fi", "for f in b .env; do cat $f; done"):
+        assert store.rules.test(command=line).decision == "ask"
     store.rules.add("Nobody forces", "command = 'git push' and command ~ '*--force*'", "deny")
     spoken = "git commit -m 'never git push --force again'"
     assert store.rules.test(command=spoken).decision is None

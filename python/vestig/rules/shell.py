@@ -204,7 +204,7 @@ class _Reader:
         if word == "case":
             self._case()
         elif word in ("for", "select"):
-            self._for()
+            self._for(word)
         elif word == "function":
             self._blanks()
             self._word()
@@ -245,24 +245,27 @@ class _Reader:
         if self._at == end or not (begins in _COMPOUND or self._text.startswith("(", self._at)):
             self._at = start
 
-    def _for(self) -> None:
-        """The head of a loop, up to its `do` or the end of the head."""
+    def _for(self, begins: str) -> None:
+        """The head of a loop, up to its `do` or its end; one with a list is a command."""
         self._blanks()
         if self._is_arithmetic(self._at):
             self._at += 2
             self._arithmetic()
             return
-        words = 0
+        head = SimpleCommand()
+        head.words.append(Word(begins))
         while self._at < self._end:
             self._blanks()
             if self._at >= self._end or self._text[self._at] in "\n;":
-                return
+                break
             if self._text[self._at] in "&|()" or self._redirects():
                 raise Unreadable("a loop that is none")
             word = self._word()
-            words += 1
-            if words == 2 and word.plain and word.text == "do":
+            if len(head.words) == 2 and word.plain and word.text == "do":
                 return
+            head.words.append(word)
+        if len(head.words) > 3:
+            self._done(head)
 
     def _case(self) -> None:
         self._blanks()
@@ -297,14 +300,18 @@ class _Reader:
         raise Unreadable("a case without its patterns")
 
     def _test(self) -> None:
-        """The inside of [[ and ]], where operators of commands are none."""
+        """The inside of [[ and ]], where operators of commands are none: a command of its words."""
+        command = SimpleCommand()
+        command.words.append(Word("[["))
         while self._at < self._end:
             char = self._text[self._at]
             if char in _ENDS_WORD:
                 self._at += 1
                 continue
             word = self._word()
+            command.words.append(word)
             if word.plain and word.text == "]]":
+                self._done(command)
                 return
         raise Unreadable("a [[ without its ]]")
 
