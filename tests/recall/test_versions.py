@@ -308,6 +308,16 @@ def test_a_question_about_a_time_that_is_over_is_told_what_held_then(
         assert old not in places
 
 
+def test_what_held_then_is_brought_however_the_judge_reads_its_day(opener: Opener) -> None:
+    store = opener(embedder=BuiltinEmbedder(), config={"judge.budget_ms": 60_000})
+    for name, day in (("Kiel", "2023-04-01"), ("Ulm", "2024-09-01"), ("Trier", "2026-02-01")):
+        store.commit(f"Jonas lives in {name}.", key="jonas.city", t_valid=day)
+    for when in ("in June 2023", "in 2023"):
+        assert store.recall(f"Where did Jonas live {when}?")[0].content == "Jonas lives in Kiel."
+    for when in ("in March 2025", "on 15 January 2025"):
+        assert store.recall(f"Where did Jonas live {when}?")[0].content == "Jonas lives in Ulm."
+
+
 def test_a_text_that_was_stated_again_stands_for_itself(opener: Opener) -> None:
     store, old, new = replaced_store(opener)
     again = store.commit("Parcels go out with the courier Brix", t_valid="2025-07-05")

@@ -364,13 +364,14 @@ class BoundQuery:
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
-        scan, rows, evidence, answers = self._ordered(request, ranking, limit, watch)
+        scan, rows, evidence, answers, held = self._ordered(request, ranking, limit, watch)
         confidence, judged = self.confidence(evidence, by), None
         if confidence is not None and answers is not None:
             judged = kind_fit(chosen.query)
             # what was answered when somebody asked the same is an answer, whatever it reads as, and
-            # so is a note that is looked up by its own words
-            certain = bool(rows) and rows[0].answers is not None
+            # so is a note that is looked up by its own words; what held in the time asked about is
+            # of another day than that
+            certain = bool(rows) and (rows[0].answers is not None or rows[0].id in held)
             certain = certain or says_the_same(self.view, chosen, rows[:limit])
             by_place = confidence if certain else 0.0
             confidence = max(by_place, confidence_with(confidence, answers, judged))
@@ -415,10 +416,11 @@ class BoundQuery:
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
-    ) -> tuple[Scan, Sequence[ScanRow], Scan, float | None]:
+    ) -> tuple[Scan, Sequence[ScanRow], Scan, float | None, Mapping[bytes, bytes]]:
         """The scan without stored questions that are like the query; its rows in the order of
         results, successors and answers in the places of what they stand for; the scan that says how
-        sure the store is of them; and the greatest *answers* of the judge, where it reads them."""
+        sure the store is of them; the greatest *answers* of the judge, where it reads them; and
+        replaced memory → successor of those that held in the time asked about."""
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
         judge = self.query.config.settings.judge if may_read(self, by) else None
@@ -474,7 +476,8 @@ class BoundQuery:
                 rows = announced_last(rows, begins, at_us)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
-        return scan, rows, answered or evidence, None if read is None else read.best
+        best = None if read is None else read.best
+        return scan, rows, answered or evidence, best, held
 
     def rows_for(self, limit: int, by: Ranking) -> int:
         """How many rows are ranked for so many results."""
