@@ -309,7 +309,12 @@ def test_a_question_about_a_time_that_is_over_is_told_what_held_then(
 
 
 def test_what_held_then_is_brought_however_the_judge_reads_its_day(opener: Opener) -> None:
-    store = opener(embedder=BuiltinEmbedder(), config={"judge.budget_ms": 60_000})
+    patient = {"judge.budget_ms": 60_000}
+    store = opener(embedder=BuiltinEmbedder(), clock=FrozenClock("2026-11-01"), config=patient)
+    for text in ("Tess swims on Mondays.", "The kitchen is painted green.", "Backups run at 2."):
+        store.commit(text)
+    for name, day in (("Nordbank", "2023-04-01"), ("Helix Labs", "2024-09-01")):
+        store.commit(f"Mira works at {name}.", key="mira.job", t_valid=day)
     for name, day in (("Kiel", "2023-04-01"), ("Ulm", "2024-09-01"), ("Trier", "2026-02-01")):
         store.commit(f"Jonas lives in {name}.", key="jonas.city", t_valid=day)
     for when in ("in June 2023", "in 2023"):

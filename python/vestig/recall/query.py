@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from vestig.answers import QueryEntity, QueryName, ScoreFormula
+from vestig.answers import LIKELY_MIN, QueryEntity, QueryName, ScoreFormula
 from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
@@ -385,6 +385,8 @@ class BoundQuery:
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
         needed = least_of_call(self, chosen, by, scan, judged)
+        if chosen.silence is None and rows and rows[0].id in held:
+            needed = min(needed, LIKELY_MIN)
         silent = confidence is not None and confidence < needed
         least, kept = None, results  # in silence, these are the nearest misses
         cuts = cuts_unasked(self, by, scan)
