@@ -33,7 +33,7 @@ MODELS = {
     "judge of prompts": Model(
         judge.PROMPTS,
         _core.JudgeWeights,
-        "08150847bb2edd6d463a8c9ad2e5086c32f9233b96c134363136006c9927a473",
+        "b37421c97b1805fe89bc12015a03321561bcdff9b57feb20f306d1e1e0eaaa92",
     ),
     "versions": Model(
         version_reader.ADAPTER,

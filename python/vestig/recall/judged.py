@@ -15,7 +15,7 @@ from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
-from vestig.language.words import is_question, states
+from vestig.language.words import asks_for_all, is_question, states
 from vestig.ports import Scan, ScanRow, within
 from vestig.recall.confidence import holds_a_word, log_odds
 from vestig.recall.judgement import Judgement, kind_fit
@@ -239,11 +239,15 @@ def _terms(bound: BoundQuery, *, in_time: bool) -> set[str]:
 def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
     """Return whether a query that it may read is one for the judge: it has two content words, or is
     a question with one that no memory of the scan holds. With one that is held a query names a
-    topic ("Who is Ada?"), of which any memory about it may be wanted."""
+    topic ("Who is Ada?"), of which any memory about it may be wanted, and so does an order for all
+    ("all about Ada")."""
+    query = bound.request.query
+    if asks_for_all(query) and not is_question(query):
+        return False
     content = len(_terms(bound, in_time=True))
     if content >= _CONTENT_MIN:
         return True
-    asks = content > 0 and is_question(bound.request.query)
+    asks = content > 0 and is_question(query)
     return asks and not holds_a_word(bound.confidence_input(scan))
 
 

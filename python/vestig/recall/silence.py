@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from vestig.answers import CLOSE_MIN
-from vestig.language.words import asks_for_all, content_terms, is_question
+from vestig.language.words import content_terms, is_question
 from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import fit, holds_a_word
 from vestig.recall.judged import asks_for_a_day, may_read
@@ -39,12 +39,10 @@ _CLOSE_ON_A_DAY_MIN: Final = 0.05
 
 def share_min(query: str, judged: KindFit | None) -> float:
     """The share of the best score for a query, by what the judge read it as; None = a topic, which
-    it did not read. Where all are wanted ("all allergies") a prompt is about a topic."""
+    it did not read."""
     if judged is None:
         return _SHARE_OF_TOPIC_MIN
-    if is_question(query):
-        return SHARE_MIN
-    return _SHARE_OF_TOPIC_MIN if asks_for_all(query) else _SHARE_OF_TASK_MIN
+    return SHARE_MIN if is_question(query) else _SHARE_OF_TASK_MIN
 
 
 def says_the_same(view: LedgerView, request: Request, rows: Sequence[ScanRow]) -> bool:
