@@ -368,13 +368,9 @@ class BoundQuery:
         confidence, judged = self.confidence(evidence, by), None
         if confidence is not None and answers is not None:
             judged = kind_fit(chosen.query)
-            # what was answered when somebody asked the same is an answer, whatever it reads as, and
-            # so is a note that is looked up by its own words; what held in the time asked about is
-            # of another day than that
-            certain = bool(rows) and (rows[0].answers is not None or rows[0].id in held)
-            certain = certain or says_the_same(self.view, chosen, rows[:limit])
-            by_place = confidence if certain else 0.0
-            confidence = max(by_place, confidence_with(confidence, answers, judged))
+            read = confidence_with(confidence, answers, judged)
+            certain = self._is_certain(chosen, rows[:limit], held)
+            confidence = max(confidence if certain else 0.0, read)
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
@@ -415,6 +411,16 @@ class BoundQuery:
             behind=behind,
             behind_is_all=silent or is_all(scan, len(rows), limit, len(behind)),
         )
+
+    def _is_certain(
+        self, request: Request, rows: Sequence[ScanRow], held: Mapping[bytes, bytes]
+    ) -> bool:
+        """Return whether a memory answers whatever it reads as: what was answered when somebody
+        asked the same, what held in the time asked about, which is of another day than that, or a
+        note that is looked up by its own words."""
+        if rows and (rows[0].answers is not None or rows[0].id in held):
+            return True
+        return says_the_same(self.view, request, rows)
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
