@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 _OF_KEY: Final = ' WHERE m."key" = ? AND m.namespace = ? AND m.scope IS ?'
 _BY_ROW: Final = f'{MEMORY_SELECT} WHERE m."row" = ?'
-# A withdrawn memory held at no time.
-_HELD: Final = "(m.status <> 'deprecated' OR m.t_invalid_us IS NOT NULL)"
+# A withdrawn memory held at no time, nor did one that ended when it began: where a group of values
+# begins at one time, all but the last.
+_HELD: Final = (
+    "(m.t_invalid_us > m.t_valid_us OR m.t_invalid_us IS NULL AND m.t_expired_us IS NULL)"
+)
 _BEFORE: Final = (
     f'{_OF_KEY} AND {_HELD} AND m.t_valid_us <= ? ORDER BY m.t_valid_us DESC, m."row" DESC'
 )
