@@ -150,6 +150,24 @@ def test_what_is_stated_later_is_newer_at_the_same_moment_too(opener: Opener) ->
     assert ids(store) == made[::-1]
 
 
+@pytest.mark.parametrize(("session", "newest"), [(None, 0), ("monday", 1)])
+def test_what_one_call_stores_without_times_has_no_order(
+    opener: Opener, session: str | None, newest: int
+) -> None:
+    """Unless it is a session, whose turns have one."""
+    texts = [f"Tom lives in flat {number}" for number in (1, 2)]
+    near = {text: vector_at(0.9 - at / 50, 8, 1) for at, text in enumerate(texts)}
+    store = opener(vectors=near, config=PLAIN)
+    turn = {} if session is None else {"session_id": session}
+    store.commit_many(
+        [
+            {"content": one, **turn, **({"sequence": at} if turn else {})}
+            for at, one in enumerate(texts)
+        ]
+    )
+    assert found(store)[0].content == texts[newest]
+
+
 def test_a_list_of_the_words_of_many_facts_is_a_version_of_none() -> None:
     facts = {
         "Which port has the queue?": "The message queue listens on port 7070.",

@@ -55,6 +55,8 @@ const ALIKE_MIN: f64 = 0.15;
 const SHARED_MIN: f64 = 0.05;
 /// A text of more code points states several things.
 const LENGTH_MAX: u32 = 250;
+/// Times that are less apart are one moment.
+const MOMENT_US: u64 = 1_000_000;
 /// Sums of idf that differ by less are equal.
 const COVER_STEP: f64 = 1e-9;
 
@@ -63,6 +65,7 @@ struct Statement<'a> {
     segment: &'a Segment,
     row: usize,
     scope: Option<&'a str>,
+    session: Option<&'a str>,
     /// It is confirmed; since when it holds, the transaction that stored it, its place in its session.
     order: (bool, i64, i64, i64),
     /// Content terms of title and text, each with its idf; only few of the best are compared by them.
@@ -87,7 +90,15 @@ impl Statement<'_> {
 
     /// It is later, and of the same scope.
     fn follows(&self, older: &Self) -> bool {
-        self.order > older.order && self.scope == older.scope
+        self.order > older.order && self.scope == older.scope && !self.came_with(older)
+    }
+
+    /// One transaction stored both, they hold since one moment, and they are no turns of one session:
+    /// the order of the rows of a file says nothing.
+    fn came_with(&self, other: &Self) -> bool {
+        let of_one_session = self.session.is_some() && self.session == other.session;
+        let apart = self.order.1.abs_diff(other.order.1);
+        self.order.2 == other.order.2 && apart < MOMENT_US && !of_one_session
     }
 }
 
@@ -172,7 +183,8 @@ pub struct ReadPair {
 /// [`SIGNALS`], unless the model speaks against it or they are hardly alike and share next to nothing
 /// (cosine below 0.15, shared idf below 0.05). Any other, and one against which it speaks but
 /// little, joins that holds since a later time (or was stored later, or stands behind it in its
-/// session, where that is equal), shares its scope, has a number where it has one, and says the same in
+/// session, where that is equal; what one transaction stored for one moment is not later than what came
+/// with it, but for turns of one session), shares its scope, has a number where it has one, and says the same in
 /// like words: it holds as much of the query, lies at most 2 below it by L and is linked with it, half
 /// the cosine and half the shared idf, as a part of that of the text with more, being 0.4 together.
 /// Where the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3
@@ -481,6 +493,7 @@ fn statement<'a>(
         segment,
         row,
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
+        session: segment.string(segment.column::<u32>(Section::Session)[row]),
         order: (
             true,
             at(Section::Valid),
