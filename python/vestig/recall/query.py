@@ -369,8 +369,8 @@ class BoundQuery:
         if confidence is not None and answers is not None:
             judged = kind_fit(chosen.query)
             read = confidence_with(confidence, answers, judged)
-            certain = self._is_certain(chosen, rows[:limit], held)
-            confidence = max(confidence if certain else 0.0, read)
+            if read >= confidence or not self._is_certain(chosen, rows[:limit], held):
+                confidence = read
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]

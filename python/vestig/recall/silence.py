@@ -49,8 +49,10 @@ def says_the_same(view: LedgerView, request: Request, rows: Sequence[ScanRow]) -
     """Return whether one of the rows is a note with the content words of a query that asks nothing,
     all of them and no other: it is looked up by its own words. A turn of a session may have ordered
     the same before, which says nothing."""
+    if is_question(request.query):
+        return False
     wanted = {one.term for one in content_terms(request.query, ())}
-    if len(wanted) < _SAME_MIN or is_question(request.query):
+    if len(wanted) < _SAME_MIN:
         return False
     found = view.recalled(request.namespace, [row.id for row in rows])
     return any(

@@ -239,6 +239,8 @@ def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence
     Args:
         held: memory → successor.
     """
+    if not held:
+        return rows
     moved = cast(list[Row], [*rows])
     for id, successor in held.items():
         places = {row.id: place for place, row in enumerate(moved)}
