@@ -650,7 +650,7 @@ def within(seconds: float, call: Callable[[], _T]) -> _T:
     does not keep the process from ending; its answer is not looked at.
 
     Args:
-        seconds: 0 or less = no time is left.
+        seconds: 0 or less = no time is left, and nothing is called.
 
     Raises:
         TimeoutError: it did not end in time.
@@ -658,11 +658,13 @@ def within(seconds: float, call: Callable[[], _T]) -> _T:
     Example:
         >>> within(5.0, lambda: 7)
         7
-        >>> within(0.0, threading.Event().wait)
+        >>> within(0.001, threading.Event().wait)
         Traceback (most recent call last):
         ...
-        TimeoutError: no answer within 0 s
+        TimeoutError: no answer within 0.001 s
     """
+    if seconds <= 0:
+        raise TimeoutError("no time is left")
     answers: list[_T] = []
     failures: list[BaseException] = []
 
@@ -674,7 +676,7 @@ def within(seconds: float, call: Callable[[], _T]) -> _T:
 
     thread = threading.Thread(target=run, name="vestig-time-limit", daemon=True)
     thread.start()
-    thread.join(max(0.0, seconds))
+    thread.join(seconds)
     if failures:
         raise failures[0]
     if not answers:
