@@ -378,6 +378,20 @@ def test_who_ends_the_memory_of_a_rule_is_told(store: vestig.Vestig) -> None:
     assert store.archive(other).warnings == ()
 
 
+def test_a_filter_ends_a_rule_only_by_its_id() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny", scope="team")
+        other = store.commit("The team meets on Monday", scope="team").memory_id
+        for dry_run in (True, False):
+            done = store.deprecate(where={"scope": "team"}, dry_run=dry_run)
+            assert done.memory_ids == (other,)
+            (said,) = done.warnings
+            assert said.startswith(f"{rule.id} is the text of a rule, which stays")
+        assert store.rules.test(command="git push", scope="team").decision == "deny"
+        assert store.deprecate(where={"ids": [rule.id[:14]]}).memory_ids == (rule.id,)
+        assert store.rules.test(command="git push", scope="team").decision != "deny"
+
+
 @pytest.mark.parametrize("text", [TEXT, f"{TEXT}!"], ids=["exact", "near"])
 @pytest.mark.parametrize("role", [None, "assistant"])
 def test_a_repeat_of_its_text_ends_no_rule(text: str, role: str | None) -> None:

@@ -466,8 +466,8 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
 
 
 def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
-    """Withdraws every memory that a filter selects and that has not expired, in one
-    transaction."""
+    """Withdraws every memory that a filter selects and that has not expired, in one transaction;
+    the text of a rule only if the filter names its id."""
     end, space = asked.t_invalid, session.in_namespace(asked.namespace)
     degraded: list[Degradation] = []
     with session.operation("deprecate", without_store="make"):
@@ -477,6 +477,10 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
             if asked.only:
                 found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
             memories = [one for one in txn.memories(space, found) if one.status not in _FINAL]
+            named = tuple(asked.where.given().get("ids", ()))
+            rules = {one.memory_id for one in rule_rows.of_namespace(txn, space)}
+            kept = [one.id for one in memories if one.id in rules and not one.id.startswith(named)]
+            memories = [one for one in memories if one.id not in kept]
             for memory in memories:
                 check_end(memory, end)
             report = DeprecateReport(
@@ -484,7 +488,13 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
                 had_superseded=superseded_by_them(txn, space, found),
                 dry_run=asked.dry_run,
                 seq=txn.seq,
-                warnings=_later_end(end, session.now_us()) if memories else (),
+                warnings=(
+                    *(_later_end(end, session.now_us()) if memories else ()),
+                    *(
+                        f"{id} is the text of a rule, which stays: a filter ends it only by its id"
+                        for id in kept
+                    ),
+                ),
             )
             if asked.dry_run or not memories:
                 raise RollBack
