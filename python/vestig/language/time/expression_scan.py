@@ -18,6 +18,7 @@ from vestig.language.time.expressions import (
     FAMILIES,
     GLUE,
     LIST_GAP,
+    PART_OF_YEAR,
     WEEKDAYS,
     FoundTimes,
     TemporalExpression,
@@ -43,7 +44,7 @@ _NUMBERED: Final = lazy_pattern(r",?\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)\b")
 _FOUR_DIGITS: Final = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 _WEEK_DAYS: Final = 7
 # Families whose windows count from when a text was said, and words that make others do so.
-_COUNTED: Final = frozenset(("ago", "within", "rolling", "calendar", "day", "weekday"))
+_COUNTED: Final = frozenset(("ago", "half", "within", "rolling", "calendar", "day", "weekday"))
 _COUNTING: Final = ("last ", "this ", "next ")
 # Expressions of one text that are read; more are those of a table or a log, of which none is what
 # the text is about.
@@ -183,7 +184,10 @@ class _Scan:
     def _take(self, family: str, start: int, end: int) -> int:
         """Adds what the words name; where to search on."""
         lower, words = self.lower, self.lower[start:end]
-        if start and words[0].isdigit() and lower[start - 1] in GLUE:
+        of_part = family == "year" and bool(
+            PART_OF_YEAR.search(lower, max(0, start - _CUE_REACH), start)
+        )
+        if start and words[0].isdigit() and lower[start - 1] in GLUE and not of_part:
             return end
         cue, cue_start = _cue_before(lower, start)
         second = self.between is not None and (
@@ -215,7 +219,7 @@ class _Scan:
             self.between = cue_start
         elif family != "clock":
             self._take_preposition(found, cue, cue_start)
-        found.accepted = family != "year" or cue in _YEAR_CUES
+        found.accepted = family != "year" or cue in _YEAR_CUES or of_part
         self._add(found)
         return found.end
 

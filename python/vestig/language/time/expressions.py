@@ -94,6 +94,8 @@ _ALTERNATIVES: Final = (
     rf"(?:19\d\d|20\d\d|2100){_NO_NUMBER}{_NO_QUANTITY}(?P<year>)",
     rf"{_COUNT}{_FROM_DAY}(?P<ago_day>)",
     rf"an?{_FROM_DAY}(?P<ago_one_day>)",
+    rf"{_COUNT}(?:\.5|\s+and\s+a\s+half)\s+{_UNIT}{_AGO}(?P<ago_half>)",
+    rf"(?:half\s+an?\s+{_UNIT}|(?:an?|one)\s+{_UNIT}\s+and\s+a\s+half){_AGO}(?P<ago_one_half>)",
     rf"{_COUNT}\s+{_UNIT}{_AGO}(?P<ago>)",
     rf"an?\s+{_UNIT}{_AGO}(?P<ago_one>)",
     rf"in\s+(?:{_COUNT}|an?)\s+{_UNIT}\b(?!\s+ago)(?P<within>)",
@@ -115,6 +117,8 @@ FAMILIES: Final = {
     "ago_day": "ago",
     "ago_one_day": "ago",
     "ago_one": "ago",
+    "ago_half": "half",
+    "ago_one_half": "half",
     "month_of": "month",
     "weekday_of": "weekday",
     "night": "day",
@@ -143,6 +147,11 @@ DIGIT_TRIGGER: Final = lazy_pattern(
 # Prepositions directly before an expression.
 CUE: Final = lazy_pattern(
     r"(?<!\w)(before|until|after|since|between|on|in|by|of|during|last|next|this)\s+(the\s+)?$"
+)
+# Parts of a year directly before it; nothing tells in which half of the world a season is.
+PART_OF_YEAR: Final = lazy_pattern(
+    r"(?<!\w)(?:(?:early|mid|late)[\s-]|(?:spring|summer|autumn|winter|(?:in|the|since|by|of)\s+fall)\s)"
+    r"\s*$"
 )
 LIST_GAP: Final = lazy_pattern(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")
 PRESENT_CUE: Final = lazy_pattern(

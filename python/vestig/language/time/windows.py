@@ -185,6 +185,30 @@ def _ago(reference: ReferenceTime, found: str, start: int) -> Window:
     return _offset(reference, words[-3].removesuffix("s"), _count(words[:-3]))
 
 
+# What a half of a unit is in smaller ones; the window reaches half of that to either side.
+_HALF_OF: Final = {
+    "year": ("month", 6),
+    "month": ("day", 15),
+    "week": ("hour", 84),
+    "day": ("hour", 12),
+    "hour": ("minute", 30),
+}
+
+
+def _half(reference: ReferenceTime, found: str) -> Window | None:
+    """`half a year ago`, `a year and a half ago`, `2.5 hours from now`."""
+    words = found.replace(".5", " and a half").split()
+    sign = -1 if words[-1] == "ago" else 1
+    unit = next((one for one in _HALF_OF if one in words or f"{one}s" in words), None)
+    if unit is None:
+        return None
+    small, many = _HALF_OF[unit]
+    whole = 0 if words[0] == "half" else _count(words[: words.index("and")])
+    moment = _shifted(_shifted(reference.now, unit, sign * whole), small, sign * many)
+    early, late = (_shifted(moment, small, side * (many // 2)) for side in (-1, 1))
+    return Window(early, late, small, moment)
+
+
 def _within(reference: ReferenceTime, found: str) -> Window:
     words = found.split()
     return _offset(reference, words[-1].removesuffix("s"), _count(words[1:-1]))
@@ -419,6 +443,7 @@ FAMILY_WINDOWS: Final[dict[str, Callable[[ReferenceTime, str, int], Window | Non
     "iso": _placed(_iso),
     "clock": _placed(_clock),
     "ago": _ago,
+    "half": _worded(_half),
     "within": _worded(_within),
     "rolling": _worded(_rolling),
     "calendar": _worded(_calendar),
