@@ -10,9 +10,10 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.config.weights import SIGNALS
+from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ProviderError
 from vestig.recall import judged
-from vestig.recall.versions import PAIRS_MAX
+from vestig.recall.versions import PAIRS_MAX, subject
 from vestig.rerankers.judge import MemoryText
 from vestig.session.session import Session
 from vestig.testing import vector_at
@@ -183,3 +184,24 @@ def test_a_memory_that_states_nothing_any_more_is_compared_with_none(
     monkeypatch.setattr(judged.Judgements, "ask", ask_and_change)
     assert {hit.content for hit in found(store)} >= {PORTO, MOVED}
     assert reader.given == [(PORTO, MOVED)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "query"),
+    [
+        (("Rex weighs 34 kg.", "Luna weighs 4.2 kg."), "how heavy is {}?"),
+        (("Maja's rent is 415 euros.", "Priya's rent is 640 euros."), "how much rent does {} pay?"),
+        (("Our cook Bruno has two keys.", "Our cook Oskar has one key."), "how many keys has {}?"),
+    ],
+)
+def test_what_is_said_of_another_name_is_no_newer_version(
+    facts: tuple[str, str], query: str
+) -> None:
+    for order in (facts, facts[::-1]):
+        with vestig.open(":memory:", embedder=BuiltinEmbedder()) as store:
+            for text in (*order, "Visits can be cancelled up to 24 hours before."):
+                store.commit(text)
+            for text in facts:
+                found = store.recall(query.format(subject(text)), context=True)
+                assert found[0].content == text
+                assert "older" not in found.context.text

@@ -341,6 +341,30 @@ def test_what_held_then_is_brought_however_the_judge_reads_its_day(opener: Opene
         assert store.recall(f"Where did Jonas live {when}?")[0].content == "Jonas lives in Ulm."
 
 
+@pytest.mark.parametrize(
+    ("query", "room"),
+    [
+        ("Which room was Dr. Osei in before?", "3"),
+        ("What was Dr. Osei's previous room?", "3"),
+        ("In which room did Dr. Osei use to be?", "3"),
+        ("Where was Dr. Osei before March 2026?", "3"),
+        ("Where was Dr. Osei before March 2025?", "2"),
+        ("Which room is Dr. Osei in?", "5"),
+        ("Which room was Dr. Osei in before the holidays?", "5"),
+    ],
+)
+def test_a_question_for_what_was_before_is_told_what_was_replaced(
+    opener: Opener, query: str, room: str
+) -> None:
+    patient = {"judge.budget_ms": 60_000}
+    store = opener(embedder=BuiltinEmbedder(), clock=FrozenClock("2026-11-01"), config=patient)
+    for text in ("Tess swims on Mondays.", "The kitchen is painted green.", "Backups run at 2."):
+        store.commit(text)
+    for number, day in (("2", "2024-03-01"), ("3", "2025-03-01"), ("5", "2026-03-01")):
+        store.commit(f"Dr. Osei is in room {number}.", key="osei.room", t_valid=day)
+    assert store.recall(query)[0].content == f"Dr. Osei is in room {room}."
+
+
 def test_a_text_that_was_stated_again_stands_for_itself(opener: Opener) -> None:
     store, old, new = replaced_store(opener)
     again = store.commit("Parcels go out with the courier Brix", t_valid="2025-07-05")

@@ -147,6 +147,7 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     white space."""
 
     past: list[str]
+    previous: list[str]
     present: list[str]
     future: list[str]
 
@@ -171,6 +172,25 @@ def speaks_of_past(query: str) -> bool:
         [True, False]
     """
     return _pattern("past").search(query.lower()) is not None
+
+
+# At its end, "before" names no time before which; a tool is used to do something.
+_BEFORE_NOW: Final = lazy_pattern(
+    r"\bbefore\W*$|\b(?:i|we|you|he|she|they)\s+used\s+to\b|\bdid\b.*\buse\s+to\b"
+)
+
+
+def speaks_of_previous(query: str) -> bool:
+    """Return whether a question asks for what was before that which holds now.
+
+    Example:
+        >>> [speaks_of_previous(one) for one in ("His previous car?", "Where did he live before?")]
+        [True, True]
+        >>> [speaks_of_previous(one) for one in ("Before the war?", "The tool used to dig?")]
+        [False, False]
+    """
+    lower = query.lower()
+    return bool(_pattern("previous").search(lower) or _BEFORE_NOW.search(lower))
 
 
 def speaks_of_present(query: str) -> bool:

@@ -22,6 +22,7 @@ import msgspec
 from vestig import indexes
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
+from vestig.language.words import speaks_of_previous
 from vestig.memories.read import distinct, recalled, text_keys
 from vestig.ports import (
     CandidateIndex,
@@ -331,23 +332,37 @@ def _held_then(
     bound: BoundQuery, request: Request, successors: Mapping[bytes, bytes]
 ) -> list[bytes]:
     """The replaced memories that held in the time that a query names, if that is over, and whose
-    successors began after it."""
+    successors began after it; of a query for what was before a time, those that held until then,
+    and of one for what was before now, those that the present ones replaced."""
     windows = bound.query.windows
     window = windows[0] if len(windows) == 1 else None
-    if window is None or window.either or window.start is None or window.end is None:
-        return []
-    if to_us(window.end) > request.moments.query_time_us:
+    previous = not windows and speaks_of_previous(request.query)
+    if not previous and (
+        window is None
+        or window.either
+        or window.end is None
+        or to_us(window.end) > request.moments.query_time_us
+    ):
         return []
     ids = list({*successors, *successors.values()})
     stored = recalled(bound.session, bound.view, bound.request.namespace, ids)
     memories = {id: one.make() for id, one in stored.items()}
-    return [
-        id
-        for id, successor in successors.items()
-        if memories[id].t_valid < window.end <= memories[successor].t_valid
-        and (ended := memories[id].t_invalid) is not None
-        and ended > window.start
-    ]
+    found = []
+    for id, successor in successors.items():
+        memory, ended = memories[id], memories[id].t_invalid
+        if previous:
+            held = memory.superseded_by == memories[successor].id
+        else:
+            assert window is not None
+            assert window.end is not None
+            held = (
+                memory.t_valid < window.end <= memories[successor].t_valid
+                and ended is not None
+                and (ended >= window.end if window.start is None else ended > window.start)
+            )
+        if held:
+            found.append(id)
+    return found
 
 
 def _with_expired(bound: BoundQuery, request: Request) -> Request | None:

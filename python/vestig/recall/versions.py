@@ -17,7 +17,12 @@ from typing import Any, Final, cast
 import msgspec
 
 from vestig.decoders import decoded
-from vestig.language.words import content_terms, speaks_of_past, speaks_of_present
+from vestig.language.words import (
+    NAME_STOPWORDS,
+    content_terms,
+    speaks_of_past,
+    speaks_of_present,
+)
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
 from vestig.session.session import Session
@@ -35,6 +40,9 @@ PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -2.4
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
+# Words at the beginning of a text among which the name is that it is about.
+_SUBJECT_WITHIN: Final = 3
+_PRONOUNS: Final = frozenset(("i", "we", "you", "he", "she", "it", "they", "there", "this", "that"))
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 
@@ -94,6 +102,25 @@ def numbered(text: str) -> set[tuple[str, str]]:
     }
 
 
+def subject(text: str) -> str:
+    """Return the name with which a text begins, in lower case: the first of its first three words
+    that has a capital and is no common word, month or weekday, if no pronoun stands before it; ""
+    for none.
+
+    Example:
+        >>> [subject(one) for one in ("Our dog Rex is 4.", "Since May Anna is.", "We use Kafka.")]
+        ['rex', 'anna', '']
+    """
+    words: list[str] = _WORD.findall(text)[:_SUBJECT_WITHIN]
+    for word in words:
+        lower = word.casefold()
+        if lower in _PRONOUNS:
+            break
+        if word != lower and lower not in NAME_STOPWORDS:
+            return lower
+    return ""
+
+
 def newest_first(
     session: Session,
     seq: int,
@@ -151,7 +178,7 @@ def newest_first(
         [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None],
         *fit().in_order(),
     )
-    groups = _of_one_number(groups, best, numbered(query), recalled)
+    groups = _of_one_subject(groups, best, query, recalled)
     moved = list(best)
     for group in groups:
         if not of_now:
@@ -187,21 +214,29 @@ def pairs_to_read(
     ]
 
 
-def _of_one_number(
+def _of_one_subject(
     groups: list[list[int]],
     best: Sequence[Row],
-    named: set[tuple[str, str]],
+    query: str,
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> list[list[int]]:
     """The groups without those that lack a number by which the question calls what the first of
-    them is about."""
-    if not (named and groups):
+    them is about, and without those about another name than the question and the first of them."""
+    if not groups:
         return groups
     known = recalled([best[at].id for group in groups for at in group])
-    held = {id: named & numbered(one.content) for id, one in known.items()}
-    return [
-        [at for at in group if held[best[min(group)].id] <= held[best[at].id]] for group in groups
-    ]
+    named, words = numbered(query), {*_WORD.findall(query.casefold())}
+
+    def of_one(first: str, other: str) -> bool:
+        held, about = named & numbered(first), subject(first)
+        if not held <= numbered(other):
+            return False
+        if about not in words or about in _WORD.findall(other.casefold()):
+            return True
+        return subject(other) in ("", *_WORD.findall(first.casefold()))
+
+    texts = {at: known[best[at].id].content for group in groups for at in group}
+    return [[at for at in group if of_one(texts[min(group)], texts[at])] for group in groups]
 
 
 def announced_last(
