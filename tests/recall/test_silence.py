@@ -232,6 +232,15 @@ def test_where_the_judge_fails_nothing_is_left_out(store: vestig.Vestig) -> None
         assert found.degraded
 
 
+def test_what_was_said_about_a_topic_that_is_held_is_brought(store: vestig.Vestig) -> None:
+    for query in ("What did I say about the ferry?", "what have you told me about a ferry"):
+        found = store.recall(query)
+        assert (found[0].content, found.abstained) == (TEXTS[3], False)
+    assert store.recall("What did I say about the ferry?", silence=0.02).abstained
+    for query in ("What did I say about the dentist?", "What did the ferry say about bread?"):
+        assert store.recall(query).abstained
+
+
 def test_a_topic_in_a_word_passes_a_silence_in_a_small_store(store: vestig.Vestig) -> None:
     assert store.recall("Maria?", silence=0.2, context=True).context.text
     assert store.recall("Maria?", silence=0.02).abstained

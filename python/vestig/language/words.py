@@ -193,6 +193,25 @@ def speaks_of_previous(query: str) -> bool:
     return bool(_pattern("previous").search(lower) or _BEFORE_NOW.search(lower))
 
 
+_SAID: Final = lazy_pattern(
+    r"^\W*what\s+(?:did|have)\s+(?:i|you|we|the\s+(?:user|assistant))\s+(?:ever\s+|already\s+|just\s+)?"
+    r"(?:say|said|tell|told|mention(?:ed)?|write|written|wrote|note|noted|recommend(?:ed)?"
+    r"|suggest(?:ed)?|advise|advised|talk(?:ed)?|discuss(?:ed)?|ask(?:ed)?)\b"
+    r"(?:.{0,40}?\b(?:about|on|for|regarding|concerning)\b)?"
+)
+
+
+def said_about(query: str) -> int | None:
+    """Return where the topic of a question for what was said about it begins; None for another.
+
+    Example:
+        >>> [said_about(one) for one in ("What did I say about Elsa?", "What did Elsa say?")]
+        [20, None]
+    """
+    found = _SAID.search(query.lower())
+    return None if found is None else found.end()
+
+
 def speaks_of_present(query: str) -> bool:
     """Return whether a question asks about what holds now.
 

@@ -45,6 +45,7 @@ __all__ = [
     "fit",
     "fits",
     "holds_a_word",
+    "holds_its_words",
     "lead_of",
     "log_odds",
     "missing",
@@ -193,6 +194,13 @@ def holds_a_word(input: ConfidenceInput) -> bool:
     """Return whether an eligible memory holds one of the query's content words."""
     held = _held(input)
     return any(one.term in held for one in input.content_terms)
+
+
+def holds_its_words(input: ConfidenceInput, begin: int) -> bool:
+    """Return whether each of the query's content words from a place on is held by an eligible
+    memory, of one at least."""
+    held, words = _held(input), [one for one in input.content_terms if one.start >= begin]
+    return bool(words) and all(one.term in held for one in words)
 
 
 def _held(input: ConfidenceInput) -> set[str]:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from vestig.answers import CLOSE_MIN
-from vestig.language.words import content_terms, is_question
+from vestig.language.words import content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
-from vestig.recall.confidence import fit, holds_a_word
+from vestig.recall.confidence import fit, holds_a_word, holds_its_words
 from vestig.recall.judged import asks_for_a_day, may_read
 from vestig.recall.judgement import KindFit, kind_fit, least_of_few
 
@@ -84,6 +84,13 @@ def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
     return math.nextafter(unanswered[rank - 1], math.inf)
 
 
+def asks_what_was_said(bound: BoundQuery, scan: Scan) -> bool:
+    """Return whether a query asks what the user or the assistant said about something that
+    memories hold: each of them may be meant, whatever it reads like."""
+    begin = said_about(bound.request.query)
+    return begin is not None and holds_its_words(bound.confidence_input(scan), begin)
+
+
 def cuts_unasked(bound: BoundQuery, by: Ranking, scan: Scan) -> bool:
     """Return whether a call leaves out what scores far below the best though it says nothing of
     it: the judge may read the query, did not fail, met no memory in another language among the
@@ -107,7 +114,7 @@ def least_of_call(
     Args:
         judged: the fit of the confidence where a judge read the best; else None.
     """
-    if request.all:
+    if request.all or (request.silence is None and asks_what_was_said(bound, scan)):
         return 0.0
     silence = request.silence
     if silence is None and judged is not None and not asks_for_a_day(bound, scan):
