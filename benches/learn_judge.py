@@ -4,8 +4,9 @@ with it, the probability that a memory answers, and below which confidence recal
     python benches/learn_judge.py FOLDER … --cache CACHE --out python/vestig/data
 
 Questions are those of the learned confidence (`learn_confidence.py`): of answerable ones, and of
-ones that nothing stored answers. Queries that ask nothing (`benches/prompts`, and those of other
-sets) have a weight and a confidence of their own. The weight is the one of a few steps with the
+ones that nothing stored answers. Questions for several things (`benches/lists`, and those of other
+sets) and queries that ask nothing (`benches/prompts`, …) have a weight and a confidence of their
+own. The weight is the one of a few steps with the
 best mean of hit@1 and recall@5 over all sets among those by which no set loses more than half a
 point of hit@1 or recall@10 against none; `--weight` names that of questions. Worlds count as much
 as all other sets together. How much less confidence a small store needs is learned from questions
@@ -45,8 +46,7 @@ from learn_confidence import DIGITS, cross_fitted, shares, unanswered
 from learning import FOLDS, Values
 from logistic import fit_beside, logistic
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.language.words import is_question
-from vestig.recall.judgement import FEW, FIT, closeness, few_memories
+from vestig.recall.judgement import FEW, FIT, KINDS, QUESTIONS, closeness, few_memories, kind_of
 from vestig.recall.silence import SILENCE, least_confidence
 from vestig.session.session import Session
 
@@ -60,7 +60,7 @@ LIKELY: Final = 0.5
 # Answerable queries of one kind from which on a set says what a weight costs.
 QUESTIONS_MIN: Final = 50
 # Questions of a set beside its worlds.
-QUESTIONS: Final = 300
+OF_SET: Final = 300
 # How often a question without an answer may bring something, as it is reported.
 SILENCES: Final = (0.05, 0.1, SILENCE, 0.5)
 # A set of small stores; what it weighs beside those that are made of a set of worlds.
@@ -77,7 +77,7 @@ class Example:
 
     Attributes:
         eligible: how many memories may answer.
-        asks: the query does.
+        kind: of the query.
         confidence: without the judge.
         levels: L of the results, best first.
         judgements: both logits of those that the judge read.
@@ -88,7 +88,7 @@ class Example:
     set: str
     fold: int
     population: str
-    asks: bool
+    kind: str
     eligible: int
     confidence: float
     levels: Values
@@ -137,7 +137,7 @@ def examples(
 ) -> Iterator[Example]:
     """Every question of a set in each population; `small`: of a few of its memories."""
     if not is_worlds(benchmark):
-        every = -(-min(len(benchmark.queries), MOST) // QUESTIONS)
+        every = -(-min(len(benchmark.queries), MOST) // OF_SET)
         every *= -(-len(benchmark.queries) // MOST)
         benchmark = msgspec.structs.replace(benchmark, queries=benchmark.queries[::every])
     names = sorted({query.conversation or "" for query in benchmark.queries})
@@ -166,7 +166,7 @@ def examples(
                 set=benchmark.name,
                 fold=place % FOLDS,
                 population=case.population,
-                asks=is_question(case.query.text),
+                kind=kind_of(case.query.text),
                 eligible=ranked.scan.eligible,
                 confidence=confidence,
                 levels=np.array([row.start_score for row in rows]),
@@ -217,17 +217,17 @@ def _answering(case: Case, units: Sequence[frozenset[str]]) -> Values:
     return np.array([float(not own.isdisjoint(right)) for own in units])
 
 
-def ranking_figures(found: Sequence[Example], weights: Mapping[bool, float]) -> dict[str, float]:
+def ranking_figures(found: Sequence[Example], weights: Mapping[str, float]) -> dict[str, float]:
     """hit@1, recall@5 and recall@10 of answerable questions, in percent.
 
     Args:
-        weights: of the judge beside L, by whether a query asks.
+        weights: of the judge beside L, by the kind of a query.
     """
     measured = []
     for one in found:
         if one.population != ANSWERABLE:
             continue
-        units = [one.units[place] for place in one.order(weights[one.asks])]
+        units = [one.units[place] for place in one.order(weights[one.kind])]
         shares = [
             len(one.relevant & frozenset[str]().union(*units[:cut])) / len(one.relevant)
             for cut in (5, 10)
@@ -247,12 +247,13 @@ def chosen_weight(found: Sequence[Example]) -> float:
         for name, own in by_set.items()
         if sum(one.population == ANSWERABLE for one in own) >= QUESTIONS_MIN
     }
-    without = {name: ranking_figures(own, {True: 0.0, False: 0.0}) for name, own in by_set.items()}
+    without = {
+        name: ranking_figures(own, dict.fromkeys(KINDS, 0.0)) for name, own in by_set.items()
+    }
     best, most = 0.0, _mean(without)
     for weight in WEIGHTS:
         figures = {
-            name: ranking_figures(own, {True: weight, False: weight})
-            for name, own in by_set.items()
+            name: ranking_figures(own, dict.fromkeys(KINDS, weight)) for name, own in by_set.items()
         }
         loses = any(
             own[measure] < without[name][measure] - LOSS_MAX
@@ -313,8 +314,8 @@ def fitted_questions(
     return confidence, known
 
 
-def fitted_prompts(found: Sequence[Example]) -> tuple[Confidence, Values]:
-    """The fit of queries that do not ask, of the sets in which some are answered by nothing, and
+def fitted_of_kind(found: Sequence[Example]) -> tuple[Confidence, Values]:
+    """The fit of another kind of queries, of the sets in which some are answered by nothing, and
     the confidence of each by a fit that has not seen its fold. Most are of small stores, so that
     one fit says how much surer these make; a set counts as much as it has queries."""
     sets = frozenset(one.set for one in found if one.population == UNANSWERABLE)
@@ -366,16 +367,20 @@ def fitted(
 
     Args:
         small: questions of small stores.
-        weight: of the judge beside L where a query asks; None = the best.
+        weight: of the judge beside L for questions; None = the best.
     """
-    asks = np.array([one.asks for one in found])
-    asking, others = ([one for one in found if one.asks is kind] for kind in (True, False))
-    few = [one for one in small if one.asks]
-    questions, of_questions = fitted_questions(asking, few, worlds, weight)
-    prompts, of_prompts = fitted_prompts(others)
-    known = np.zeros(len(found))
-    known[asks], known[~asks] = of_questions, of_prompts
-    large = _surer(known, np.where(asks, questions.few, prompts.few) * _few(found))
+    documents: dict[str, object] = {}
+    known, large = np.zeros(len(found)), np.zeros(len(found))
+    for kind in KINDS:
+        at = np.array([one.kind == kind for one in found])
+        own = [one for one in found if one.kind == kind]
+        if kind == QUESTIONS:
+            few = [one for one in small if one.kind == kind]
+            fit, sure = fitted_questions(own, few, worlds, weight)
+        else:
+            fit, sure = fitted_of_kind(own)
+        documents[kind], known[at] = fit.document(), sure
+        large[at] = _surer(sure, fit.few * _few(own))
     reads = np.concatenate([one.judgements[:, :1] for one in found])
     right = np.concatenate([one.answering[: len(one.judgements)] for one in found])
     counts = [len(one.judgements) for one in found]
@@ -388,8 +393,7 @@ def fitted(
     return (
         {
             "answers": dict(zip(("answers", "bias"), answers.tolist(), strict=True)),
-            "questions": questions.document(),
-            "prompts": prompts.document(),
+            **documents,
         },
         known,
         large,
@@ -397,13 +401,13 @@ def fitted(
 
 
 def figures(
-    found: Sequence[Example], known: Values, weights: Mapping[bool, float]
+    found: Sequence[Example], known: Values, weights: Mapping[str, float]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By set, the ranking, how well the confidence tells answerable questions from others, and
     which share of each population it calls likely; without the judge and with it.
 
     Args:
-        weights: of the judge beside L, by whether a query asks.
+        weights: of the judge beside L, by the kind of a query.
     """
     shown: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(one.set for one in found):
@@ -432,10 +436,11 @@ def silence_figures(
     found: Sequence[Example], large: Values, worlds: frozenset[str]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By set and silence, the share of each population that brings something. What a silence takes
-    is learned from questions of worlds, and from prompts of any set, that nothing answers, in other
-    folds."""
+    is learned from questions of worlds, and from queries of another kind of any set, that nothing
+    answers, in other folds."""
     asked = [
-        (one.set in worlds or not one.asks) and one.population == UNANSWERABLE for one in found
+        (one.set in worlds or one.kind != QUESTIONS) and one.population == UNANSWERABLE
+        for one in found
     ]
     shown: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(one.set for one in found):
@@ -449,7 +454,7 @@ def silence_figures(
                     float(large[m])
                     for m, counts in enumerate(asked)
                     if counts
-                    and found[m].asks is one.asks
+                    and found[m].kind == one.kind
                     and (found[m].set != name or found[m].fold != one.fold)
                 ]
                 least = least_confidence(silence, sorted(others))
@@ -482,7 +487,7 @@ def main() -> None:
     ]
     small += [one for one in found if one.set == NEAR_MISSES and one.population != FOREIGN]
     fit, known, large = fitted(found, small, worlds, asked.weight)
-    weights = {asks: fit["questions" if asks else "prompts"]["weight"] for asks in (True, False)}
+    weights = {kind: fit[kind]["weight"] for kind in KINDS}
     shown = figures(found, known, weights)
     document = {
         **fit,

@@ -4,7 +4,8 @@ They were written for this project (`judge_scenes.jsonl`). A question that none 
 miss of one of them: another attribute of the same subject, the same attribute of another one, a
 detail that is not stated, a plan without outcome, a wrong presupposition. Scenes of the same shape
 hold prompts in place of questions (`judge_prompts.jsonl`): tasks, statements, topics and values
-looked up by a noun phrase, which some records help with or none. JAX is not needed here.
+looked up by a noun phrase, which some records help with or none; and questions for several things,
+each of which a record of its own holds (`judge_lists.jsonl`). JAX is not needed here.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from worlds import Pieces, Read
 
 SCENES_FILE: Final = Path(__file__).with_name("judge_scenes.jsonl")
 PROMPTS_FILE: Final = Path(__file__).with_name("judge_prompts.jsonl")
+LISTS_FILE: Final = Path(__file__).with_name("judge_lists.jsonl")
 # Records of a question that a step reads.
 _RIGHT_MAX, _OUTDATED_MAX, _WRONG_MAX = 2, 1, 3
-# How often records of other scenes stand beside them, how many, and out of how many they are those
-# with most in common with the question.
-_OTHERS_SHARE, _OTHERS_MAX, _OTHERS_OF = 0.3, 2, 12
+# How often records of other scenes and folders stand beside them, how many, and out of how many
+# they are those with most in common with the question.
+_OTHERS_SHARE, _OTHERS_MAX, _OTHERS_OF = 0.5, 2, 100
 # A wrong record is drawn e times as often as one whose common pieces weigh so much less.
 _DECAY: Final = 4.5
 
@@ -102,8 +104,8 @@ class Common:
     """How much a question and a record have in common: the pieces of both, each the more the rarer
     it is in the records."""
 
-    def __init__(self, given: Sequence[Scene]) -> None:
-        self.memories = [memory for one in given for memory in one.memories]
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        self.memories = memories
         self._in = Counter(piece for memory in self.memories for piece in _own(memory))
 
     def weight(self, question: Pieces, memory: Memory) -> float:
@@ -131,8 +133,7 @@ def listed(scene: Scene, number: int, common: Common, draw: np.random.Generator)
                 shares = np.exp((np.array(weights) - max(weights)) / _DECAY) + 0.02
             places = draw.choice(places, most, replace=False, p=shares / shares.sum()).tolist()
         found += [(scene.memories[place], what) for place in places]
-    if draw.random() < _OTHERS_SHARE:
-        found += [(memory, WRONG) for memory in _others(question, scene, common, draw)]
+    found += [(memory, WRONG) for memory in others(question, scene.memories, common, draw)]
     turns = scene.turns[number]
     if turns and draw.random() < _TURN_SHARE:
         place = 0 if draw.random() < 0.5 else draw.integers(len(turns))
@@ -163,13 +164,16 @@ def in_its_words(scene: Scene, common: Common, draw: np.random.Generator) -> lis
     ]
 
 
-def _others(
-    question: Pieces, scene: Scene, common: Common, draw: np.random.Generator
+def others(
+    question: Pieces, own: Sequence[Memory], common: Common, draw: np.random.Generator
 ) -> list[Memory]:
-    """Records of other scenes that have words in common with a question: a store that knows nothing
-    of it finds such ones."""
-    own = {id(memory) for memory in scene.memories}
-    drawn = draw.choice(len(common.memories), _OTHERS_OF, replace=False).tolist()
-    found = [common.memories[at] for at in drawn if id(common.memories[at]) not in own]
+    """Now and then records that are not its own and have words in common with a question: a store
+    that knows nothing of it finds such ones."""
+    if draw.random() >= _OTHERS_SHARE:
+        return []
+    known = {id(memory) for memory in own}
+    count = min(_OTHERS_OF, len(common.memories))
+    drawn = draw.choice(len(common.memories), count, replace=False).tolist()
+    found = [common.memories[at] for at in drawn if id(common.memories[at]) not in known]
     found.sort(key=lambda memory: -common.weight(question, memory))
     return found[:_OTHERS_MAX]

@@ -1,10 +1,11 @@
 """Trains the adapter of the judge, and writes its weights.
 
     pip install jax optax
-    python benches/train/train_judge_adapter.py --train FOLDER … --out build/judge
+    python benches/train/train_judge_adapter.py --kind questions --train FOLDER … --out build/judge
 
 A question is read with some of its records: of labelled folders as `train_judge.py` reads them, and
-of the scenes of `judge_scenes.jsonl` and `judge_prompts.jsonl`. Written to --out: `adapter.npz`,
+of the scenes of `judge_scenes.jsonl`, `judge_lists.jsonl` and `judge_prompts.jsonl`, in the shares
+of the kind of queries that the adapter is for. Written to --out: `adapter.npz`,
 the weights as `adapter_file.py` reads them, and `trained_on.json`, folders, hashes, settings and
 steps. A checkpoint lies there meanwhile, and --resume continues from it. What is judged on must not
 be trained on: `benches/learn_judge.py` says how good the weights are.
@@ -14,14 +15,16 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from adapter_training import EXAMPLES, Settings, Step, arguments, can_train, train_and_write
-from judge_input import Asked, all_asked, candidate_worlds
+from judge_input import Asked, CandidateWorld, all_asked, candidate_worlds, pair, question_pieces
 from judge_recipe import RIGHT, WRONG, chance, list_of
 from judge_scenes import (
+    LISTS_FILE,
     PROMPTS_FILE,
     SCENES_FILE,
     Common,
@@ -29,6 +32,7 @@ from judge_scenes import (
     Scene,
     in_its_words,
     listed,
+    others,
     scenes,
     text_of,
 )
@@ -38,9 +42,13 @@ from vestig.embedders import builtin
 STEPS: Final = 1_000
 ROWS: Final = 64
 RATE: Final = 8e-4
-# Of the lists of a step so many are questions and prompts of a scene; each has fewer records than
-# one of a folder.
-SCENES_SHARE, PROMPTS_SHARE = 0.42, 0.36
+# Of the lists of a step so many are of the scenes of a file, by the kind of the adapter; each has
+# fewer records than one of a folder, of which the others are.
+SHARES: Final = {
+    "questions": {SCENES_FILE: 0.6},
+    "lists": {SCENES_FILE: 0.4, LISTS_FILE: 0.25},
+    "prompts": {SCENES_FILE: 0.42, PROMPTS_FILE: 0.36},
+}
 # Of the lists of prompts so many are queries in the words of a record of a scene.
 WORDS_SHARE: Final = 0.2
 # Records of a question of a folder.
@@ -62,18 +70,36 @@ class Truth(NamedTuple):
     lists: Any
 
 
+def _worlds(asked: Sequence[Asked]) -> list[CandidateWorld]:
+    return [*{id(one.world): one.world for one in asked}.values()]
+
+
 class Lists:
-    """The lists of each step: draws are a function of the seed and the number of the step."""
+    """The lists of each step: draws are a function of the seed and the number of the step.
+
+    Args:
+        given: scenes by their file.
+        kind: of the queries that the adapter is for.
+    """
 
     def __init__(
-        self, asked: Sequence[Asked], given: Sequence[Scene], prompts: Sequence[Scene], seed: int
+        self,
+        asked: Sequence[Asked],
+        given: Mapping[Path, Sequence[Scene]],
+        kind: str,
+        seed: int,
     ) -> None:
         self._asked, self._seed = asked, seed
-        self._common = Common([*given, *prompts])
-        self._questions, self._prompts = (
-            [(scene, number) for scene in each for number in range(len(scene.questions))]
-            for each in (given, prompts)
-        )
+        every = [*(one for each in given.values() for one in each), *_worlds(asked)]
+        self._common = Common([memory for one in every for memory in one.memories])
+        shares = {file: share for file, share in SHARES[kind].items() if file in given}
+        self._questions = {
+            file: [(scene, at) for scene in given[file] for at in range(len(scene.questions))]
+            for file in shares
+        }
+        self._files = [*shares, *([None] if asked else [])]
+        chances = np.array([*shares.values(), *([1 - sum(shares.values())] if asked else [])])
+        self._chances = chances / chances.sum()
 
     def lists(self, step: int) -> list[list[Listed]]:
         """Those of step 1, 2, …: as many as fit into ROWS."""
@@ -87,17 +113,24 @@ class Lists:
             found.append(one)
 
     def _drawn(self, draw: np.random.Generator) -> list[Listed]:
-        at = draw.random()
-        if not self._asked or at < SCENES_SHARE + PROMPTS_SHARE:
-            given = self._prompts if self._prompts and at < PROMPTS_SHARE else self._questions
+        file = self._files[draw.choice(len(self._files), p=self._chances)]
+        if file is not None:
+            given = self._questions[file]
             scene, number = given[draw.integers(len(given))]
-            if given is self._prompts and draw.random() < WORDS_SHARE:
+            if file == PROMPTS_FILE and draw.random() < WORDS_SHARE:
                 return in_its_words(scene, self._common, draw)
             return listed(scene, number, self._common, draw)
         asked = self._asked[draw.integers(len(self._asked))]
         records = list_of(asked.question, asked.candidates, MEMORIES, draw)
         pairs = asked.pairs(number for number, _ in records)
-        return [Listed(text_of(pair), what) for pair, (_, what) in zip(pairs, records, strict=True)]
+        question = question_pieces(asked.question.pieces)
+        return [
+            *(Listed(text_of(each), what) for each, (_, what) in zip(pairs, records, strict=True)),
+            *(
+                Listed(text_of(pair(question, memory)), WRONG)
+                for memory in others(question, asked.world.memories, self._common, draw)
+            ),
+        ]
 
     def step(self, number: int) -> Step:
         """Texts and truth of step 1, 2, …"""
@@ -140,7 +173,9 @@ def loss(outputs: Any, truth: Truth) -> Any:
 
 def main(given: Sequence[str]) -> int:
     """Trains and writes the files; 2 where JAX cannot be imported."""
-    wanted = arguments(__doc__ or "", STEPS, RATE).parse_args(given)
+    parser = arguments(__doc__ or "", STEPS, RATE)
+    parser.add_argument("--kind", choices=tuple(SHARES), required=True, help="what it is for")
+    wanted = parser.parse_args(given)
     if not can_train():
         return 2
     settings = Settings(
@@ -157,12 +192,11 @@ def main(given: Sequence[str]) -> int:
     data = {
         "trained on": [{"world": one.world.name, "sha256": one.sha256} for one in worlds],
         **{
-            file.stem: hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in (SCENES_FILE, PROMPTS_FILE)
+            file.stem: hashlib.sha256(file.read_bytes()).hexdigest() for file in SHARES[wanted.kind]
         },
     }
-    written, prompts = [*scenes(read)], [*scenes(read, PROMPTS_FILE)]
-    lists = Lists(all_asked(worlds), written, prompts, wanted.seed)
+    written = {file: [*scenes(read, file)] for file in SHARES[wanted.kind]}
+    lists = Lists(all_asked(worlds), written, wanted.kind, wanted.seed)
     train_and_write(wanted, settings, data, lists.step, loss)
     return 0
 

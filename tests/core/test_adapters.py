@@ -30,6 +30,11 @@ MODELS = {
         _core.JudgeWeights,
         "06fcee4af4d40343c36959bd9074e82570371f4cf070416e1dcc2f99c98c6074",
     ),
+    "judge of lists": Model(
+        judge.LISTS,
+        _core.JudgeWeights,
+        "fde4b4a3230e2e8fc4da83539879483e43cdc34769517cbde0959ae3bc3b6f05",
+    ),
     "judge of prompts": Model(
         judge.PROMPTS,
         _core.JudgeWeights,
@@ -38,7 +43,7 @@ MODELS = {
     "versions": Model(
         version_reader.ADAPTER,
         _core.VersionWeights,
-        "842ccf65d6d85f660edd7a7dbc1180582dd03366b1718aa37b416072c5fc90bd",
+        "966d965dd2624bc2fbb99714305b0875fc4355d8b3347c90144723db28793989",
     ),
 }
 

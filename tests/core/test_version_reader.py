@@ -15,7 +15,7 @@ from vestig.rerankers.judge import MemoryText
 from vestig.rerankers.version_reader import ADAPTER
 
 # Of the logits of the 24 triples.
-GOLDEN = "2fa63eed0371770b4e4ae9f2cbfa88567f44cf778ac07d35c1c5b577e3a00580"
+GOLDEN = "e16225ce8824742fe6ac59dd588eafa3ef5569440cc6037dfe1fc7098721da59"
 CLS, SEP = 101, 102
 EARLY, LATE, QUESTION = "tuesday 3 march 2026 ·", "friday 5 june 2026 ·", "Where does Ada live?"
 

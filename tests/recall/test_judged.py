@@ -266,14 +266,24 @@ def test_a_newer_version_that_reads_as_an_answer_comes_first(
 
 
 @pytest.mark.parametrize(
-    "query", ["Tom?", "Wo ist der Schlüssel von Tom und wer hat ihn?", "где живёт Том?"]
+    "query", ["Tom", "Wo ist der Schlüssel von Tom und wer hat ihn?", "где живёт Том?"]
 )
-def test_a_query_of_one_word_or_of_another_language_is_not_read(
+def test_a_topic_of_one_word_or_of_another_language_is_not_read(
     opener: Opener, judge: ScriptedJudge, query: str
 ) -> None:
     store = opened(opener, TEA, OSLO)
     assert [hit.content for hit in found(store, query)] == [TEA, OSLO]
     assert judge.given == []
+
+
+def test_a_question_of_one_word_is_ordered_and_never_silenced(
+    opener: Opener, judge: ScriptedJudge
+) -> None:
+    store = opened(opener, OSLO, TEA)
+    judge.logits |= {OSLO: (-9.0, -9.0), TEA: (-8.0, 6.0)}
+    result = found(store, "where is Tom?")
+    assert [hit.content for hit in result] == [TEA, OSLO]
+    assert (len(judge.given), result.abstained) == (1, False)
 
 
 @pytest.mark.parametrize("day", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])

@@ -195,7 +195,8 @@ def test_a_question_of_one_word_that_is_held_is_a_topic(store: vestig.Vestig) ->
     for question, text in (("who is Maria?", 0), ("what was paid?", 1), ("when is the ferry?", 3)):
         found = store.recall(question)
         assert (found[0].content, found.abstained) == (TEXTS[text], False), question
-        assert "judge" not in found.timings_ms, question
+    # whatever it reads as
+    assert store.recall("who is late?").results
 
 
 def test_what_brings_nothing_is_not_likely(store: vestig.Vestig) -> None:
@@ -323,7 +324,7 @@ def test_silence_and_all_exclude_each_other(store: vestig.Vestig) -> None:
 
 
 def test_the_shipped_calibrations_can_promise_the_least_silence() -> None:
-    judged = (fit().questions, fit().prompts)
+    judged = (fit().questions, fit().lists, fit().prompts)
     for unanswered in (fits().with_pieces, fits().without_pieces, *judged):
         known = list(unanswered.unanswered)
         assert known == sorted(known)

@@ -415,6 +415,20 @@ def asks_for_all(query: str) -> bool:
     return _asks_for_several(words, frozenset(given))
 
 
+_ABOUT: Final = lazy_pattern(r"\b(?:about|regarding|concerning)\b")
+
+
+def is_read_as_question(query: str) -> bool:
+    """Return whether a query is a question, or orders all that answers one ("name every port"); an
+    order for all about a topic is none.
+
+    Example:
+        >>> [is_read_as_question(one) for one in ("Where is it?", "List all ports", "All about it")]
+        [True, True, False]
+    """
+    return is_question(query) or (asks_for_all(query) and _ABOUT.search(query.lower()) is None)
+
+
 def _asks_for_several(words: Sequence[str], given: Collection[str]) -> bool:
     """Return whether a question with "which" or "what" has a plural: the word before its first
     auxiliary verb, or behind a "which" without one, if it is no name.

@@ -15,10 +15,10 @@ from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
-from vestig.language.words import asks_for_all, is_question, states
+from vestig.language.words import asks_for_all, is_question, is_read_as_question, states
 from vestig.ports import Scan, ScanRow, within
 from vestig.recall.confidence import holds_a_word, log_odds
-from vestig.recall.judgement import Judgement, kind_fit
+from vestig.recall.judgement import LISTS, PROMPTS, QUESTIONS, Judgement, kind_fit, kind_of
 from vestig.recall.unread import UnreadError
 from vestig.store.projection.scan_objects import logistic
 from vestig.telemetry import error_type, span
@@ -55,13 +55,13 @@ _PROMPT_BESIDE_DATE_MIN: Final = 3
 
 
 @cache
-def _judge(asks: bool) -> Judge:
-    """The judge of this process for queries that ask, or for those that do not, made at its first
-    use."""
+def _judge(kind: str) -> Judge:
+    """The judge of this process for a kind of queries, made at its first use."""
     # imported here: most stores are opened to be written
-    from vestig.rerankers.judge import PROMPTS, QUESTIONS, Judge
+    from vestig.rerankers import judge
 
-    return Judge(adapter=QUESTIONS if asks else PROMPTS)
+    of = {QUESTIONS: judge.QUESTIONS, LISTS: judge.LISTS, PROMPTS: judge.PROMPTS}
+    return judge.Judge(adapter=of[kind])
 
 
 @cache
@@ -130,7 +130,7 @@ class Judgements:
     def ask(self, session: Session, wanted: ToJudge) -> None:
         """Adds the judgements of these memories, the best first; `degraded` says why some have
         none."""
-        judge = _judge(is_question(wanted.question))
+        judge = _judge(kind_of(wanted.question))
 
         def read(part: slice) -> Mapping[bytes, Judgement]:
             found = judge.read(wanted.question, wanted.texts[part])
@@ -237,18 +237,25 @@ def _terms(bound: BoundQuery, *, in_time: bool) -> set[str]:
 
 
 def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
-    """Return whether a query that it may read is one for the judge: it has two content words, or is
-    a question with one that no memory of the scan holds. With one that is held a query names a
-    topic ("Who is Ada?"), of which any memory about it may be wanted, and so does an order for all
-    ("all about Ada")."""
-    query = bound.request.query
-    if asks_for_all(query) and not is_question(query):
-        return False
+    """Return whether a query that it may read is one for the judge: it has two content words, or
+    asks with one that no memory of the scan holds. With one that is held a query names a topic
+    ("Who is Ada?"), of which any memory about it may be wanted, and so does an order for all about
+    it ("all about Ada")."""
     content = len(_terms(bound, in_time=True))
-    if content >= _CONTENT_MIN:
-        return True
-    asks = content > 0 and is_question(query)
-    return asks and not holds_a_word(bound.confidence_input(scan))
+    if not is_read_as_question(bound.request.query):
+        return content >= _CONTENT_MIN and not asks_for_all(bound.request.query)
+    held = holds_a_word(bound.confidence_input(scan))
+    return content >= _CONTENT_MIN or (content > 0 and not held)
+
+
+def is_ordered_by_judge(bound: BoundQuery) -> bool:
+    """Return whether the judge orders the memories of a query that it may read, be it one for it or
+    a question with one content word ("when is standup?"), of which it cannot say that nothing
+    answers it."""
+    content = len(_terms(bound, in_time=True))
+    if is_read_as_question(bound.request.query):
+        return content > 0
+    return content >= _CONTENT_MIN and not asks_for_all(bound.request.query)
 
 
 def judged(
@@ -375,11 +382,17 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
     sessions = sessions_of(bound, memories)
     turns = turns_around(bound, sessions, memories)
     zone = zone_named(bound.query.config.settings.time.zone)
-    asks = is_question(bound.request.query)
+    of_question = is_read_as_question(bound.request.query)
 
     def lead_of(memory: Memory) -> str | None:
         # an earlier order of a user helps with no later one; what answers does so whoever says it
-        role = None if asks or memory.role is None else "user" if memory.confirmed else memory.role
+        role = (
+            None
+            if of_question or memory.role is None
+            else "user"
+            if memory.confirmed
+            else memory.role
+        )
         return memory.author or memory.title or role
 
     def before(memory: Memory) -> str:

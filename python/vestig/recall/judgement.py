@@ -36,17 +36,23 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
     few: float
 
 
+# Questions, those for several things, of which a memory holds one, and queries that ask nothing.
+QUESTIONS, LISTS, PROMPTS = "questions", "lists", "prompts"
+KINDS: Final = (QUESTIONS, LISTS, PROMPTS)
+
+
 class JudgeFit(msgspec.Struct, frozen=True, kw_only=True):
     """How the judge's numbers are weighed; `benches/learn_judge.py` writes the file.
 
     `answers`: the probability that a memory answers has the logit bias + answers · its *answers*.
-    `questions`, `prompts`: of queries that ask, and of those that do not.
+    `questions`, `lists`, `prompts`: of each kind of queries.
     `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, without the judge and with
     it; `silence`: by set and silence, the share of questions that bring something.
     """
 
     answers: dict[str, float]
     questions: KindFit
+    lists: KindFit
     prompts: KindFit
     data: dict[str, str] = {}
     figures: dict[str, Any] = {}
@@ -59,17 +65,28 @@ def fit() -> JudgeFit:
     return decoded(FIT.read_bytes(), JudgeFit)
 
 
-def kind_fit(query: str) -> KindFit:
-    """The fit for the kind of a query: what helps with a task reads less like an answer than what
-    answers a question.
+def kind_of(query: str) -> str:
+    """Return which of `KINDS` a query is of.
 
     Example:
-        >>> kind_fit("who runs the gateway") is fit().questions
-        True
+        >>> [kind_of(one) for one in ("who runs it?", "which ports are open?", "restart it")]
+        ['questions', 'lists', 'prompts']
+    """
+    if not words.is_read_as_question(query):
+        return PROMPTS
+    return LISTS if words.asks_for_all(query) else QUESTIONS
+
+
+def kind_fit(query: str) -> KindFit:
+    """The fit for the kind of a query: what helps with a task, or is one of several things, reads
+    less like an answer than what answers a question.
+
+    Example:
         >>> kind_fit("restart the gateway") is fit().prompts
         True
     """
-    return fit().questions if words.is_question(query) else fit().prompts
+    fits = {QUESTIONS: fit().questions, LISTS: fit().lists, PROMPTS: fit().prompts}
+    return fits[kind_of(query)]
 
 
 class Judgement(NamedTuple):

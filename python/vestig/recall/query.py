@@ -46,7 +46,14 @@ from vestig.recall.confidence import (
     missing,
     score_formula,
 )
-from vestig.recall.judged import Judgements, asks_the_judge, compared, judged, may_read
+from vestig.recall.judged import (
+    Judgements,
+    asks_the_judge,
+    compared,
+    is_ordered_by_judge,
+    judged,
+    may_read,
+)
 from vestig.recall.judgement import confidence_with, kind_fit
 from vestig.recall.pages import COUNTED, better_scores, is_all, kept_behind, scores_of
 from vestig.recall.ranking import (
@@ -226,6 +233,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
         line: what makes a score of a final score; None = the score is the final score.
         behind: what further pages would hold, as far as it was ranked; `behind_is_all`: else there
             may be more.
+        replaced: how many of the rows are not eligible but held in the time asked about.
     """
 
     scan: Scan
@@ -240,6 +248,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     line: ScoreFormula | None
     behind: Sequence[ScanRow]
     behind_is_all: bool
+    replaced: int
 
     def score(self, row: ScanRow) -> float:
         """The probability that a memory is part of the answer; its final score where there is no
@@ -410,6 +419,7 @@ class BoundQuery:
             line=line,
             behind=behind,
             behind_is_all=silent or is_all(scan, len(rows), limit, len(behind)),
+            replaced=sum(row.id in held for row in rows),
         )
 
     def _is_certain(
@@ -456,7 +466,7 @@ class BoundQuery:
             rows = self._each_text_once(chosen, rows)
         levels: Sequence[float] = [row.start_score for row in rows]
         read = None
-        if judge is not None and asks_the_judge(self, scan):
+        if judge is not None and is_ordered_by_judge(self):
             read = judged(self, judge, chosen.query, rows)
         if read is not None:
             rows, levels = read.rows, read.levels
@@ -484,7 +494,7 @@ class BoundQuery:
                 rows = announced_last(rows, begins, at_us)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
-        best = None if read is None else read.best
+        best = read.best if read is not None and asks_the_judge(self, scan) else None
         return scan, rows, answered or evidence, best, held
 
     def rows_for(self, limit: int, by: Ranking) -> int:

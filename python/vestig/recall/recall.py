@@ -246,7 +246,7 @@ class OneRecall:
             "analysis": _analysis(bound),
             "counts": Counts(
                 stored=scan.stored,
-                eligible=scan.eligible,
+                eligible=scan.eligible + ranked.replaced,
                 folded=0 if withheld else found.folded,
                 scored=scan.scored,
                 walked=scan.walked,

@@ -17,7 +17,7 @@ from vestig.language.words import content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import fit, holds_a_word, holds_its_words
 from vestig.recall.judged import asks_for_a_day, may_read
-from vestig.recall.judgement import KindFit, kind_fit, least_of_few
+from vestig.recall.judgement import LISTS, QUESTIONS, KindFit, kind_fit, kind_of, least_of_few
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from vestig.recall.request import Request
     from vestig.store.records.reads import LedgerView
 
-# Without a word of the caller's, where a judge read the memories.
-SILENCE: Final = 0.2
+# Without a word of the caller's, where a judge read the memories. Who asks for several things
+# misses all of them by silence.
+SILENCE, _SILENCE_OF_SEVERAL = 0.2, 0.3
 # Shares of the best score. What scores less is no part of an answer that the best one is part of;
-# several memories may help with a task, and any may be wanted that is about a topic.
+# several memories may help with a task or be asked for, and any may be wanted that is about a
+# topic.
 SHARE_MIN: Final = 0.2
-_SHARE_OF_TASK_MIN, _SHARE_OF_TOPIC_MIN = 0.1, 0.05
+_SHARE_OF_SEVERAL_MIN, _SHARE_OF_TOPIC_MIN = 0.1, 0.05
 # Content words from which on a text of the same ones says the same.
 _SAME_MIN: Final = 2
 # A memory of the day that is asked about may answer in other words, however little it reads so.
@@ -42,7 +44,7 @@ def share_min(query: str, judged: KindFit | None) -> float:
     it did not read."""
     if judged is None:
         return _SHARE_OF_TOPIC_MIN
-    return SHARE_MIN if is_question(query) else _SHARE_OF_TASK_MIN
+    return SHARE_MIN if kind_of(query) == QUESTIONS else _SHARE_OF_SEVERAL_MIN
 
 
 def says_the_same(view: LedgerView, request: Request, rows: Sequence[ScanRow]) -> bool:
@@ -118,7 +120,8 @@ def least_of_call(
         return 0.0
     silence = request.silence
     if silence is None and judged is not None and not asks_for_a_day(bound, scan):
-        silence = SILENCE
+        several = kind_of(request.query) == LISTS
+        silence = _SILENCE_OF_SEVERAL if several else SILENCE
     if silence is not None:
         if judged is not None:
             least = least_confidence(silence, judged.unanswered)

@@ -37,7 +37,7 @@ FIT: Final = Path(__file__).resolve().parent.parent / "data" / "versions.json"
 ROWS_MOVED: Final = 10
 # Pairs that are read at most, and how well the later one has to read as an answer.
 PAIRS_MAX: Final = 4
-ANSWERS_MIN: Final = -2.4
+ANSWERS_MIN: Final = -1.5
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 # Words at the beginning of a text among which the name is that it is about.

@@ -19,7 +19,14 @@ QUESTIONS: Final = Adapter(
     sha256="d6fee3f8e56edbd19ce9ef4ed2171094a6e955dbe5a64246688fe2b9033f2d56",
     stem="vestig-judge-1",
 )
-# What helps with a task reads unlike what answers a question.
+# What is one of several things that are asked for, or helps with a task, reads unlike what answers
+# a question.
+LISTS: Final = Adapter(
+    what="the judge of lists",
+    file="list_judge_adapter.bin",
+    sha256="562b68133fe08fb5bd5f05a069cb96676b9a9216822a6616812ea23492a8612a",
+    stem="vestig-list-judge-1",
+)
 PROMPTS: Final = Adapter(
     what="the judge of prompts",
     file="prompt_judge_adapter.bin",
@@ -51,7 +58,8 @@ class Judge(CrossEncoder["_core.JudgeWeights"]):
 
     Args:
         embedder: the one whose word vectors are read, or None for one of its own.
-        adapter: `QUESTIONS` or, for queries that ask nothing, `PROMPTS`.
+        adapter: `QUESTIONS`, or `LISTS` where they ask for several things, or `PROMPTS` for queries
+            that ask nothing.
         threads_max: read memories at once on at most so many processors.
 
     Example:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ADAPTER: Final = Adapter(
     what="the version reader",
     file="version_adapter.bin",
-    sha256="a3948b5ba96835f9bb8cce81a0a93b6d2541e609410ca15c040e02af8eb7cedb",
+    sha256="bdbd50a5d36b40b7ea1f749abbd3f130397f56578c71b831a0f4ddc957057bfa",
     stem="vestig-versions-1",
 )
 
