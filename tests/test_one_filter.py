@@ -15,7 +15,7 @@ from msgspec import UNSET
 import vestig
 from tables import each
 from vestig.calls.argument import Texts
-from vestig.calls.filter import FIELDS, KEYWORDS, Filter
+from vestig.calls.filter import BOUNDS, FIELDS, KEYWORDS, Filter
 from vestig.surfaces.cli import run
 from vestig.testing import FrozenClock, HashingEmbedder
 
@@ -315,7 +315,7 @@ NOTHINGS: tuple[Any, ...] = (None, "", {}, [], (), set(), frozenset(), dict[str,
 def test_a_field_without_a_value_is_absent_in_every_read(filled: dict[str, Any]) -> None:
     store: vestig.Vestig = filled["store"]
     for name in FIELDS:
-        for nothing in (None, "", {}):
+        for nothing in (None,) if name in BOUNDS else (None, "", {}):
             where: Any = {name: nothing}
             assert store.count(where) == len(CURRENT), where
             assert len(store.list(where)) == len(CURRENT)
@@ -330,6 +330,41 @@ def test_a_field_without_a_value_is_absent_in_every_read(filled: dict[str, Any])
         store.forget(tags="plant")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         store.export(io.StringIO(), scope="lab")  # type: ignore[call-arg]
+
+
+@each("nothing", ["", " ", ["lab", ""], {}], ids=str)
+@each("name", BOUNDS)
+def test_an_empty_scope_is_refused_by_every_call_that_selects(
+    filled: dict[str, Any], name: str, nothing: Any
+) -> None:
+    """It stands for a user whom nobody knows, and never for all of them."""
+    store: vestig.Vestig = filled["store"]
+    where: Any = {name: nothing}
+    calls = [
+        lambda: store.recall(QUERY, where=where),
+        lambda: store.recall_many([QUERY], where=where),
+        lambda: store.retrieve([{"content": QUERY}], where=where),
+        lambda: store.graph.search(QUERY, where=where),
+        lambda: store.list(where),
+        lambda: store.count(where),
+        lambda: store.export(io.StringIO(), where=where),
+        lambda: store.forget(where=where),
+        lambda: store.deprecate(where=where),
+        lambda: store.admin.prune(where=where),
+    ]
+    if name == "scope":
+        calls += [
+            lambda: store.search(QUERY, scope=nothing),
+            lambda: store.list(scope=nothing),
+            lambda: store.count(scope=nothing),
+            lambda: store.keys(scope=nothing),
+            lambda: store.retrieve([{"content": QUERY}], scope=nothing),
+            lambda: store.anchors.stale(scope=nothing),
+            lambda: store.count(Filter(scope=nothing)),
+        ]
+    for call in calls:
+        with pytest.raises(vestig.ValidationError, match=rf"^(where\.)?{name}(\[1\])?: expected"):
+            call()
 
 
 @each("name", LISTS)
@@ -410,3 +445,20 @@ def test_forget_of_the_command_line_refuses_a_flag_without_a_value(
     assert run(["forget", "--authors", "Ada", *flags, *place]) == 2
     said = capfd.readouterr().err
     assert flags[0].removeprefix("--").replace("-", "_") in said
+
+
+@pytest.mark.parametrize("flag", ["--scope", "--scope-prefix"])
+@pytest.mark.parametrize("command", [["recall", QUERY], ["list"], ["count"], ["export", "x.jsonl"]])
+def test_an_empty_scope_of_the_command_line_is_refused(
+    filled: dict[str, Any],
+    flag: str,
+    command: list[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    filled["store"].admin.backup(tmp_path / "copy")
+    config = tmp_path / "vestig.yaml"
+    config.write_text("embedding: {provider: hashing, dimension: 64}\n", encoding="utf-8")
+    place = ["--store", str(tmp_path / "copy"), "--config", str(config)]
+    assert run([*command, flag, "", *place]) == 2
+    assert f"{flag.removeprefix('--').replace('-', '_')}: expected" in capfd.readouterr().err

@@ -22,7 +22,7 @@ from vestig.api.items import Items
 from vestig.api.rules import Rules
 from vestig.api.store import Vestig
 from vestig.calls.argument import Flag, Integer, Number, Time
-from vestig.calls.filter import FIELDS, KEYWORDS
+from vestig.calls.filter import BOUNDS, FIELDS, KEYWORDS
 from vestig.errors import ProviderError, ValidationError
 from vestig.surfaces.json_schema import (
     arguments_schema,
@@ -341,6 +341,11 @@ def test_a_field_of_where_without_a_value_is_absent_for_schema_and_engine(
     count = arguments_of("count")
     for nothing in (None, "", {}):
         given = {"where": {field: nothing}}
+        if nothing is not None and field in BOUNDS:
+            assert not checker("count").is_valid(given)
+            with pytest.raises(ValidationError, match=field):
+                count.answer(store, read_arguments(count, given))
+            continue
         assert checker("count").is_valid(given)
         assert count.answer(store, read_arguments(count, given)) == 1
     empty = {"where": {field: []}}

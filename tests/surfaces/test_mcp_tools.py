@@ -372,6 +372,13 @@ def test_a_field_of_the_filter_that_is_null_is_absent(
         assert text_of(with_it) == text_of(without)
 
 
+@each("blank", ["", " ", ["", "harbour"]], ids=repr)
+def test_an_empty_scope_is_refused(server: McpProcess, blank: Any) -> None:
+    for tool in ("recall", "search"):
+        said = refused(server, tool, query="where is the key?", where={"scope": blank})
+        assert "scope: expected texts that are not blank" in said
+
+
 def test_a_conflict_says_where_to_look(server: McpProcess) -> None:
     old_id = stored(server, "The old gate of the yard is locked at night.")
     new_id = stored(server, "The gate of the yard stays open since May.")

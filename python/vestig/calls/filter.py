@@ -83,6 +83,10 @@ _widens: Final = partial(Field, effect=Effect.WIDENS)
 # --- types of fields ---------------------------------------------------------------------------
 
 
+# A field whose blank may come of a caller who knows no name → what is said of it.
+_NO_SCOPE: Final = {"scope": "leave it out where every scope is meant"}
+
+
 def _texts(field: str, value: Any) -> tuple[str, ...]:
     """One text, or several in any iterable; a null or a blank among them is a mistake."""
     items = (value,) if isinstance(value, str) else value
@@ -98,7 +102,7 @@ def _texts(field: str, value: Any) -> tuple[str, ...]:
         if not isinstance(item, str):
             raise ValidationError(field, type(item).__name__, "text or a list of texts")
         if not item.strip():
-            raise ValidationError(field, item, "texts that are not blank")
+            raise ValidationError(field, item, "texts that are not blank", _NO_SCOPE.get(field, ""))
         found.append(check_unicode(field, item))
     # sets have no order of their own; what is derived from a filter must not depend on it
     return tuple(sorted(found)) if isinstance(items, (set, frozenset)) else tuple(found)
@@ -282,11 +286,11 @@ class Filter(
 ):
     """Which memories take part, for `where=`. It applies before ranking and before any cut.
 
-    A field that is None, an empty text or an empty mapping is absent; 0 and false are values. An
-    empty list selects nothing, and one of an `exclude_…` field leaves nothing out. `forget`
-    refuses a field that is named without a value. All fields must hold. One text stands for a
-    list of one. Tags, authors, sources, actors and names of entities that nobody has match
-    nothing.
+    A field that is None, an empty text or an empty mapping is absent, but an empty scope is
+    refused; 0 and false are values. An empty list selects nothing, and one of an `exclude_…` field
+    leaves nothing out. `forget` refuses a field that is named without a value. All fields must
+    hold. One text stands for a list of one. Tags, authors, sources, actors and names of entities
+    that nobody has match nothing.
 
     Args:
         scope: Only these scopes; all when absent.
@@ -547,7 +551,7 @@ class Filter(
             {'tags': ['a'], 'roles': []}
         """
         fields = self.named()
-        return {name: value for name, value in fields.items() if not is_absent(value)}
+        return {name: value for name, value in fields.items() if not is_absent(value, name)}
 
     def named(self) -> dict[str, Any]:
         """The fields that were passed, those of None too."""
@@ -587,14 +591,21 @@ NARROWING: Final = with_effect(Effect.NARROWS)
 NO_FILTER: Final = Filter()
 
 
-def is_absent(value: object) -> bool:
-    """Says that a field of a filter restricts nothing in a read: None, an empty text or mapping.
+# Whose memories are read: an empty one would read those of everybody.
+BOUNDS: Final = ("scope", "scope_prefix")
+
+
+def is_absent(value: object, name: str = "") -> bool:
+    """Says that a field of a filter restricts nothing in a read: None, an empty text or mapping;
+    of a scope None alone.
 
     Example:
         >>> [is_absent(value) for value in (None, "", {}, [], 0, False)]
         [True, True, True, False, False, False]
+        >>> is_absent("", "scope")
+        False
     """
-    if isinstance(value, (str, Mapping)):
+    if name not in BOUNDS and isinstance(value, (str, Mapping)):
         return not value
     return value is None
 
@@ -646,11 +657,11 @@ def checked_filter(
         fields = where.given()
     elif isinstance(where, Mapping):
         check_names(where, tuple(FIELDS), "the filter", path="where")
-        fields = {name: value for name, value in where.items() if not is_absent(value)}
+        fields = {name: value for name, value in where.items() if not is_absent(value, name)}
     else:
         raise ValidationError("where", type(where).__name__, "a Filter, or an object of its fields")
     for name, value in (beside or {}).items():
-        if is_absent(value):
+        if is_absent(value, name):
             continue
         if name in fields:
             raise ValidationError(
@@ -711,7 +722,7 @@ the field out where it selects nothing
         named = where.named() if isinstance(where, Filter) else where or {}
         kept = chosen.given()
         for name, value in named.items():
-            if is_absent(value) or kept[name] == ():
+            if is_absent(value, name) or kept[name] == ():
                 hint = "leave the field out where it selects nothing"
                 raise ValidationError(f"where.{name}", value, "a value", hint)
         return chosen
@@ -727,7 +738,7 @@ the field out where it selects nothing
             raise ValidationError(field, type(fields).__name__, self.expected)
         return {
             name: item
-            if is_absent(item) or name not in FIELDS
+            if is_absent(item, name) or name not in FIELDS
             else FIELDS[name].of_json(f"where.{name}", item)
             for name, item in fields.items()
         }

@@ -16,6 +16,7 @@ from vestig.calls.argument import (
     Numbers,
     Objects,
     Profile,
+    ScopeName,
     Seed,
     Text,
     Time,
@@ -213,9 +214,9 @@ class RetrieveRequest(Request, frozen=True, kw_only=True):
     ]
     where: Annotated[Filter, Where(WHERE, query=True)] = NO_FILTER
     scope: Annotated[
-        str | None, Text("Only this scope, as where.scope: the spelling of older clients.")
+        str | None, ScopeName("Only this scope, as where.scope: the spelling of older clients.")
     ] = None
-    channel_id: Annotated[str | None, Text("Another spelling of scope.")] = None
+    channel_id: Annotated[str | None, ScopeName("Another spelling of scope.")] = None
     max_facts: Annotated[
         int | None,
         Integer(

@@ -17,7 +17,6 @@ from msgspec import UNSET, UnsetType
 
 from vestig.answers import Reason
 from vestig.arguments import label, text_argument, time_us
-from vestig.calls.argument import check_scope
 from vestig.calls.filter import Filter
 from vestig.calls.queries import RetrieveRequest
 from vestig.config.recall_sections import RetrieveSettings
@@ -287,9 +286,8 @@ def scoped(asked: RetrieveRequest) -> Filter:
     inside, seen = asked.where.given().get("scope"), "where.scope"
     for name in ("scope", "channel_id"):
         value = getattr(asked, name)
-        if not value:
+        if value is None:
             continue
-        check_scope(name, value)
         if inside is not None and inside != (value,):
             raise ValidationError(
                 name, value, f"the scope that {seen} names, for both mean where.scope"

@@ -13,7 +13,7 @@ import msgspec
 
 from vestig.calls.argument import NO_FACTS, Argument, Facts, or_null
 from vestig.calls.declaration import given_all, not_both, schema_of
-from vestig.calls.filter import Where, nearest_argument
+from vestig.calls.filter import BOUNDS, Where, nearest_argument
 from vestig.errors import ValidationError
 from vestig.hints import nearest_name, unknown_name_error
 from vestig.json_text import read_json
@@ -24,8 +24,9 @@ EXCLUSIVE_TIMES: Final = (("as_of", "known_at"), ("as_of", "valid_at"))
 _WHERE_HELP: Final = "Which memories the call considers."
 _WINDOWS_HELP: Final = " since < until, created_since < created_until."
 _FILTER_HELP: Final = (
-    'All fields must hold. A field of null, "" or {} is absent; an empty list selects nothing, and'
-    " leaves nothing out where the field excludes." + _WINDOWS_HELP
+    'All fields must hold. A field of null, "" or {} is absent, of scope and scope_prefix null'
+    " alone; an empty list selects nothing, and leaves nothing out where the field excludes."
+    + _WINDOWS_HELP
 )
 _SELECTION_HELP: Final = "All fields must hold, and each that is named has a value." + _WINDOWS_HELP
 _ABSENT: Final[dict[str, Any]] = {
@@ -140,7 +141,11 @@ def definitions(*, refs: str = "#/$defs/") -> dict[str, Any]:
             "description": _SELECTION_HELP if where.selects else _FILTER_HELP,
             "properties": {
                 field: (
-                    _filled(row.schema()) if where.selects else {"anyOf": [row.schema(), absent]}
+                    _filled(row.schema())
+                    if where.selects
+                    else or_null(row.schema())
+                    if field in BOUNDS
+                    else {"anyOf": [row.schema(), absent]}
                 )
                 | {"description": row.help}
                 for field, row in where.fields.items()

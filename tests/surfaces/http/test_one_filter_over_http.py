@@ -13,7 +13,7 @@ import pytest
 from served import Site, serving_store
 from tables import each
 from test_one_filter import CASES, QUERY, filled, resolved
-from vestig.calls.filter import FIELDS
+from vestig.calls.filter import BOUNDS, FIELDS
 from vestig.times import to_plain
 
 __all__ = ["filled"]
@@ -82,10 +82,25 @@ def test_combinations_let_the_same_through_as_in_python(site: Site, filled: dict
 @each("field", FIELDS)
 def test_a_field_without_a_value_is_absent(site: Site, field: str, nothing: Any) -> None:
     plain = chosen(site, {})
-    assert chosen(site, {field: nothing}) == plain
+    if nothing is None or field not in BOUNDS:
+        assert chosen(site, {field: nothing}) == plain
     reply = site.post("forget", {"where": {field: nothing}, "confirm": True, "all": True})
     assert (reply.status, reply.code) == (422, "validation")
     assert site.store.count() == len(plain[-1])
+
+
+@each("field", BOUNDS)
+def test_an_empty_scope_is_refused(site: Site, field: str) -> None:
+    where = {field: ""}
+    replies = [
+        site.post(route, {"query": QUERY, "where": where})
+        for route in ("recall", "search", "graph/search")
+    ]
+    replies.append(site.get(f"list?where={quote(json.dumps(where))}"))
+    replies += [site.post("export", {"where": where}), site.get("keys?scope=")]
+    said = {"messages": [{"role": "user", "content": QUERY}]}
+    replies += [site.post("retrieve", {**said, name: ""}) for name in ("scope", "channel_id")]
+    assert [(reply.status, reply.code) for reply in replies] == [(422, "validation")] * 8, replies
 
 
 @each("field", FIELDS)
