@@ -457,3 +457,9 @@ def test_the_form_that_a_warning_names_sees_options_before_the_word(store: vesti
     for command in (line, "git push", "git push origin"):
         assert store.rules.test(command=command).decision == "deny"
     assert store.rules.test(command="git status").decision is None
+
+
+def test_a_check_is_false_where_no_rule_fires(store: vestig.Vestig) -> None:
+    store.rules.add(TEXT, WHEN)
+    assert store.rules.check(command="git push origin")
+    assert not store.rules.check(command="git pull")

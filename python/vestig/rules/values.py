@@ -72,7 +72,7 @@ class RuleFired(_Value, frozen=True, kw_only=True):
 
 
 class RuleCheck(_Value, frozen=True, kw_only=True):
-    """The decision of the rules about an action.
+    """The decision of the rules about an action; false where no rule fires.
 
     `decision`: the strongest of `remind`, `ask` and `deny`; None where no rule fires. `gave_way`:
     rules whose exception holds. `unread`: why the line may run commands that are not known.
@@ -83,6 +83,9 @@ class RuleCheck(_Value, frozen=True, kw_only=True):
     gave_way: tuple[str, ...] = ()
     unread: str | None = None
     degraded: tuple[Degradation, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.fired)
 
 
 class RuleSuggestion(_Value, frozen=True, kw_only=True):
