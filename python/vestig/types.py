@@ -302,11 +302,15 @@ class Degradation(_Value, frozen=True, kw_only=True):
 
 
 class ItemError(_Value, frozen=True, kw_only=True):
-    """One failed item of a batch: its position from 0, the code of the error and its message."""
+    """One failed item of a batch: its position from 0, the code of the error and its message. It
+    is false, as a commit that was refused is."""
 
     index: int
     code: str
     message: str
+
+    def __bool__(self) -> bool:
+        return False
 
 
 class AnchorKind(Word):
@@ -660,6 +664,7 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     the arguments, and do not stand in what is stored. `echoes`: memories that came back as the
     store prints them and were taken out; `echo_places`: the characters of the text that they were,
     such as `content[0:80]`, once its secrets were masked. `seq`: the state of the ledger after it.
+    It is false where the text was refused.
     """
 
     outcome: CommitOutcomeKind
@@ -692,6 +697,9 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     entities: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.outcome is not CommitOutcomeKind.REJECTED_HYGIENE
 
     @property
     def possible_update_of(self) -> SimilarMemory | None:

@@ -396,7 +396,8 @@ class Vestig(NamesUnknown):
 
         Returns:
             What became of it: `INSERTED_NEW`, `EXACT_DUPE`, `NEAR_DUPE` or `REJECTED_HYGIENE`,
-            with the id of the memory that now holds the text.
+            with the id of the memory that now holds the text. A refusal is false, and gives a
+            `UserWarning` with its reason.
 
         Raises:
             ValidationError: a wrong argument.
@@ -419,7 +420,7 @@ class Vestig(NamesUnknown):
         asked = given(locals()) | {"content": content}
         from vestig.commit import pipeline
 
-        return pipeline.commit(self._session, asked)
+        return self._stored("commit", pipeline.commit(self._session, asked), dry_run)
 
     def commit_structured(
         self,
@@ -530,13 +531,24 @@ class Vestig(NamesUnknown):
         from vestig.calls.commit import CommitStructuredRequest
         from vestig.commit import pipeline
 
-        return pipeline.commit(self._session, asked, kind=CommitStructuredRequest)
+        outcome = pipeline.commit(self._session, asked, kind=CommitStructuredRequest)
+        return self._stored("commit_structured", outcome, dry_run)
+
+    @staticmethod
+    def _stored(call: str, outcome: CommitOutcome, dry_run: bool) -> CommitOutcome:
+        """The outcome of a commit; of a text that was refused with a warning."""
+        if not outcome and not dry_run:
+            from vestig.api.notices import warn_of_refusal
+
+            warn_of_refusal(call, outcome)
+        return outcome
 
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
     ) -> builtins.list[CommitOutcome | ItemError]:
         """One outcome or error per item, in order; a transaction per 1,000 items, and the next
-        1,000 are embedded while it is written. Earlier items exist for later ones.
+        1,000 are embedded while it is written. Earlier items exist for later ones. An entry for
+        what was not stored is false, and a `UserWarning` says how many there are.
 
         Args:
             items: Texts, or objects of the parameters of `commit`. An iterable that is no sequence
@@ -544,7 +556,12 @@ class Vestig(NamesUnknown):
         """
         from vestig.commit import pipeline
 
-        return pipeline.commit_many(self._session, items)
+        results = pipeline.commit_many(self._session, items)
+        if not all(results):
+            from vestig.api.notices import warn_of_items
+
+            warn_of_items(results)
+        return results
 
     def update(
         self,

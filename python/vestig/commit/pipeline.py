@@ -301,7 +301,13 @@ def _arguments(given: object) -> dict[str, Any]:
         return {"content": given}
     if isinstance(given, Mapping):
         return dict(given)
-    raise ValidationError("item", type(given).__name__, "a text or an object of commit's fields")
+    allowed = "a text or an object of commit's fields"
+    hint = 'a text with its key is {"content": text, "key": key}'
+    raise ValidationError("item", type(given).__name__, allowed, hint if _is_pair(given) else "")
+
+
+def _is_pair(given: object) -> bool:
+    return isinstance(given, (tuple, list)) and len(given) == 2
 
 
 def _item_error(index: int, error: Exception) -> ItemError:

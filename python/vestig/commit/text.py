@@ -141,7 +141,8 @@ def refusal_reason(
     if length > settings.max_chars:
         return (
             f"Content too long: {length} chars (maximum: {settings.max_chars})."
-            " Split it into several memories or commit a summary."
+            " Split it into several memories, commit a summary, or add it as a document,"
+            " which is cut into passages."
         )
     given_max = _WHITE_SPACE_FACTOR * settings.max_chars
     if given_chars > given_max:

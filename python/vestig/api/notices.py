@@ -1,0 +1,68 @@
+"""Warnings of Python about what a call left undone, for callers who look at no outcome."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from vestig.types import CommitOutcome, ItemError
+
+# Modules between a public call and its caller. Another module of the package is a surface, which
+# shows outcomes itself.
+_WITHIN: Final = ("vestig.api.", "vestig.session.forks", "vestig.aio")
+_PACKAGE: Final = "vestig"
+_REASON_CHARS_MAX: Final = 300
+
+
+def warn_caller(message: str) -> None:
+    """Gives a `UserWarning` at the line of a program that called a store; to a surface none.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warn_caller("commit stored nothing")
+        >>> str(caught[0].message)
+        'commit stored nothing'
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.partition(".")[0] != _PACKAGE:
+            break
+        if not name.startswith(_WITHIN):
+            return
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def warn_of_refusal(call: str, outcome: CommitOutcome) -> None:
+    """Warns of one text that was refused."""
+    if not outcome:
+        warn_caller(f"{call} stored nothing: {_why(outcome)}")
+
+
+def warn_of_items(results: Sequence[CommitOutcome | ItemError]) -> None:
+    """Warns of items of a batch that were not stored, with the reason of the first."""
+    refused = [place for place, result in enumerate(results) if not result]
+    if refused:
+        first = refused[0]
+        warn_caller(
+            f"commit_many stored {len(results) - len(refused)} of {len(results)} items;"
+            f" items[{first}]: {_why(results[first])}"
+        )
+
+
+def warn_of_all(call: str, notes: Iterable[str]) -> None:
+    """Warns of each of these."""
+    for note in notes:
+        warn_caller(f"{call}: {note}")
+
+
+def _why(result: CommitOutcome | ItemError) -> str:
+    if isinstance(result, CommitOutcome):
+        return "; ".join(result.hygiene_reasons)
+    # behind the name that was meant, all names of the call say little
+    said = result.message.partition(" It takes: ")[0]
+    return said if len(said) <= _REASON_CHARS_MAX else f"{said[:_REASON_CHARS_MAX]}…"

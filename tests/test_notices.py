@@ -1,0 +1,116 @@
+"""A text that was not stored is hard to miss: its outcome is false, and Python gives a warning."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import vestig
+from served import serving_store
+from tables import each
+from vestig import aio
+from vestig.testing import HashingEmbedder
+
+LONG = "A note about the harbour. " * 300
+FACT = "The pump of the harbour is red"
+
+
+@pytest.fixture
+def store() -> Iterator[vestig.Vestig]:
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as opened:
+        yield opened
+
+
+def warned(call: Callable[[], object]) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert all(one.category is UserWarning for one in caught)
+    return [str(one.message) for one in caught]
+
+
+@each(
+    ("content", "why"),
+    [(LONG, "Content too long: 7799 chars"), ("", "cannot be empty"), ("ok", "too short")],
+    ids=["long", "empty", "filler"],
+)
+def test_a_refused_text_is_false_and_gives_a_warning_that_says_why(
+    store: vestig.Vestig, content: str, why: str
+) -> None:
+    outcomes: list[vestig.CommitOutcome] = []
+    (said,) = warned(lambda: outcomes.append(store.commit(content)))
+    assert not outcomes[0]
+    assert said.startswith("commit stored nothing: ")
+    assert why in said
+    (said,) = warned(lambda: store.scoped("yard").commit(content))
+    assert why in said
+    assert warned(lambda: store.commit(content, dry_run=True)) == []
+
+
+def test_what_was_stored_or_known_is_true_and_gives_none(store: vestig.Vestig) -> None:
+    outcomes: list[Any] = []
+    assert warned(lambda: outcomes.extend((store.commit(FACT), store.commit(FACT)))) == []
+    assert warned(lambda: outcomes.extend(store.commit_many([FACT, "The crane is old"]))) == []
+    assert all(outcomes)
+    assert all((store.commit("The mast is tall", dry_run=True), store.commit_structured("a", "b")))
+
+
+def test_a_long_text_is_led_to_a_document(store: vestig.Vestig) -> None:
+    (said,) = warned(lambda: store.commit_structured("Harbour", LONG))
+    assert said.startswith("commit_structured stored nothing: Content too long")
+    assert said.endswith("add it as a document, which is cut into passages.")
+    assert store.add_document(LONG).added
+
+
+@each(
+    ("items", "said"),
+    [
+        (
+            [{"text": FACT}],
+            "commit_many stored 0 of 1 items; items[0]: commit has no argument text; did you mean"
+            " content?",
+        ),
+        (
+            [FACT, ("yard", "The yard is closed on Sundays")],
+            "commit_many stored 1 of 2 items; items[1]: item: expected a text or an object of"
+            " commit's fields, got 'tuple'; a text with its key is"
+            ' {"content": text, "key": key}',
+        ),
+        (
+            ["ok", FACT, ""],
+            "commit_many stored 1 of 3 items; items[0]: Content too short: 2 chars (minimum: 12,"
+            " or two words that say something)",
+        ),
+    ],
+    ids=["dictionary", "pair", "refused"],
+)
+def test_items_that_were_not_stored_are_false_and_counted_in_a_warning(
+    store: vestig.Vestig, items: list[Any], said: str
+) -> None:
+    results: list[Any] = []
+    assert warned(lambda: results.extend(store.commit_many(items))) == [said]
+    assert sum(map(bool, results)) == store.count()
+
+
+def test_the_warning_is_at_the_line_that_called(store: vestig.Vestig) -> None:
+    with pytest.warns(UserWarning, match="stored nothing") as caught:
+        store.commit("ok")
+    assert caught[0].filename == __file__
+
+
+def test_it_is_given_by_a_store_of_an_event_loop_too(store: vestig.Vestig) -> None:
+    assert warned(lambda: asyncio.run(aio.wrap(store).commit("ok")))
+    assert warned(lambda: asyncio.run(aio.wrap(store).commit_many(["ok"])))
+
+
+def test_a_surface_shows_the_outcome_itself_and_gives_none(store: vestig.Vestig) -> None:
+    def asked() -> None:
+        with serving_store(store) as site:
+            assert site.post("commit", {"content": "ok"}).status == 422
+            assert site.post("commit", {"items": [{"content": "ok"}]}).status == 207
+
+    assert [one for one in warned(asked) if "stored" in one] == []
