@@ -114,3 +114,29 @@ def test_a_surface_shows_the_outcome_itself_and_gives_none(store: vestig.Vestig)
             assert site.post("commit", {"items": [{"content": "ok"}]}).status == 207
 
     assert [one for one in warned(asked) if "stored" in one] == []
+
+
+def test_equal_texts_that_stay_are_named_by_forget_and_by_a_warning(store: vestig.Vestig) -> None:
+    store.commit(FACT, key="pump.colour")
+    again = store.commit(FACT)
+    elsewhere = store.commit(FACT, scope="yard")
+    stay = {again.memory_id, elsewhere.memory_id}
+    keyed: Any = {"keys": ["pump.colour"]}
+    reports: list[Any] = []
+    assert warned(lambda: reports.append(store.forget(where=keyed, dry_run=True))) == []
+    (said,) = warned(lambda: reports.append(store.forget(where=keyed)))
+    assert set(reports[0].same_text) == set(reports[1].same_text) == stay
+    assert said.startswith("forget: the very text of a memory that went stays in 2 others: mem_")
+    assert all(id is not None and id in said for id in stay)
+    assert repr(reports[1].same_text) in repr(reports[1])
+    assert [hit.content for hit in store.recall("What colour has the pump?", all=True)]
+    assert warned(lambda: reports.append(store.forget([str(id) for id in stay]))) == []
+    assert reports[2].same_text == ()
+
+
+def test_a_view_names_no_equal_text_of_another_scope(store: vestig.Vestig) -> None:
+    store.commit(FACT, scope="bo")
+    ada = store.scoped("ada")
+    id = ada.commit(FACT).memory_id
+    assert id is not None
+    assert warned(lambda: ada.forget(id)) == []

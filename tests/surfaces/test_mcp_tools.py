@@ -379,6 +379,14 @@ def test_an_empty_scope_is_refused(server: McpProcess, blank: Any) -> None:
         assert "scope: expected texts that are not blank" in said
 
 
+def test_forget_names_the_memories_that_have_the_text_too(server: McpProcess) -> None:
+    fact = "The bell of the yard rings at six."
+    one = stored(server, fact)
+    other = stored(server, fact, scope="harbour")
+    said = text_of(server.call("forget", id=one, confirm=True))
+    assert f"The very text stays in {other[4:12]}." in said
+
+
 def test_a_conflict_says_where_to_look(server: McpProcess) -> None:
     old_id = stored(server, "The old gate of the yard is locked at night.")
     new_id = stored(server, "The gate of the yard stays open since May.")

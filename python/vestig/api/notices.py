@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from vestig.results import ForgetReport
 from vestig.types import CommitOutcome, ItemError
 
 # Modules between a public call and its caller. Another module of the package is a surface, which
@@ -14,6 +15,7 @@ from vestig.types import CommitOutcome, ItemError
 _WITHIN: Final = ("vestig.api.", "vestig.session.forks", "vestig.aio")
 _PACKAGE: Final = "vestig"
 _REASON_CHARS_MAX: Final = 300
+_IDS_SHOWN: Final = 3
 
 
 def warn_caller(message: str) -> None:
@@ -52,6 +54,15 @@ def warn_of_items(results: Sequence[CommitOutcome | ItemError]) -> None:
             f"commit_many stored {len(results) - len(refused)} of {len(results)} items;"
             f" items[{first}]: {_why(results[first])}"
         )
+
+
+def warn_of_equal_texts(call: str, report: ForgetReport) -> None:
+    """Warns of memories that stay and have the text of one that went."""
+    ids = report.same_text
+    if ids and not report.dry_run:
+        shown = ", ".join(ids[:_IDS_SHOWN]) + ("" if len(ids) <= _IDS_SHOWN else ", …")
+        others = "1 other" if len(ids) == 1 else f"{len(ids)} others"
+        warn_caller(f"{call}: the very text of a memory that went stays in {others}: {shown}")
 
 
 def warn_of_all(call: str, notes: Iterable[str]) -> None:

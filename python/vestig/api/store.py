@@ -862,7 +862,16 @@ class Vestig(NamesUnknown):
         asked = checked(calls.memories.ForgetRequest, given(locals()))
         from vestig.memories import forget as forgetting
 
-        return forgetting.forget(self._session, asked)
+        return self._forgotten("forget", forgetting.forget(self._session, asked))
+
+    @staticmethod
+    def _forgotten(call: str, report: ForgetReport) -> ForgetReport:
+        """The report; with a warning where an equal text stays."""
+        if report.same_text:
+            from vestig.api.notices import warn_of_equal_texts
+
+            warn_of_equal_texts(call, report)
+        return report
 
     def record_access(self, ids: str | Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories; how many.
@@ -1631,7 +1640,7 @@ class Vestig(NamesUnknown):
         asked = checked(calls.files.ForgetDocumentRequest, given(locals()))
         from vestig.exchange import documents
 
-        return documents.forget_document(self._session, asked)
+        return self._forgotten("forget_document", documents.forget_document(self._session, asked))
 
 
 @cache

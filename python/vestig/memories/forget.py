@@ -22,6 +22,7 @@ from vestig.errors import (
     StoreLockedError,
     VestigError,
 )
+from vestig.ids import id_text
 from vestig.memories.states import (
     check_selection,
     selected_documents,
@@ -159,7 +160,7 @@ def _forgotten(
 ) -> ForgetReport:
     """Removes what is selected under the write lock, and proves it."""
     degraded: list[Degradation] = []
-    chosen, had_superseded = _Selected([], []), tuple[str, ...]()
+    chosen, had_superseded, same_text = _Selected([], []), tuple[str, ...](), tuple[str, ...]()
     removed, seq = Removed(rows={"memories": 0}), 0
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         seq, chosen = txn.seq, select(txn)
@@ -175,6 +176,7 @@ def _forgotten(
                 documents=[id for versions in chosen.documents for id in versions],
                 keep_summaries=how.keep_summaries,
             )
+            same_text = _with_their_texts(session, txn, space, chosen.memories)
             if how.dry_run:
                 raise RollBack
             degraded.extend(clock_notice(txn.clock_behind_us))
@@ -191,6 +193,7 @@ def _forgotten(
         memory_ids=tuple(memory.id for memory in chosen.memories),
         reembedded=tuple(removed.embed_jobs),
         had_superseded=had_superseded,
+        same_text=same_text,
         rows_removed=removed.rows,
         entities_removed=removed.rows.get("entities", 0),
         summaries_removed=removed.summaries,
@@ -203,6 +206,17 @@ def _forgotten(
         seq=seq,
         degraded=tuple(degraded),
     )
+
+
+def _with_their_texts(
+    session: Session, view: LedgerView, space: str, gone: Sequence[Memory]
+) -> tuple[str, ...]:
+    """Ids of the memories that are there yet and have the text of one that is gone, of scopes that
+    the caller may name."""
+    hashes = {memory.content_hash for memory in gone}
+    ids = [id_text("mem", id) for id in view.ids_with_hashes(space, sorted(hashes))]
+    found = view.places(space, ids)
+    return tuple(id for id in ids if id in found and session.may_name(found[id][0]))
 
 
 def forget_finish(session: Session) -> ForgetReport:

@@ -752,10 +752,12 @@ def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
     count = len(report.memory_ids)
     said = (
         f"Forgotten for good: {count} {'memory' if count == 1 else 'memories'}. A search of"
-        f" {report.files_scanned} files found nothing of it. {report.outside}"
+        f" {report.files_scanned} files found nothing of it. {report.outside}."
     )
     old = ", ".join(at.short(report.had_superseded).values())
     stays = [f"It had superseded {old}, and nothing brings that back."] if old else []
+    equal = ", ".join(at.short(report.same_text).values())
+    stays += [f"The very text stays in {equal}."] if equal else []
     return " ".join([said, *stays, *_degraded(report.degraded)])
 
 
