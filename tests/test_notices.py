@@ -140,3 +140,22 @@ def test_a_view_names_no_equal_text_of_another_scope(store: vestig.Vestig) -> No
     id = ada.commit(FACT).memory_id
     assert id is not None
     assert warned(lambda: ada.forget(id)) == []
+
+
+def test_a_key_that_a_replacement_leaves_behind_is_warned_of(store: vestig.Vestig) -> None:
+    old = store.commit("The pump costs 90 euros", key="pump.price").memory_id
+    new = store.commit("The pump costs 95 euros now").memory_id
+    assert old is not None
+    assert new is not None
+    (said,) = warned(lambda: store.supersede(old, new))
+    assert said == (
+        f"supersede: the key pump.price of {old} is free now: {new}, which replaces it, does not"
+        " have it; commit(text, key=…) stores a new value of a key"
+    )
+    with pytest.raises(vestig.NotFoundError):
+        store.get("pump.price")
+    lamp = str(store.commit("The lamp costs 9 euros", key="lamp.price").memory_id)
+    (said,) = warned(lambda: store.commit("The lamp costs 10 euros", supersedes=lamp))
+    assert said.startswith("commit: the key lamp.price of ")
+    assert warned(lambda: store.commit("The pump costs 99 euros", key="pump.price")) == []
+    assert warned(lambda: store.update(store.get("pump.price").id, "It costs 98 euros")) == []

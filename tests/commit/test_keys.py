@@ -336,7 +336,7 @@ def test_what_leaves_a_key_without_a_current_memory_says_so(opener: Opener) -> N
     told = store.supersede(str(first.memory_id), str(other.memory_id)).warnings
     assert told == (
         f"the key {CITY} of {first.memory_id} is free now: {other.memory_id}, which replaces it,"
-        " does not have it",
+        " does not have it; commit(text, key=…) stores a new value of a key",
     )
     second = store.commit(PORTO, key=CITY, scope="trip")
     moved = store.commit(FARO, key=CITY, supersedes=[str(second.memory_id)])

@@ -420,7 +420,7 @@ class Vestig(NamesUnknown):
         asked = given(locals()) | {"content": content}
         from vestig.commit import pipeline
 
-        return self._stored("commit", pipeline.commit(self._session, asked), dry_run)
+        return self._stored("commit", pipeline.commit(self._session, asked), asked)
 
     def commit_structured(
         self,
@@ -532,15 +532,19 @@ class Vestig(NamesUnknown):
         from vestig.commit import pipeline
 
         outcome = pipeline.commit(self._session, asked, kind=CommitStructuredRequest)
-        return self._stored("commit_structured", outcome, dry_run)
+        return self._stored("commit_structured", outcome, asked)
 
     @staticmethod
-    def _stored(call: str, outcome: CommitOutcome, dry_run: bool) -> CommitOutcome:
-        """The outcome of a commit; of a text that was refused with a warning."""
-        if not outcome and not dry_run:
-            from vestig.api.notices import warn_of_refusal
+    def _stored(call: str, outcome: CommitOutcome, asked: Mapping[str, Any]) -> CommitOutcome:
+        """The outcome of a commit; with a warning of a text that was refused, and of what a named
+        memory leaves behind that it replaced."""
+        if asked.get("dry_run"):
+            return outcome
+        if not outcome or (asked.get("supersedes") and outcome.warnings):
+            from vestig.api.notices import warn_of_all, warn_of_refusal
 
             warn_of_refusal(call, outcome)
+            warn_of_all(call, outcome.warnings)
         return outcome
 
     def commit_many(
@@ -721,6 +725,10 @@ class Vestig(NamesUnknown):
             t_invalid: When the old fact ended; default the beginning of the new one.
             namespace: The namespace to act in instead of the store's own.
 
+        Returns:
+            The record. Its warnings, which Python gives too, say what the old one leaves behind,
+            such as its key: the new one does not get it.
+
         Raises:
             NotFoundError: unknown in this namespace. ConflictError: a cycle, or a memory whose
                 state forbids it.
@@ -728,7 +736,12 @@ class Vestig(NamesUnknown):
         asked = checked(calls.memories.SupersedeRequest, self._cleaned(locals()))
         from vestig.memories import states
 
-        return states.supersede(self._session, asked)
+        record = states.supersede(self._session, asked)
+        if record.warnings:
+            from vestig.api.notices import warn_of_all
+
+            warn_of_all("supersede", record.warnings)
+        return record
 
     def pin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None

@@ -345,9 +345,10 @@ def replacement_warnings(old: Memory, successor: Successor) -> list[str]:
     warnings = [] if earlier is None else [earlier]
     same_place = (old.key, old.scope) == (successor.key, successor.scope)
     if old.key is not None and old.t_expired is None and not same_place:
+        kept = by_caller("commit(text, key=…)", "vestig add TEXT --key KEY")
         warnings.append(
             f"the key {old.key} of {old.id} is free now: {successor.id}, which replaces it, does"
-            " not have it"
+            f" not have it; {kept} stores a new value of a key"
         )
     return warnings
 
