@@ -115,7 +115,8 @@ def test_a_key_asked_for_without_its_scope_is_told_where_it_has_a_value(opener: 
         store.commit(f"Ann {number} lives in Oslo", key="home", scope=f"user/{number}")
     for read in (store.get, store.history):
         with pytest.raises(
-            NotFoundError, match=r"in scope user/0, user/1, user/2, …: name the scope"
+            NotFoundError,
+            match=r"in scope user/0, user/1, user/2, …: name the scope, get\(key, scope='user/0'\)",
         ):
             read("home")
         for asked in ({"scope": "user/9"}, {"namespace": "other"}):

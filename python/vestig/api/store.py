@@ -218,7 +218,7 @@ class Vestig(NamesUnknown):
 
     def __contains__(self, name: object) -> bool:
         """True where `show` finds a memory of this id, whatever its status, or `get` a value of
-        this key."""
+        this key, which is one without a scope."""
         if not isinstance(name, str):
             return False
         try:
@@ -1227,7 +1227,8 @@ class Vestig(NamesUnknown):
         scope: str | Sequence[str] | None = None,
         namespace: str | None = None,
     ) -> builtins.list[str]:
-        """The keys that have an active memory, each once, ascending.
+        """The keys that have an active memory, each once, ascending. As every read it sees all
+        scopes; `get`, `history` and `key in store` ask for a key of one scope, or of none.
 
         Args:
             prefix: Only keys that begin so; absent: all.

@@ -200,7 +200,10 @@ def _in_scopes(view: LedgerView, space: str, asked: GetRequest | HistoryRequest)
     if not scopes:
         return ""
     some = ", ".join(scopes[:_SCOPES_NAMED]) + (", …" if len(scopes) > _SCOPES_NAMED else "")
-    return f"the key has a value in scope {some}: name the scope"
+    from shlex import quote
+
+    ours = by_caller(f"get(key, scope={scopes[0]!r})", f"--scope {quote(scopes[0])}")
+    return f"the key has a value in scope {some}: name the scope, {ours}"
 
 
 def _value_at(session: Session, asked: GetRequest) -> Memory:
