@@ -123,10 +123,11 @@ def test_equal_texts_that_stay_are_named_by_forget_and_by_a_warning(store: vesti
     stay = {again.memory_id, elsewhere.memory_id}
     keyed: Any = {"keys": ["pump.colour"]}
     reports: list[Any] = []
-    assert warned(lambda: reports.append(store.forget(where=keyed, dry_run=True))) == []
+    (planned,) = warned(lambda: reports.append(store.forget(where=keyed, dry_run=True)))
     (said,) = warned(lambda: reports.append(store.forget(where=keyed)))
     assert set(reports[0].same_text) == set(reports[1].same_text) == stay
-    assert said.startswith("forget: the very text of a memory that went stays in 2 others: mem_")
+    assert said.startswith("forget: the very text of a memory that goes stays in 2 others: mem_")
+    assert planned == said == f"forget: {reports[1].warnings[0]}"
     assert all(id is not None and id in said for id in stay)
     assert repr(reports[1].same_text) in repr(reports[1])
     assert [hit.content for hit in store.recall("What colour has the pump?", all=True)]
@@ -159,3 +160,24 @@ def test_a_key_that_a_replacement_leaves_behind_is_warned_of(store: vestig.Vesti
     assert said.startswith("commit: the key lamp.price of ")
     assert warned(lambda: store.commit("The pump costs 99 euros", key="pump.price")) == []
     assert warned(lambda: store.update(store.get("pump.price").id, "It costs 98 euros")) == []
+
+
+def test_a_name_that_no_entity_has_is_warned_of_with_those_that_begin_so(
+    store: vestig.Vestig,
+) -> None:
+    for number in range(3):
+        store.commit(f"walk {number} went to the old pier", entities=["Rex the German"])
+    where: Any = {"entities": ["rex"]}
+    reports: list[Any] = []
+    told = "entities: no entity is called 'rex'; known are 'Rex the German'"
+    assert warned(lambda: reports.append(store.forget(where=where))) == [f"forget: {told}"]
+    assert warned(lambda: store.deprecate(where=where)) == [f"deprecate: {told}"]
+    assert warned(lambda: store.count(where)) == [f"count: {told}"]
+    assert warned(lambda: reports.append(store.list(where))) == [f"list: {told}"]
+    assert [one.warnings for one in reports] == [(told,)] * 2
+    other: Any = {"entities": ["Nobody"]}
+    (said,) = warned(lambda: store.count(other))
+    assert said.endswith("'Nobody'; store.graph.entities() gives those that there are")
+    known: Any = {"entities": ["Rex the German"]}
+    assert warned(lambda: reports.append(store.forget(where=known))) == []
+    assert len(reports[2].memory_ids) == 3

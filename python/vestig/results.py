@@ -474,7 +474,8 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     counts per table. `shared_occurrences`: forgotten bytes
     that other live records hold as well. `residues` is 0: anything else is an error. `outside`:
     what is not of this store and may still hold the texts. `machines_open`: machines with a copy of
-    the tenant that have not searched their files yet; each does at its next call.
+    the tenant that have not searched their files yet; each does at its next call. `warnings`: what
+    may not have gone that was meant.
     """
 
     memory_ids: tuple[str, ...]
@@ -497,6 +498,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class TenantReport(_Value, frozen=True, kw_only=True):

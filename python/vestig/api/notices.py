@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-from vestig.results import ForgetReport
 from vestig.types import CommitOutcome, ItemError
 
 # Modules between a public call and its caller. Another module of the package is a surface, which
@@ -15,7 +14,14 @@ from vestig.types import CommitOutcome, ItemError
 _WITHIN: Final = ("vestig.api.", "vestig.session.forks", "vestig.aio")
 _PACKAGE: Final = "vestig"
 _REASON_CHARS_MAX: Final = 300
-_IDS_SHOWN: Final = 3
+
+
+class _Warning(Protocol):
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+
+
+_R = TypeVar("_R", bound=_Warning)
 
 
 def warn_caller(message: str) -> None:
@@ -56,13 +62,10 @@ def warn_of_items(results: Sequence[CommitOutcome | ItemError]) -> None:
         )
 
 
-def warn_of_equal_texts(call: str, report: ForgetReport) -> None:
-    """Warns of memories that stay and have the text of one that went."""
-    ids = report.same_text
-    if ids and not report.dry_run:
-        shown = ", ".join(ids[:_IDS_SHOWN]) + ("" if len(ids) <= _IDS_SHOWN else ", …")
-        others = "1 other" if len(ids) == 1 else f"{len(ids)} others"
-        warn_caller(f"{call}: the very text of a memory that went stays in {others}: {shown}")
+def warned(call: str, result: _R) -> _R:
+    """The result of a call; with a warning for each of its own."""
+    warn_of_all(call, result.warnings)
+    return result
 
 
 def warn_of_all(call: str, notes: Iterable[str]) -> None:

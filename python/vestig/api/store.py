@@ -20,6 +20,7 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
+from vestig.api.notices import warn_of_all, warn_of_items, warn_of_refusal, warned
 from vestig.api.rules import Rules
 from vestig.api.views import Binding, ViewSession, binding_of, binds_methods
 from vestig.calls.declaration import checked, given
@@ -541,8 +542,6 @@ class Vestig(NamesUnknown):
         if asked.get("dry_run"):
             return outcome
         if not outcome or (asked.get("supersedes") and outcome.warnings):
-            from vestig.api.notices import warn_of_all, warn_of_refusal
-
             warn_of_refusal(call, outcome)
             warn_of_all(call, outcome.warnings)
         return outcome
@@ -562,8 +561,6 @@ class Vestig(NamesUnknown):
 
         results = pipeline.commit_many(self._session, items)
         if not all(results):
-            from vestig.api.notices import warn_of_items
-
             warn_of_items(results)
         return results
 
@@ -705,7 +702,7 @@ class Vestig(NamesUnknown):
         states.check_deprecation(asked)
         if asked.id is not None:
             return states.deprecate(self._session, asked)
-        return states.deprecate_selected(self._session, asked)
+        return warned("deprecate", states.deprecate_selected(self._session, asked))
 
     def supersede(
         self,
@@ -736,12 +733,7 @@ class Vestig(NamesUnknown):
         asked = checked(calls.memories.SupersedeRequest, self._cleaned(locals()))
         from vestig.memories import states
 
-        record = states.supersede(self._session, asked)
-        if record.warnings:
-            from vestig.api.notices import warn_of_all
-
-            warn_of_all("supersede", record.warnings)
-        return record
+        return warned("supersede", states.supersede(self._session, asked))
 
     def pin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -875,16 +867,7 @@ class Vestig(NamesUnknown):
         asked = checked(calls.memories.ForgetRequest, given(locals()))
         from vestig.memories import forget as forgetting
 
-        return self._forgotten("forget", forgetting.forget(self._session, asked))
-
-    @staticmethod
-    def _forgotten(call: str, report: ForgetReport) -> ForgetReport:
-        """The report; with a warning where an equal text stays."""
-        if report.same_text:
-            from vestig.api.notices import warn_of_equal_texts
-
-            warn_of_equal_texts(call, report)
-        return report
+        return warned("forget", forgetting.forget(self._session, asked))
 
     def record_access(self, ids: str | Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories; how many.
@@ -1398,7 +1381,8 @@ class Vestig(NamesUnknown):
         asked = checked(calls.memories.ListRequest, given(locals()))
         from vestig.memories import read
 
-        return read.page(self._session, asked)
+        found = read.page(self._session, asked)
+        return found if found.total else warned("list", found)
 
     def count(
         self,
@@ -1434,7 +1418,13 @@ class Vestig(NamesUnknown):
         asked = checked(calls.memories.CountRequest, given(locals()))
         from vestig.memories import read
 
-        return read.count(self._session, asked)
+        found = read.count(self._session, asked)
+        if not found and asked.where.given():
+            from vestig.memories.states import selection_warnings
+
+            space = self._session.in_namespace(asked.namespace)
+            warn_of_all("count", selection_warnings(self._session, space, asked.where))
+        return found
 
     # --- reading by a language model -------------------------------------------------------
 
@@ -1654,7 +1644,7 @@ class Vestig(NamesUnknown):
         asked = checked(calls.files.ForgetDocumentRequest, given(locals()))
         from vestig.exchange import documents
 
-        return self._forgotten("forget_document", documents.forget_document(self._session, asked))
+        return warned("forget_document", documents.forget_document(self._session, asked))
 
 
 @cache

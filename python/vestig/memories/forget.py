@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,7 @@ from vestig.memories.states import (
     selected_documents,
     selected_ids,
     selected_items,
+    selection_warnings,
     stated_by_no_other,
     superseded_by_them,
 )
@@ -45,6 +46,8 @@ from vestig.telemetry import span
 from vestig.times import DAY_US, format_us, to_us
 from vestig.types import Degradation, ItemError, Memory
 
+_IDS_SHOWN: Final = 3
+
 
 def forget(
     session: Session, asked: ForgetRequest, *, document: tuple[str, ...] = ()
@@ -57,6 +60,7 @@ def forget(
     space = session.in_namespace(asked.namespace)
     with session.operation("forget", without_store="make"), session.freeing_space():
         found = [] if by_id else selected_ids(session, space, asked.where)
+        notes = () if by_id else selection_warnings(session, space, asked.where)
 
         def select(view: LedgerView) -> _Selected:
             named = found if asked.ids is None else _named(session, view, space, asked.ids)
@@ -80,7 +84,8 @@ def forget(
             dry_run=asked.dry_run,
             keep_summaries=keep,
         )
-        return _forgotten(session, space, select, how)
+        report = _forgotten(session, space, select, how)
+        return msgspec.structs.replace(report, warnings=(*notes, *report.warnings))
 
 
 def delete_items(session: Session, asked: DeleteRequest) -> ForgetReport:
@@ -205,7 +210,16 @@ def _forgotten(
         dry_run=how.dry_run,
         seq=seq,
         degraded=tuple(degraded),
+        warnings=_said_of_equal_texts(same_text),
     )
+
+
+def _said_of_equal_texts(ids: Sequence[str]) -> tuple[str, ...]:
+    if not ids:
+        return ()
+    others = "1 other" if len(ids) == 1 else f"{len(ids)} others"
+    shown = ", ".join(ids[:_IDS_SHOWN]) + ("" if len(ids) <= _IDS_SHOWN else ", …")
+    return (f"the very text of a memory that goes stays in {others}: {shown}",)
 
 
 def _with_their_texts(

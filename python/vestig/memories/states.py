@@ -28,7 +28,7 @@ from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
-from vestig.session.references import resolved
+from vestig.session.references import resolved, unknown_entities
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
@@ -473,6 +473,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
     degraded: list[Degradation] = []
     with session.operation("deprecate", without_store="make"):
         found = selected_ids(session, space, asked.where)
+        notes = selection_warnings(session, space, asked.where)
         report: DeprecateReport | None = None
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             if asked.only:
@@ -490,6 +491,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
                 dry_run=asked.dry_run,
                 seq=txn.seq,
                 warnings=(
+                    *notes,
                     *(_later_end(end, session.now_us()) if memories else ()),
                     *(
                         f"{id} is the text of a rule, which stays: a filter ends it only by its id"
@@ -649,6 +651,14 @@ def ids_of(session: Session, parts: FilterParts) -> list[str]:
         return [id_text("mem", one) for one in split_ids(raw)]
 
     return session.keeper.run(read)
+
+
+def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str, ...]:
+    """Warnings about names in a filter that nothing has, so that less is selected than is meant."""
+    parts = filter_parts(where, space, moments(session.now_us()))
+    if "entities" not in parts.fields:
+        return ()
+    return session.keeper.run(lambda view, core: unknown_entities(view, core, parts))
 
 
 # Fields of a filter that select by what an item has too.

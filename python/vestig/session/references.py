@@ -5,6 +5,7 @@ names can resolve, as ids."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +20,9 @@ from vestig.language.names import AnalysedText, EntityRows, KnownEntity, NameHit
 from vestig.language.ontology import UNTYPED, Ontology, read_ontology
 from vestig.language.text_forms import one_line
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 from vestig.store.records import documents, item_rows, keyed_memories
+from vestig.store.records.graph_rows import longer_names
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import EntityListing, Listing, NamedEntity
 from vestig.types import Edge, EdgeType, Entity, Status, _Value
@@ -396,6 +399,7 @@ _IDS_MAX: Final = 1_000
 _PATH: Final = lazy_pattern(r"[/\\.]")
 # What a warning repeats of a name.
 _NAME_CHARS_MAX: Final = 80
+_NAMES_MAX: Final = 4
 
 
 def resolved(
@@ -552,11 +556,21 @@ def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[s
     """
     space, at = parts.namespace, parts.moments.known_at_us
     return tuple(
-        f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r}; `entity list` (in Python:"
-        " `graph.entities`) gives those that there are"
+        f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r};"
+        f" {_those_known(view, space, text)}"
         for text in parts.fields.get("entities", ())
         if not entity_ids(view, core, space, (text,), at)
     )
+
+
+def _those_known(view: LedgerView, space: str, text: str) -> str:
+    """The entities whose names begin so, else where all of them are listed."""
+    with suppress(ValidationError):
+        if names := longer_names(view, space, norm_name(text), _NAMES_MAX):
+            shown = ", ".join(repr(name[:_NAME_CHARS_MAX]) for name in names)
+            return f"known are {shown}" if len(names) < _NAMES_MAX else f"known are {shown}, …"
+    listed = by_caller("store.graph.entities()", "`vestig entity list`")
+    return f"{listed} gives those that there are"
 
 
 def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:

@@ -115,6 +115,17 @@ def entity_of(row: Sequence[Any], where: str) -> Entity:
         ) from error
 
 
+def longer_names(view: LedgerView, namespace: str, name: str, most: int) -> list[str]:
+    """Names of unexpired entities that begin with the words of a normalised name and go on,
+    ascending; reads the index of the namespace."""
+    sql = (
+        "SELECT canonical_name FROM entities WHERE namespace = ? AND expired_us IS NULL"
+        " AND substr(norm_key, instr(norm_key, ':') + 1, ?) = ? ORDER BY norm_key LIMIT ?"
+    )
+    rows = fetch(view.connection, sql, (namespace, len(name) + 1, f"{name} ", most))
+    return [name for (name,) in rows]
+
+
 def entity_row(
     new: NewEntity, *, row: int, salt: bytes, seq: int, created_us: int
 ) -> tuple[Any, ...]:
