@@ -334,6 +334,9 @@ s.recall('q', where={'user_id': 'a'})
     "where.scope|where": """
 s.forget(user_id='a') ; s.forget(scope='a') ; s.deprecate(scope='a')
 """,
+    'where={"keys": [key]}': """
+s.forget('price') ; s.forget(['price', 'colour'])
+""",
     'where={"keys": …}': """
 s.forget(key='a') ; s.recall('q', key='a') ; s.list(key='a')
 """,
@@ -643,7 +646,7 @@ memory.t_creatd
 """,
     "store.get": """
 s['pump.place'] ; s['x'] ; s.pin('price') ; s.archive('price') ; s.deprecate('price')
-s.forget('price') ; s.confirm('price', by='Ada') ; s.update('price', 'x') ; s.unpin('price')
+s.confirm('price', by='Ada') ; s.update('price', 'x') ; s.unpin('price')
 s.show('price') ; s.events('price') ; s.supersede('price', id)
 s.commit('The pump is gone now', supersedes='price') ; s.supersession_chain('price')
 """,

@@ -185,7 +185,7 @@ def test_an_error_in_python_names_arguments_and_calls(
         for call, named in (
             (lambda: store.import_("all.jsonl"), "merge=True"),
             (lambda: store.import_("empty"), "recursive=True"),
-            (lambda: store.forget("price"), r"use store\.get\(key\)\.id"),
+            (lambda: store.forget("price"), r'use where={"keys": \[key\]} for all'),
             (
                 lambda: vestig.open("others").commit("The pot is blue"),
                 r"vestig\.open\(path, init=True",
@@ -268,3 +268,26 @@ def test_what_is_said_of_a_call_that_lacks_something(line: str, said: str) -> No
         with pytest.raises((TypeError, vestig.VestigError)) as caught:
             eval(line, {"s": store, "vestig": vestig})
         assert said in str(caught.value)
+
+
+@each(
+    ("call", "said"),
+    [
+        (
+            "s.supersede(memory, memory)",
+            "old: expected an id as text (mem_…), got 'Memory'; use the id of the Memory",
+        ),
+        ("s.forget(memory)", "ids: expected a list of memory ids, got 'Memory'; use the id of"),
+        ("s.forget([hit])", "ids[0]: expected an id as text (mem_…), got 'RecallHit'"),
+        ("s.pin(outcome)", "use the memory_id of the CommitOutcome"),
+        ("s.pin(7)", "id: expected an id as text (mem_…), got 'int'"),
+    ],
+)
+def test_an_object_in_the_place_of_its_id_is_told_its_attribute(call: str, said: str) -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        outcome = store.commit("The spare key lies under the pot")
+        names = {"s": store, "outcome": outcome, "hit": store.recall("key", all=True)[0]}
+        with pytest.raises((TypeError, vestig.VestigError)) as caught:
+            eval(call, names | {"memory": store.list()[0]})
+        assert said in str(caught.value)
+        assert "under the pot" not in str(caught.value)

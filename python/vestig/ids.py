@@ -146,7 +146,7 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
         ('mem_0123abcd', 'ent_0123abcd')
     """
     if not isinstance(text, str):
-        raise ValidationError(field, text, f"the text of an id ({prefix}_…)")
+        raise _no_text(field, text, prefix)
     text = (memory_id_text(text) or text) if prefix == "mem" else text
     body = text.removeprefix(f"{prefix}_")
     if body == text or not _BODY.fullmatch(body):
@@ -163,11 +163,30 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
     return text
 
 
+def _no_text(field: str, value: object, prefix: str) -> ValidationError:
+    """The error of an id that is no text, with the attribute of an object that has it."""
+    allowed = f"an id as text ({prefix}_…)"
+    return ValidationError(field, type(value).__name__, allowed, id_of_object(value))
+
+
+def id_of_object(value: object) -> str:
+    """The attribute of an object that has its id, as a hint; "" where none has.
+
+    Example:
+        >>> id_of_object(7)
+        ''
+    """
+    names = ("memory_id", "id")
+    own = next((name for name in names if isinstance(getattr(value, name, None), str)), "")
+    return f"use the {own} of the {type(value).__name__}" if own else ""
+
+
 def _of_key(field: str) -> str:
     """Names what takes a key, where the id of a memory is asked for."""
     if field.startswith("ids["):  # of `forget`, which takes both
         return by_caller(
-            'the memory of a key is named by its id; use store.get(key).id, or where={"keys": […]}',
+            'use where={"keys": [key]} for all that a key had; ids are found by'
+            " store.search(query)",
             "`vestig forget --keys KEY` forgets what a key has, `vestig forget --scope S` the"
             " memories of one scope, and `vestig search` finds ids by words",
         )

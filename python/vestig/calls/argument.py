@@ -38,7 +38,7 @@ from vestig.arguments import (
     word_of,
 )
 from vestig.errors import ValidationError
-from vestig.ids import check_id_prefix, check_namespace
+from vestig.ids import check_id_prefix, check_namespace, id_of_object
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form, trimmed
 from vestig.lazy_pattern import lazy_pattern
@@ -588,7 +588,8 @@ class Ids(Words, frozen=True, kw_only=True):
         if self.unordered and isinstance(value, Iterable) and not isinstance(value, Mapping):
             value = list(value)
         if not isinstance(value, (list, tuple)):
-            raise ValidationError(field, type(value).__name__, "a list of memory ids")
+            hint = id_of_object(value)
+            raise ValidationError(field, type(value).__name__, "a list of memory ids", hint)
         if self.filled and not value:
             raise ValidationError(field, value, "an id or a list of ids")
         if len(value) > LIST_ITEMS_MAX:
