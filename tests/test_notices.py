@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,3 +182,21 @@ def test_a_name_that_no_entity_has_is_warned_of_with_those_that_begin_so(
     known: Any = {"entities": ["Rex the German"]}
     assert warned(lambda: reports.append(store.forget(where=known))) == []
     assert len(reports[2].memory_ids) == 3
+
+
+def test_an_export_whose_name_promises_one_document_says_what_it_is(
+    store: vestig.Vestig, tmp_path: Path
+) -> None:
+    store.commit(FACT)
+    reports: list[Any] = []
+    said = warned(lambda: reports.append(store.export(tmp_path / "all.JSON")))
+    assert said == [
+        "export: target: the file holds a JSON object a line, for which names end in .jsonl"
+    ]
+    assert reports[0].to_dict()["warnings"] == [said[0].removeprefix("export: ")]
+    assert warned(lambda: reports.append(store.export(tmp_path / "all.jsonl"))) == []
+    assert "warnings" not in reports[1].to_dict()
+    assert warned(lambda: store.export(tmp_path / "notes.json", format="md")) == []
+    where: Any = {"entities": ["Nobody"]}
+    (said_of_filter,) = warned(lambda: store.export(tmp_path / "some.jsonl", where=where))
+    assert "no entity is called 'Nobody'" in said_of_filter

@@ -515,7 +515,7 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     `folded`: id → id of the line that says the same and names both. `left_out`: the rest, best
     first. `tokens` of the text, never more than `budget`, counted by the word pieces of
     the embedder named in `counted_by`, or by an `estimate`. Without results `text` is "" and
-    `note` says which threshold left none. A block without a text is false.
+    `note` says which threshold left none. A block without a text is false; `str` of one is it.
     """
 
     text: str
@@ -532,6 +532,9 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         """Return whether there is a text for a prompt."""
         return bool(self.text)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Certainty(StrEnum):

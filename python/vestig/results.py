@@ -777,10 +777,12 @@ class ExportReport(_Value, frozen=True, kw_only=True):
     lines: int
     records: dict[str, int]
     cut_references: int = 0
+    warnings: tuple[str, ...] = ()
 
     def plain_fields(self) -> dict[str, Any]:
-        """Lines, each kind of record and cut references side by side."""
-        return {"lines": self.lines, **self.records, "cut_references": self.cut_references}
+        """Lines, each kind of record and cut references side by side; warnings where there are."""
+        plain = {"lines": self.lines, **self.records, "cut_references": self.cut_references}
+        return plain | ({"warnings": self.warnings} if self.warnings else {})
 
 
 class EdgeRebuildReport(_Value, frozen=True, kw_only=True):

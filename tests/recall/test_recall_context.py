@@ -457,3 +457,12 @@ def test_a_query_without_a_vector_has_a_context_too(opener: Opener) -> None:
     assert "partial_backend" in {one.code for one in found.degraded}
     assert isinstance(found.context, ContextBlock)
     assert set(found.context.ids) == set(ids)
+
+
+def test_a_block_as_text_is_its_text() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        talk(store)
+        block = store.recall(QUERY, all=True, context=True).context
+        assert block is not None
+        assert block.text == str(block) == f"{block}"
+        assert repr(block).startswith("ContextBlock(")

@@ -1507,9 +1507,13 @@ class Vestig(NamesUnknown):
         from vestig.exchange import export
 
         written = export.export(self._session, asked)
-        return ExportReport(
-            lines=written.lines, records=written.records, cut_references=written.cut_references
+        report = ExportReport(
+            lines=written.lines,
+            records=written.records,
+            cut_references=written.cut_references,
+            warnings=export.warnings_of(self._session, asked),
         )
+        return warned("export", report)
 
     def import_(
         self,

@@ -17,7 +17,7 @@ from vestig.calls.filter import Filter
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.formats.markdown import file_name, text_of
 from vestig.filters import filter_parts, moments
-from vestig.memories.states import ids_of
+from vestig.memories.states import ids_of, selection_warnings
 from vestig.other_words import by_caller
 from vestig.private_folder import make_private_folder
 from vestig.session.session import Session
@@ -69,6 +69,18 @@ def export(session: Session, asked: ExportRequest) -> ExportCounts:
         return write_export(
             session.ledger, place, namespace=namespace, memory_ids=chosen, where=fields
         )
+
+
+def warnings_of(session: Session, asked: ExportRequest) -> tuple[str, ...]:
+    """Warnings of a name that promises one JSON document, and of names that its filter has and the
+    store has not."""
+    named = asked.target if isinstance(asked.target, (str, os.PathLike)) else ""
+    is_json = (
+        os.fspath(named).lower().endswith(".json") and asked.format is not ExportFormat.MARKDOWN
+    )
+    lines = "target: the file holds a JSON object a line, for which names end in .jsonl"
+    notes = selection_warnings(session, session.namespace, asked.where)
+    return (lines, *notes) if is_json else notes
 
 
 def _file_of_lines(target: str | os.PathLike[str]) -> Path:
