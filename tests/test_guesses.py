@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import guessed_expressions
 import guessed_lines
 import guesses
 import vestig
@@ -102,7 +103,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
 
 
 def told_of_expressions(names: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for text, meant in each(guesses.EXPRESSIONS, " ; |\n"):
+    for text, meant in each(guessed_expressions.EXPRESSIONS, " ; |\n"):
         code = compile(text, "guess", "single" if re.search(r"\] = ", text) else "eval")
         yield text, meant, said_of(lambda code=code: eval(code, dict(names)))  # type: ignore[misc]
 

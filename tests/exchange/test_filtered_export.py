@@ -76,7 +76,7 @@ def test_what_is_chosen_comes_with_what_belongs_to_it(
 
 def test_without_a_field_everything_is_written(filled: vestig.Vestig, tmp_path: Path) -> None:
     whole = filled.export(tmp_path / "whole.jsonl")
-    empty: Any = {"scope": {}, "authors": None}
+    empty: Any = {"tags": {}, "authors": None}
     assert filled.export(tmp_path / "empty.jsonl", where=empty) == whole
     assert whole.records["tombstone"] == 1
 

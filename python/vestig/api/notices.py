@@ -30,9 +30,9 @@ def warn_caller(message: str) -> None:
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(record=True) as caught:
-        ...     warn_caller("commit stored nothing")
+        ...     warn_caller("nothing was stored")
         >>> str(caught[0].message)
-        'commit stored nothing'
+        'nothing was stored'
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None:
