@@ -228,7 +228,7 @@ s.recall('q', current=True) ; s.search('q', only_valid=True)
 s.recall('q', sort='date') ; s.recall('q', order_by='date')
 """,
     "store.rules.check": """
-s.rules.evaluate('x')
+s.rules.evaluate('x') ; s.rules.for_action('x') ; s.rules.matching('x')
 """,
     "store.graph.search": """
 s.graph.query('x')
@@ -575,6 +575,96 @@ vestig.open(':memory:', config={'min_score': .1})
 vestig.open(':memory:', config={'min_chars': 3})
 """,
     SAYS + "pass the text itself": """
-s.commit(None) ; s.commit({'role': 'user', 'content': 'The lift is old'})
+s.commit(None)
+""",
+    SAYS + "commit_many([message]) stores a message": """
+s.commit({'role': 'user', 'content': 'The lift is old'}) ; s.commit({'content': 'The lift is old'})
+""",
+    SAYS + "a text with its key is store.commit(text, key=…)": """
+s.commit('fax', 'The fax is 4711')
+""",
+    "store.commit(content); what a call wrote is stored|store.commit": """
+s.commit()
+""",
+    "update(id, text)": """
+s.supersede(memory, 'The pump is in hall two') ; s.supersede('price.x', 'The pump is red')
+""",
+    "query_time": """
+s.recall('q', now='2026-01-01') ; s.recall('q', t_ref='2026-01-01')
+s.search('q', now='2026-01-01') ; s.retrieve([{'content': 'q'}], now='2026-01-01')
+""",
+    SAYS + "recall(query) takes a question": """
+s.retrieve('where is the pump?')
+""",
+    SAYS + "rules.add(text, when)": """
+s.commit('Never give penicillin to Rex', trigger='prescribe')
+""",
+    SAYS + 'an example: tool = Bash and command ~ "migrate*prod*"': """
+s.rules.add('x', when='prescribing an antibiotic') ; s.rules.add('x', when={'tool': 'prescribe'})
+s.rules.add('x', when='tool:prescribe') ; s.rules.add('x', when='') ; s.rules.add('x', when='tool')
+s.rules.add('x', 'tool = Bash', unless='tool:')
+""",
+    SAYS + "unscoped, true in where, adds what has no scope": """
+s.recall('q', scope=['bob', None]) ; s.list(scope=['bob', None])
+""",
+    SAYS + "the store that it is a view of takes every scope": """
+s.scoped('bob').recall('q', unscoped=True) ; s.scoped('bob').count(scope_prefix='b')
+""",
+    "store.admin.backup(folder)": """
+s.save('copy')
+""",
+    SAYS + "where={'kinds'": """
+s.forget(all=True)
+""",
+    "ids, which store.search(query)": """
+s.forget(where={'text': 'Speedy'}) ; s.forget(where={'query': 'Speedy'})
+""",
+    "store.commit(text, key=…) for a new value": """
+s.update(key='fax', content='The fax is 4712')
+""",
+    "store.graph.entity(name)": """
+s.graph.entities(name='Rex')
+""",
+    "order_by (the field) or descending": """
+s.list(order='desc')
+""",
+    SAYS + "descending says in which direction": """
+s.list(order_by='desc') ; s.list(order_by='ASC')
+""",
+    "result[0].content": """
+result.answer
+""",
+    "facts": """
+retrieved.memories ; retrieved.results
+""",
+    "result.facts": """
+retrieved.context ; retrieved.text
+""",
+    "decision": """
+check.allowed ; check.denied ; check.ok
+""",
+    "exit_code": """
+doctor.ok ; doctor.healthy
+""",
+    "findings": """
+doctor.issues
+""",
+    "help(vestig.Vestig)": """
+vestig.help()
+""",
+    "list(store)": """
+s.get_all() ; s.values() ; s.all()
+""",
+    "read_only=True": """
+vestig.open('a', must_exist=True)
+""",
+    SAYS + "read_only=True": """
+vestig.open('a', create=False) ; vestig.open('a', create_if_missing=False)
+""",
+    "vestig.open(path)": """
+vestig.Memory() ; vestig.Memory('store') ; vestig.Memory(path='store')
+""",
+    "descending|order_by": """
+s.list(direction='desc')
 """,
 }

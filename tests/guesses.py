@@ -39,7 +39,9 @@ STORE: Final = {
     "store.get(key), and then store.forget": "pop",
     "all=True) for every memory, and the command vestig destroy PATH": "clear reset wipe truncate"
     " flushdb flushall",
-    "store.list(limit=…)": "recent latest",
+    "store.list(limit=…), the newest first": "recent latest last newest",
+    "store.unarchive(id) for what is archived": "reactivate activate",
+    "repr(store)": "path directory",
     "list(store)": "to_list",
     "store.scoped(scope)|store.scoped": "get_or_create_collection create_collection",
     "store.get(key), or store.show(id)": "memory",
@@ -163,7 +165,6 @@ STORE: Final = {
     "store.keys(prefix=…)": "scan",
     "for memory in store": "iter each",
     "store.list(where=…)": "filter where",
-    "store.list(limit=1)": "last",
     "store.list(descending=False": "first",
     "store.graph.expire_entity": "delete_entity",
     "store.list(tags=…)": "find_by_tag",

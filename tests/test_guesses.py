@@ -23,7 +23,7 @@ import guessed_lines
 import guesses
 import vestig
 from guesses import SAYS, WORKS, each
-from vestig import calls, other_words
+from vestig import calls, other_words, result_words
 from vestig.answers import RecallHit, RecallResult
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS
@@ -38,7 +38,7 @@ from vestig.types import CommitOutcome, Memory
 RIGHT_LEAST = 0.95
 # How a message gives a hint, in Python and at the command line.
 HINT = re.compile(
-    r"(?:; use |; there is none: |; write |did you mean |the nearest valid key is "
+    r"(?:; use |; there is no such call: |; write |did you mean |the nearest valid key is "
     r"|In Vestig it is `vestig |It is `vestig |Did you mean `vestig "
     r"|In Vestig it is (?=-)|Did you mean (?=-))([^?;`]+)"
 )
@@ -97,6 +97,9 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
             "entity": s.graph.entities()[0],
             "inner": s.graph.entities()[0].entity,
             "detail": s.show(result[0].id),
+            "retrieved": s.retrieve([{"content": "Where is the pump?"}]),
+            "check": s.rules.check(tool="Bash"),
+            "doctor": s.admin.doctor(),
             "outcome": s.commit("The crane is in the yard"),
             "report": s.forget(s.commit("The ladder is in the yard").memory_id),
         }
@@ -214,7 +217,7 @@ def test_every_name_that_is_answered_with_exists(names: dict[str, Any]) -> None:
     for call in found:
         assert callable(eval(call, {"store": names["s"], "vestig": vestig})), call
     values = {type(one).__name__: one for one in names.values()}
-    for kind, table in other_words._RESULTS.items():
+    for kind, table in result_words.RESULTS.items():
         for ours in filter(re.compile(r"[\w.]+").fullmatch, table):
             eval(f"value.{ours}", {"value": values[kind]})
 

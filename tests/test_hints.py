@@ -245,7 +245,10 @@ def test_python_adds_no_likeness_of_its_own() -> None:
         ("s.scoped()", "scoped needs scope; write store.scoped(scope)"),
         ("s.events()", "events needs id; write store.events(id); store.diff(start) for the whole"),
         ("s.cognify()", "set llm.provider and llm.model in config="),
-        ("s.items('k')", "store.items has calls and is none; use store.items.list()"),
+        (
+            "s.items('k')",
+            "store.items is a group of calls; use store.items.list(), or {key: store.get(key)",
+        ),
         ("s.admin()", "use store.admin.stats()"),
         ("s.recall('ns', query='x')", "recall got query twice, by place and by name; scope is"),
         (

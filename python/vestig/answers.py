@@ -614,7 +614,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     more_is_exact: bool = True
 
     def __repr__(self) -> str:
-        parts = [f"{len(self)} of {self.counts.eligible} eligible"]
+        # replaced ones may be brought that the filter alone lets through
+        parts = [f"{len(self)} of {max(len(self), self.counts.eligible)} eligible"]
         if self.confidence is not None:
             parts.append(f"confidence {self.confidence:.2f}")
         if self.abstained:

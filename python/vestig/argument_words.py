@@ -54,6 +54,7 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "expires": _EXPIRY,
         "valid_at": "at when date as_of",
         "as_of": "at when",
+        "query_time": "now t_ref reference_time current_time today",
         "start": "from from_ after begin since",
         "end": "to before until",
         "dry_run": "dry plan preview",
@@ -142,21 +143,33 @@ _NO_DEFAULT: Final = (
 MORE_OF_CALLS: Final[Mapping[str, str]] = {
     "Vestig.get": f"; {_NO_DEFAULT}",
     "Vestig.events": "; store.diff(start) for the whole store",
+    "Vestig.commit": "; what a call wrote is stored when it returns",
+}
+# A call with too many arguments by place → what stands by name.
+BY_NAME: Final[Mapping[str, str]] = {
+    "Vestig.commit": " (a text with its key is store.commit(text, key=…))",
 }
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     "open": {
         "store.scoped(…)": "user user_id scope session session_id customer project",
         'path=":memory:"': "in_memory memory ephemeral",
-        f"{LEAVE_OUT}: the first memory makes the store": "create create_if_missing exist_ok"
-        " must_exist",
+        "read_only=True, which raises NotFoundError where no store is": "must_exist must_exists"
+        " exists",
+        f"{LEAVE_OUT}: the first memory makes the store; with read_only=True a path without one"
+        " raises NotFoundError": "create create_if_missing exist_ok",
         'config={"store.lock_timeout_s": …}': "timeout lock_timeout",
         'config={"embedding.model": …}': "embedding_model embedding_model_name",
         'config={"embedding.model": …}, or {"llm.model": …}': "model model_name",
     },
     "commit": _STATES,
     "commit_structured": _STATES,
-    "update": _ENDS | _HOLDS,
+    "update": _ENDS
+    | _HOLDS
+    | {"id (store.get(key).id), or store.commit(text, key=…) for a new value of a key": "key"},
+    "the filter": {"ids, which store.search(query) finds": "text query q content search contains"},
+    "entities": {"store.graph.entity(name)": "name query q search prefix id"},
+    "list": {"order_by (the field) or descending (True or False)": "order direction ascending asc"},
     "get": {f"{LEAVE_OUT}: {_NO_DEFAULT}": "default"},
     "forget": {"ids, which store.search(query) finds": "query q text search"},
     "keys": {"prefix": "pattern glob match startswith starts_with"},

@@ -179,8 +179,8 @@ def texts(field: str, value: object, chars_max: int = SCOPE_CHARS_MAX) -> tuple[
 _E = TypeVar("_E", bound=Word)
 
 
-def word_of(field: str, value: object, words: Sequence[str]) -> str:
-    """The one of these words that a text is, in any case.
+def word_of(field: str, value: object, words: Sequence[str], otherwise: str = "") -> str:
+    """The one of these words that a text is, in any case. `otherwise`: the hint where none is near.
 
     Raises:
         ValidationError: another one; names the nearest.
@@ -193,12 +193,12 @@ def word_of(field: str, value: object, words: Sequence[str]) -> str:
         for word in words:
             if word == value or word.casefold() == value.casefold():
                 return word
-    hint = did_you_mean(value[:60], words) if isinstance(value, str) else ""
+    hint = did_you_mean(value[:60], words, otherwise) if isinstance(value, str) else ""
     raise ValidationError(field, value, f"one of {', '.join(words)}", hint)
 
 
-def choice(field: str, value: object, choices: type[_E]) -> _E | None:
-    """The member that a word names, in any case; None for None.
+def choice(field: str, value: object, choices: type[_E], otherwise: str = "") -> _E | None:
+    """The member that a word names, in any case; None for None. `otherwise`: as of `word_of`.
 
     Example:
         >>> from vestig.types import Status
@@ -213,7 +213,7 @@ def choice(field: str, value: object, choices: type[_E]) -> _E | None:
         except ValueError:
             pass
     words = [member.word for member in choices]
-    hint = did_you_mean(value[:60], words) if isinstance(value, str) else ""
+    hint = did_you_mean(value[:60], words, otherwise) if isinstance(value, str) else ""
     raise ValidationError(field, value, f"one of {', '.join(words)}", hint)
 
 

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Final, NoReturn
 
 from vestig.lazy_pattern import lazy_pattern
+from vestig.result_words import DICTIONARY, LISTED, RESULTS
 
 TYPE_CHECKING = False  # as in `vestig`
 
@@ -121,7 +122,7 @@ def meaning_in(word: str, table: Mapping[str, str]) -> str | None:
 
 _OPEN_ASYNC: Final = "vestig.aio.open(path)"
 # How a meaning begins that no call has, and that says so.
-_NONE: Final = "there is none: "
+_NONE: Final = "there is no such call: "
 _IN_SESSION: Final = 'session_id=… of store.commit, and where={"session_ids": …} of what reads'
 _EVERY_MEMORY: Final = (
     'store.forget(where={"kinds": ["MEMORY", "SUMMARY"]}, all=True) for every memory, and the'
@@ -131,6 +132,7 @@ _TAGS: Final = "store.update(id, tags=…), whose tags replace all that it has"
 _MODEL: Final = (
     "store.cognify, where llm.provider and llm.model name a language model (docs/models.md)"
 )
+_LISTED_ALL: Final = "store.list(limit=…) for a page, or list(store) for every memory"
 _STORED: Final = f"{_NONE}what a call wrote is stored when it returns"
 # A call, or what does the same → single words for it, and such of several as say more than their
 # parts do.
@@ -144,7 +146,8 @@ _STORE: Final[Mapping[str, str]] = {
     'store.commit(text, role="user", session_id=…)': "add_user_message add_human_message",
     'store.commit(text, role="assistant", session_id=…)': "add_ai_message add_assistant_message",
     "store.commit_many, whose items take content, role and session_id": "save_context",
-    "store.commit, after which a text is stored": "save",
+    "store.commit(text), after which it is stored, and store.admin.backup(folder) for a copy of the"
+    " store": "save",
     "store.commit(text, key=…)": "set set_key",
     "{memory.session_id for memory in store}": "sessions",
     _IN_SESSION: "session",
@@ -170,10 +173,10 @@ _STORE: Final[Mapping[str, str]] = {
     "store.search": "grep",
     "for memory in store": "iter each iterate stream",
     "store.list(where=…)": "filter where",
-    "store.list(limit=…), the newest first": "recent latest",
-    "store.list(limit=1)": "last newest",
+    "store.list(limit=…), the newest first": "recent latest last newest",
     "store.list(descending=False, limit=1)": "first oldest",
-    "store.list": "all memories values peek browse entries head objects",
+    _LISTED_ALL: "all memories values",
+    "store.list": "peek browse entries head objects",
     "list(store), or [memory.to_dict() for memory in store]": "to_list as_list",
     "[memory.to_dict() for memory in store]": "to_df to_pandas to_dataframe to_dict as_dict",
     "key in store, or id in store": "exists has contains",
@@ -201,6 +204,9 @@ _STORE: Final[Mapping[str, str]] = {
     "store.archive, which store.unarchive undoes": "soft_delete",
     "the command vestig destroy PATH": "destroy delete_store destroy_store remove_store",
     "store.unarchive": "unhide",
+    "store.unarchive(id) for what is archived, and store.commit(text) again, with its key, for what"
+    " was deprecated": "reactivate activate revive",
+    "repr(store), which names its folder": "path directory dir folder location",
     "store.archive": "hide",
     "store.update": "edit modify change patch amend correct",
     _TAGS: "tag untag add_tag add_tags remove_tag set_tags",
@@ -364,7 +370,7 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.recall(query, context=True)": "read/context find/context write/context to/context",
     "store.get": "read/key read/key/one find/key read/value find/value",
     "store.show": "read/one read/id read/id/one find/id find/id/one",
-    "store.list": "list/one list/many read/many",
+    _LISTED_ALL: "list/one list/many read/many",
     "store.count": "count/one count/many read/number",
     "store.keys": "list/keys read/keys list/key",
     "store.history": "read/version list/version read/key/version",
@@ -410,7 +416,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "store.rules.edit": "update change modify",
         "store.rules.show": "get",
         "store.rules.add": "create new put",
-        "store.rules.check": "evaluate match",
+        "store.rules.check": "evaluate match for_action for_tool matching applicable test allowed",
     },
     "anchors": {
         "store.commit(text, anchor=…)": "add create set",
@@ -476,70 +482,10 @@ _MODULE: Final[Mapping[str, str]] = {
     "vestig.ports.Reranker": "Reranker",
     "vestig.ports.LanguageModel": "LanguageModel",
     "vestig.__version__": "version VERSION",
+    "help(vestig.Vestig), which has every call": "help docs documentation",
 }
 # Modules that callers import.
 _MODULES: Final = ("aio", "errors", "integrations", "ports", "telemetry", "testing", "types")
-
-_DICTIONARY: Final[Mapping[str, str]] = {
-    "to_dict": "to_json json dict as_dict model_dump asdict dump"
-}
-_LISTED: Final = "items results hits rows records data entries"
-# The class of a result → an attribute of it → the words that others have for that.
-_RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "RecallHit": {
-        "content": "value page_content body fact document message string snippet chunk",
-        "id": "uuid uid",
-        "t_valid": "timestamp time when valid_from valid_at event_time datetime",
-        "created_at": "created stored_at",
-        "reason.explanation": "why explain explanation explanations because reasons",
-        "score": "confidence probability prob relevance",
-        "similarity": "distance cosine",
-        "memory.key": "memory_key",
-        "reason.flags": "expired current is_current outdated is_expired is_valid flags",
-    },
-    "Memory": {
-        "content": "text value body fact page_content message string snippet",
-        "id": "memory_id uuid uid",
-        "t_valid": "timestamp time date when valid_from event_date",
-        "t_invalid": "valid_until valid_to",
-        "created_at": "created stored_at inserted_at",
-        "author": "speaker sender user_name by",
-        "tags": "labels",
-        "metadata": "meta",
-        "scope": "user user_id",
-        "session_id": "session",
-        "pinned": "pin",
-    },
-    "RecallResult": {
-        "results": "memories documents matches",
-        "result[0], or result[:n] for several": "first top best",
-        "[hit.content for hit in result]": "texts contents text content",
-        "[hit.id for hit in result]": "ids",
-        "result[0].reason": "why explain reasons explanation",
-        "recall(query, context=True).context": "to_prompt as_text prompt as_context to_context"
-        " context_text to_string",
-        "len(result)": "count total",
-        "list(result)": "to_list",
-        "[hit.to_dict() for hit in result]": "to_df to_pandas to_dataframe",
-        "why_not": "expected",
-        "[hit.score for hit in result]": "scores",
-        "confidence": "score",
-        "bool(result)": "found empty is_empty any",
-        "recall(…, offset=…)": "next next_page has_more",
-    },
-    "MemoryPage": {
-        "list(…, offset=…)": "next next_page has_more",
-    },
-    "CommitOutcome": {
-        "memory_id": "id memory ids uid new_id",
-        "memory_id, of which store.show gives the text": "content text",
-        "outcome": "ok stored saved status state success result kind inserted accepted"
-        " created duplicate is_duplicate is_new rejected",
-        "hygiene_reasons": "reason reasons error errors why message",
-    },
-    "ForgetReport": {"memory_ids": "ids deleted forgotten removed"},
-    "Entity": {"canonical_name": "name", "entity_type": "type kind"},
-}
 
 
 def missing_attribute(name: str, owner: str, meant: str) -> AttributeError:
@@ -558,8 +504,8 @@ def clause_of(meant: str) -> str:
     """The clause of a message that names what does what was meant; "" where nothing is known.
 
     Example:
-        >>> clause_of("store.commit"), clause_of("there is none: a store takes no SQL")
-        ('; use store.commit', '; there is none: a store takes no SQL')
+        >>> clause_of("store.commit"), clause_of("there is no such call: a store takes no SQL")
+        ('; use store.commit', '; there is no such call: a store takes no SQL')
     """
     return f"; {meant}" if meant.startswith(_NONE) else f"; use {meant}" if meant else ""
 
@@ -672,6 +618,7 @@ _LISTS: Final[Mapping[str, str]] = {
     "anchors": "store.anchors.stale()",
     "graph": "store.graph.entities()",
     "admin": "store.admin.stats()",
+    "items": "store.items.list(), or {key: store.get(key) for key in store.keys()} for memories",
 }
 
 
@@ -679,11 +626,11 @@ def group_that_is_called(group: str) -> TypeError:
     """The error of a group of calls that is called itself.
 
     Example:
-        >>> str(group_that_is_called("items"))
-        'store.items has calls and is none; use store.items.list()'
+        >>> str(group_that_is_called("rules"))
+        'store.rules is a group of calls; use store.rules.list()'
     """
     listing = _LISTS.get(group, f"store.{group}.list()")
-    return TypeError(f"store.{group} has calls and is none; use {listing}")
+    return TypeError(f"store.{group} is a group of calls; use {listing}")
 
 
 class NamedAsCall(ModuleType):
@@ -748,7 +695,7 @@ def _attribute(value: object, name: str) -> str:
             found = name if name in _names(inner) else _attribute(inner, name)
             return f"{field}.{found}" if found else ""
     fields: tuple[str, ...] = getattr(type(value), "__struct_fields__", ())
-    return fields[0] if hasattr(type(value), "__len__") and name in _LISTED.split() else ""
+    return fields[0] if hasattr(type(value), "__len__") and name in LISTED.split() else ""
 
 
 def _names(value: object) -> list[str]:
@@ -763,7 +710,7 @@ def attribute_of_result(owner: str, name: str, names: Iterable[str]) -> str:
         >>> attribute_of_result("CommitOutcome", "id", []), attribute_of_result("Edge", "json", [])
         ('memory_id', 'to_dict')
     """
-    table = {**_DICTIONARY, **_RESULTS.get(owner, {})}
+    table = {**DICTIONARY, **RESULTS.get(owner, {})}
     return meaning_in(name, table) or nearest(name, names)
 
 

@@ -456,9 +456,9 @@ class _OfStores(msgspec.StructMeta):
         """An object of the class."""
         try:
             return super().__call__(*args, **fields)
-        except TypeError as error:
-            hint = f"a {cls.__name__} is what a store gives; use vestig.open(path)"
-            raise TypeError(f"{error}; {hint}") from None
+        except TypeError:
+            made = f"a {cls.__name__} is made by a store alone; use vestig.open(path)"
+            raise TypeError(made) from None
 
 
 class Memory(_Value, frozen=True, metaclass=_OfStores):

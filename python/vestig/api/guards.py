@@ -8,7 +8,7 @@ from functools import wraps
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 
-from vestig.argument_words import MORE_OF_CALLS
+from vestig.argument_words import BY_NAME, MORE_OF_CALLS
 from vestig.calls.filter import FIELDS, nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from inspect import BoundArguments, Parameter
 
 _DEPTH_MAX: Final = 8
+# Arguments that a view, which has a scope, is not asked for in another way either.
+_OF_SCOPES: Final = frozenset(("unscoped", "scope", "scope_prefix"))
 # The name of its class, in small letters; that of a group is the group's.
 _STORE: Final = "vestig"
 # What a subscript of a group of calls does → the call that does it with a key of the store.
@@ -107,6 +109,11 @@ def _wrong_arguments(
     owner = function.__name__.removesuffix("_store")
     for name in given:
         if name not in names:
+            if name in _OF_SCOPES and getattr(places[0] if places else None, "_binding", None):
+                return TypeError(
+                    f"{owner} has no argument {name}, for this view reads its own scope alone; the"
+                    " store that it is a view of takes every scope"
+                )
             near = _near(name, names, owner)
             return TypeError(unknown_name(name, names, owner, near=near, brief=True))
     by_place = [name for name, row in rows.items() if row.kind is not row.KEYWORD_ONLY]
@@ -125,8 +132,9 @@ def _wrong_arguments(
     rest = ", ".join(name for name in names if name not in first)
     if not names:
         return TypeError(f"{owner} takes no arguments")
-    takes = f"{', '.join(first)} by place; by name: " if first else "arguments by name: "
-    more = MORE_OF_CALLS.get(function.__qualname__, "")
+    by_name = BY_NAME.get(function.__qualname__, "")
+    takes = f"{', '.join(first)} by place{by_name}; by name: " if first else "arguments by name: "
+    more = "" if by_name else MORE_OF_CALLS.get(function.__qualname__, "")
     return TypeError(f"{owner} takes {takes}{rest or 'none'}{more}")
 
 

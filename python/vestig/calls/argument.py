@@ -387,9 +387,10 @@ class Time(Argument, frozen=True):
 
 
 class Choice(Argument, frozen=True, kw_only=True):
-    """One of several words, in any case."""
+    """One of several words, in any case. `otherwise`: what is said of another one."""
 
     words: type[Word] | tuple[str, ...]
+    otherwise: str = ""
     brief = {"type": "string"}
 
     @property
@@ -401,8 +402,8 @@ class Choice(Argument, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(self.words, tuple):
-            return word_of(field, value, self.words)
-        return choice(field, value, self.words)
+            return word_of(field, value, self.words, self.otherwise)
+        return choice(field, value, self.words, self.otherwise)
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         return {"type": "string", "enum": list(self.choices)}

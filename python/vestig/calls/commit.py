@@ -298,7 +298,13 @@ _TemporalStability = Annotated[
     Choice("How long such a fact holds; derived when absent.", "--stability", words=Stability),
 ]
 _Trigger = Annotated[
-    Trigger | None, Choice("Why it is worth remembering.", "--trigger", words=Trigger)
+    Trigger | None,
+    Choice(
+        "Why it is worth remembering.",
+        "--trigger",
+        words=Trigger,
+        otherwise="what binds an action is a rule: rules.add(text, when)",
+    ),
 ]
 
 

@@ -24,7 +24,7 @@ CONDITION_CHARS_MAX: Final = 2_000
 _LEVELS_MAX: Final = 32
 _OPERATORS: Final = ("and", "or", "not", "in")
 _SIGNS: Final = "()=~,"
-_EXAMPLE: Final = 'tool = Bash and command ~ "migrate*prod*"'
+EXAMPLE: Final = 'tool = Bash and command ~ "migrate*prod*"'
 
 
 class Test(msgspec.Struct, frozen=True):
@@ -166,7 +166,7 @@ def parse_condition(field: str, text: str) -> Condition:
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: when: expected one of tool, path, command, url, text at \
-character 12, got 'the end'
+character 12, got 'the end'; an example: tool = Bash and command ~ "migrate*prod*"
     """
     if len(text) > CONDITION_CHARS_MAX:
         allowed = f"at most {CONDITION_CHARS_MAX} characters"
@@ -236,7 +236,7 @@ class _Parser:
         token = self._next
         came = token.came
         allowed = f"{expected} at character {token.at + 1}"
-        return ValidationError(self._field, came, allowed, f"an example: {_EXAMPLE}")
+        return ValidationError(self._field, came, allowed, f"an example: {EXAMPLE}")
 
     def _takes(self, kind: str, word: str = "") -> bool:
         token = self._next
@@ -302,7 +302,7 @@ class _Parser:
         allowed = f"one of {', '.join(FIELDS)} at character {token.at + 1}"
         came = token.came
         near = nearest_name(came, FIELDS) if token.kind == "word" else None
-        hint = f"{near} is meant?" if near else ""
+        hint = (f"{near} is meant? " if near else "") + f"an example: {EXAMPLE}"
         before = self._tokens[max(0, self._at - 3) : self._at]
         kinds = [one.kind for one in (*before[1:], *self._tokens[self._at : self._at + 2])]
         if kinds[:3] in (["=", "word", "word"], ["~", "word", "word"]) and kinds[3] not in "=~":

@@ -84,6 +84,7 @@ _widens: Final = partial(Field, effect=Effect.WIDENS)
 
 
 # A field whose blank may come of a caller who knows no name → what is said of it.
+_NONE_AMONG: Final = {"scope": "unscoped, true in where, adds what has no scope"}
 _NO_SCOPE: Final = {"scope": "leave it out where every scope is meant"}
 
 
@@ -100,7 +101,8 @@ def _texts(field: str, value: Any) -> tuple[str, ...]:
     found = []
     for item in given:
         if not isinstance(item, str):
-            raise ValidationError(field, type(item).__name__, "text or a list of texts")
+            hint = _NONE_AMONG.get(field, "") if item is None else ""
+            raise ValidationError(field, type(item).__name__, "text or a list of texts", hint)
         if not item.strip():
             raise ValidationError(field, item, "texts that are not blank", _NO_SCOPE.get(field, ""))
         found.append(check_unicode(field, item))

@@ -41,6 +41,7 @@ from vestig.calls.filter import (
     Where,
 )
 from vestig.errors import ValidationError
+from vestig.ids import id_of_object
 
 
 class StateRequest(Request, frozen=True, kw_only=True):
@@ -83,12 +84,27 @@ class Successor(Id, frozen=True):
         return super().check(field, value)
 
 
+class Replaced(Id, frozen=True):
+    """The id of a memory that another one replaces."""
+
+    def check(self, field: str, value: Any) -> Any:
+        try:
+            return super().check(field, value)
+        except ValidationError as error:
+            own = (
+                id_of_object(value)
+                or "the memory of a key is named by its id; use store.get(key).id"
+            )
+            hint = f"{own}, or update(id, text) for a new text in its place"
+            raise ValidationError(field, error.value, error.allowed, hint) from None
+
+
 class SupersedeRequest(Request, frozen=True, kw_only=True):
     """A memory that another one replaces."""
 
     call: ClassVar = "supersede"
 
-    old: Annotated[str, Id("Id of the memory that is replaced.")]
+    old: Annotated[str, Replaced("Id of the memory that is replaced.")]
     new: Annotated[str, Successor("Id of the memory that replaces it.")]
     reason: Reason = ""
     t_invalid: Annotated[
@@ -257,6 +273,7 @@ class ListRequest(Request, frozen=True, kw_only=True):
             "The field to sort by; session: as conversations went, by session, position and time.",
             "--order-by",
             words=ORDERS,
+            otherwise="descending says in which direction",
             default_text="session where sessions are named, else created_at",
         ),
     ] = None

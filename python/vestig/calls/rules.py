@@ -15,7 +15,7 @@ from vestig.calls.argument import (
     Text,
     Texts,
 )
-from vestig.calls.condition import CONDITION_CHARS_MAX, FIELDS, parse_condition
+from vestig.calls.condition import CONDITION_CHARS_MAX, EXAMPLE, FIELDS, parse_condition
 from vestig.calls.declaration import InNamespace, MemoryId, Reason, Request, given_all
 from vestig.errors import ValidationError
 
@@ -37,6 +37,8 @@ class ConditionText(Argument, frozen=True, kw_only=True):
         return f"a condition over {', '.join(FIELDS)}"
 
     def check(self, field: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            raise ValidationError(field, type(value).__name__, "text", f"an example: {EXAMPLE}")
         text = text_argument(field, value)
         if not (self.empty and text == ""):
             parse_condition(field, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vestig.arguments import check_unicode
@@ -43,10 +43,11 @@ def check_text(text: object) -> str:
         TypeError: not a string.
     """
     if not isinstance(text, str):
-        many = isinstance(text, (list, tuple))
         hint = "pass the text itself"
-        if many:
-            hint = "commit_many stores several; of a message, blocks that are text are read"
+        if isinstance(text, (list, tuple)):
+            hint = "commit_many stores several; of the blocks of a message those of text are read"
+        elif isinstance(text, Mapping):
+            hint = "commit_many([message]) stores a message, with its role and author"
         raise TypeError(f"content: expected str, got {type(text).__name__}; {hint}")
     return text
 

@@ -237,7 +237,8 @@ def request_of(
 
 def _messages(value: object) -> tuple[Message, ...]:
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
-        raise ValidationError("messages", type(value).__name__, "a list of messages")
+        hint = "recall(query) takes a question" if isinstance(value, str) else ""
+        raise ValidationError("messages", type(value).__name__, "a list of messages", hint)
     if not value:
         error = ValidationError("messages", "an empty list", "at least one entry")
         error.args = ("messages must contain at least one entry",)
