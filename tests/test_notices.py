@@ -45,6 +45,9 @@ def test_a_refused_text_is_false_and_gives_a_warning_that_says_why(
     outcomes: list[vestig.CommitOutcome] = []
     (said,) = warned(lambda: outcomes.append(store.commit(content)))
     assert not outcomes[0]
+    # fields that say nothing are not printed, so that the refusal stands out
+    assert "REJECTED_HYGIENE" in repr(outcomes[0])[:80]
+    assert len(repr(outcomes[0])) < 600
     assert said.startswith("commit stored nothing: ")
     assert why in said
     (said,) = warned(lambda: store.scoped("yard").commit(content))

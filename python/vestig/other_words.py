@@ -618,7 +618,7 @@ _LISTS: Final[Mapping[str, str]] = {
     "anchors": "store.anchors.stale()",
     "graph": "store.graph.entities()",
     "admin": "store.admin.stats()",
-    "items": "store.items.list(), or {key: store.get(key) for key in store.keys()} for memories",
+    "items": "store.items.list(), or {memory.key: memory.content for memory in store if memory.key}",
 }
 
 

@@ -460,7 +460,7 @@ class DiffReport(_Value, frozen=True, kw_only=True):
     seq: int
 
 
-class ForgetReport(_Value, frozen=True, kw_only=True):
+class ForgetReport(_Value, frozen=True, kw_only=True, repr_omit_defaults=True):
     """Holds what `forget` removed, and the proof that it is gone from every file.
 
     `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors

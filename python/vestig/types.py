@@ -651,7 +651,7 @@ class MaskedSecret(_Value, frozen=True, kw_only=True):
     places: tuple[str, ...] = ()
 
 
-class CommitOutcome(_Value, frozen=True, kw_only=True):
+class CommitOutcome(_Value, frozen=True, kw_only=True, repr_omit_defaults=True):
     """The result of a commit.
 
     `memory_id`: the memory that now stands for the text, None when refused.
