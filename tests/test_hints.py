@@ -247,7 +247,7 @@ def test_python_adds_no_likeness_of_its_own() -> None:
         ("s.cognify()", "set llm.provider and llm.model in config="),
         (
             "s.items('k')",
-            "store.items is a group of calls; use store.items.list(), or {memory.key: memory.content",
+            "store.items is a group of calls; use store.items.list(), or {memory.key: ",
         ),
         ("s.admin()", "use store.admin.stats()"),
         ("s.recall('ns', query='x')", "recall got query twice, by place and by name; scope is"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -203,3 +204,16 @@ def test_an_export_whose_name_promises_one_document_says_what_it_is(
     where: Any = {"entities": ["Nobody"]}
     (said_of_filter,) = warned(lambda: store.export(tmp_path / "some.jsonl", where=where))
     assert "no entity is called 'Nobody'" in said_of_filter
+
+
+def test_lines_of_a_file_that_were_not_stored_are_counted_in_a_warning(
+    store: vestig.Vestig, tmp_path: Path
+) -> None:
+    path = tmp_path / "notes.jsonl"
+    lines = [{"content": FACT}, {"content": "The crane is old"}, {"content": FACT, "t_valid": "?"}]
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in lines), encoding="utf-8")
+    assert warned(lambda: store.import_(path, dry_run=True)) == []
+    (said,) = warned(lambda: store.import_(path))
+    assert said.startswith("import_: 1 entry was not stored; errors[0]: ")
+    assert "t_valid: expected a time" in said
+    assert store.count() == 2

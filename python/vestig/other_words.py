@@ -618,7 +618,8 @@ _LISTS: Final[Mapping[str, str]] = {
     "anchors": "store.anchors.stale()",
     "graph": "store.graph.entities()",
     "admin": "store.admin.stats()",
-    "items": "store.items.list(), or {memory.key: memory.content for memory in store if memory.key}",
+    "items": "store.items.list(), or {memory.key: memory.content"
+    " for memory in store if memory.key}",
 }
 
 

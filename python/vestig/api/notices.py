@@ -62,6 +62,15 @@ def warn_of_items(results: Sequence[CommitOutcome | ItemError]) -> None:
         )
 
 
+def warn_of_errors(call: str, errors: Sequence[ItemError], more: int = 0) -> None:
+    """Warns of what a call left out of what it was given, with the reason of the first. `more`: how
+    many there are beyond these."""
+    if errors:
+        count = len(errors) + more
+        left_out = "1 entry was" if count == 1 else f"{count} entries were"
+        warn_caller(f"{call}: {left_out} not stored; errors[0]: {_why(errors[0])}")
+
+
 def warned(call: str, result: _R) -> _R:
     """The result of a call; with a warning for each of its own."""
     warn_of_all(call, result.warnings)

@@ -20,7 +20,13 @@ from vestig.api.guards import (
     names_faults_of_methods,
 )
 from vestig.api.items import Items
-from vestig.api.notices import warn_of_all, warn_of_items, warn_of_refusal, warned
+from vestig.api.notices import (
+    warn_of_all,
+    warn_of_errors,
+    warn_of_items,
+    warn_of_refusal,
+    warned,
+)
 from vestig.api.rules import Rules
 from vestig.api.views import Binding, ViewSession, binding_of, binds_methods
 from vestig.calls.declaration import checked, given
@@ -1562,7 +1568,10 @@ class Vestig(NamesUnknown):
         asked = checked(calls.files.ImportRequest, given(locals()))
         from vestig.exchange import importer
 
-        return importer.import_files(self._session, asked)
+        report = importer.import_files(self._session, asked)
+        if not asked.dry_run:
+            warn_of_errors("import_", report.errors, report.errors_more)
+        return report
 
     # --- documents -------------------------------------------------------------------------
 
@@ -1604,7 +1613,9 @@ class Vestig(NamesUnknown):
         asked = checked(calls.files.AddDocumentRequest, given(locals()))
         from vestig.exchange import documents
 
-        return documents.add_document(self._session, asked)
+        added = documents.add_document(self._session, asked)
+        warn_of_errors("add_document", added.errors)
+        return added
 
     def documents(
         self, *, scope: str | None = None, source: str | None = None, limit: int | None = None
