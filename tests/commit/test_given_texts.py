@@ -262,7 +262,7 @@ def test_the_text_blocks_of_a_message_are_its_text(opener: Opener) -> None:
 @pytest.mark.parametrize("content", [["a", "b"], [], [{"type": "image"}], [{"text": 3}]])
 def test_a_content_without_text_is_refused(opener: Opener, content: Any) -> None:
     (error,) = opener().commit_many([{"role": "user", "content": content}])
-    assert "blocks that are text" in error.message  # type: ignore[union-attr]
+    assert "the blocks of a message" in error.message  # type: ignore[union-attr]
 
 
 def test_tags_of_an_update_replace_those_before(opener: Opener) -> None:
