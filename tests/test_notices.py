@@ -180,6 +180,8 @@ def test_a_name_that_no_entity_has_is_warned_of_with_those_that_begin_so(
     assert warned(lambda: store.count(where)) == [f"count: {told}"]
     assert warned(lambda: reports.append(store.list(where))) == [f"list: {told}"]
     assert [one.warnings for one in reports] == [(told,)] * 2
+    (said,) = warned(lambda: store.scoped("bo").count(where))
+    assert "German" not in said, "another scope may have brought it"
     other: Any = {"entities": ["Nobody"]}
     (said,) = warned(lambda: store.count(other))
     assert said.endswith("'Nobody'; store.graph.entities() gives those that there are")

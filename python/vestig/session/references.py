@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from vestig.calls.filter import PLACES
+from vestig.calls.filter import BOUNDS, PLACES
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import FilterParts
@@ -557,16 +557,20 @@ def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[s
     space, at = parts.namespace, parts.moments.known_at_us
     return tuple(
         f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r};"
-        f" {_those_known(view, space, text)}"
+        f" {_those_known(view, parts, text)}"
         for text in parts.fields.get("entities", ())
         if not entity_ids(view, core, space, (text,), at)
     )
 
 
-def _those_known(view: LedgerView, space: str, text: str) -> str:
-    """The entities whose names begin so, else where all of them are listed."""
+def _those_known(view: LedgerView, parts: FilterParts, text: str) -> str:
+    """The entities whose names begin so, else where all of them are listed. Entities have no scope:
+    a call that names one, as those of a view do, is told none that others may have brought."""
     with suppress(ValidationError):
-        if names := longer_names(view, space, norm_name(text), _NAMES_MAX):
+        name = norm_name(text)
+        if parts.fields.keys().isdisjoint(BOUNDS) and (
+            names := longer_names(view, parts.namespace, name, _NAMES_MAX)
+        ):
             shown = ", ".join(repr(name[:_NAME_CHARS_MAX]) for name in names)
             return f"known are {shown}" if len(names) < _NAMES_MAX else f"known are {shown}, …"
     listed = by_caller("store.graph.entities()", "`vestig entity list`")
