@@ -25,7 +25,7 @@ from vestig.exchange.formats.messages import (
 from vestig.exchange.formats.messages import (
     KEYS as MESSAGE_KEYS,
 )
-from vestig.exchange.formats.table_dates import DateColumn
+from vestig.exchange.formats.table_dates import DateColumn, time_rank
 from vestig.exchange.formats.table_rows import Row, Rows, header_cells
 from vestig.lazy_pattern import lazy_pattern
 
@@ -37,6 +37,7 @@ _TURN_KEYS: Final = (*_SPEAKER_KEYS, *TIME_KEYS)
 _QUOTES: Final = 'a value with the separator in it stands between quotes, "a, b"'
 _NUMBER: Final = lazy_pattern(r"[-+]?[\d.,]*\d[\d.,]*[%€$£]?")
 _YEAR: Final = lazy_pattern(r"(?:19|20)\d\d")
+_NO_TIME: Final = "it is not the time of the rows"
 # A longer cell of a row that is its own text stands in this text alone.
 _METADATA_CHARS: Final = 1_000
 
@@ -169,28 +170,29 @@ def _is_value(name: str) -> bool:
 
 
 def _time_column(file: RecordFile, header: Header, reading: Reading) -> DateColumn | None:
-    """The column that gives the time of rows: the one that is named so, else the only one whose
-    values are all dates. What is decided is said in the report."""
+    """The column of dates whose name says that the rows were written or happened then, by a closed
+    list of names: what is dated otherwise is a property. What is decided is said in the report."""
     columns = [DateColumn(name) for name in header.names]
     for row in _below_header(file, header):
         if isinstance(row, Row) and len(row.cells) == len(columns):
             for column, cell in zip(columns, row.cells, strict=True):
                 column.take(cell)
     dates = [column for column in columns if column.holds_dates]
-    named = [column for key in TIME_KEYS for column in dates if column.name.lower() == key]
-    if named or len(dates) == 1:
-        chosen = (named or dates)[0]
-        if header.are_rows or not (named and chosen.is_iso):
+    ranked = [(rank, one) for one in dates if (rank := time_rank(one.name)) is not None]
+    if ranked:
+        _, chosen = min(ranked, key=lambda pair: pair[0])
+        if header.are_rows or not (chosen.name in TIME_KEYS and chosen.is_iso):
             reading.say(f'the column "{chosen.name}" is the time of the rows')
         return chosen
-    shown = ", ".join(f'"{column.name}"' for column in dates)
-    if dates:
-        reading.say(f"the columns {shown} hold dates; none of them is the time of the rows")
+    for column in dates:
+        reading.say(
+            f'the column "{column.name}" holds dates; {_NO_TIME}: one that is named "date" is'
+        )
     for column in columns:
         if column.is_ambiguous:
             reading.say(
                 f'the column "{column.name}" holds dates whose day and month cannot be told apart;'
-                " it is not the time of the rows"
+                f" {_NO_TIME}"
             )
     return None
 

@@ -11,6 +11,34 @@ from vestig.lazy_pattern import lazy_pattern
 
 _PARTS: Final = lazy_pattern(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
 _MONTHS: Final = 12
+# Names of columns that say when a row was written, or when what it tells happened, the surest
+# first. A name that may be a property of a thing (born, paid, published) is none of them.
+_TIME_NAMES: Final = (
+    "timestamp date created_at datetime date_time time day created created_on creation_date"
+    " creation_time date_created recorded_at recorded_on logged_at logged_on log_date entry_date"
+    " written_at written_on posted_at posted_on sent_at sent_on happened_at happened_on occurred_at"
+    " occurred_on event_date event_time transaction_date"
+    " datum zeitpunkt zeitstempel erstellt erstellt_am erstellungsdatum angelegt_am erfasst_am"
+    " geschrieben_am buchungstag buchungsdatum"
+    " horodatage date_de_création créé_le fecha fecha_y_hora fecha_de_creación creado_el data"
+    " data_e_ora data_di_creazione creato_il data_de_criação criado_em tijdstip aangemaakt_op dato"
+    " opprettet oprettet skapad data_utworzenia utworzono"
+).split()
+_BORDER: Final = lazy_pattern(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
+
+
+def time_rank(name: str) -> int | None:
+    """The place of a column's name among those that say when a row was written or happened; None =
+    it says nothing of the kind.
+
+    Example:
+        >>> time_rank("Created At") == time_rank("createdAt") == time_rank("created_at") == 2
+        True
+        >>> time_rank("insured_until") is None
+        True
+    """
+    words = "_".join(part for part in _BORDER.split(name) if part).lower()
+    return _TIME_NAMES.index(words) if words in _TIME_NAMES else None
 
 
 class DateColumn:
