@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import vestig
+from tables import each
 from vestig.results import ImportedFile, ImportReport
 from vestig.testing import HashingEmbedder
 from vestig.types import Status
@@ -353,6 +354,29 @@ def test_a_document_of_many_transactions(store: vestig.Vestig, tmp_path: Path) -
     assert counts(store.import_(path)) == (800, 0, 800, 1_500)
     assert store.count() == 800
     assert store.admin.doctor().exit_code == 0
+
+
+CHATS = (
+    "12/04/2026, 19:03 - Anke Friis: the berth is free\n12/04/2026, 19:05 - Bo: I take\nit\n",
+    "[12.04.26, 19:03:11] Anke Friis: the berth is free\n[12.04.26, 19:05:40] Bo: I take it\n",
+    "2026-04-12 7:03 PM Anke: the berth is free\n2026-04-12 7:05 PM Bo: I take it\n",
+)
+NO_CHATS = (
+    "12/04/2026, 19:03 - Anke Friis: the berth is free\n",
+    "The berth is free: Anke said so.\nBo: I take it.\n",
+    "2026-04-12 the crane was oiled\n2026-04-13 the keel was laid: at last\n",
+    "12/04/2026, 19:03 - Anke: yes\n12/04/2026, 19:05 - Bo: no\n" + "A line of a log.\n" * 3,
+)
+
+
+@each(("text", "said"), [*((one, True) for one in CHATS), *((one, False) for one in NO_CHATS)])
+def test_a_chat_that_is_read_as_a_text_is_named(
+    store: vestig.Vestig, tmp_path: Path, text: str, said: bool
+) -> None:
+    report = store.import_(written(tmp_path / "talk.txt", text))
+    found = [one for one in report.warnings if "a day, a time and a name" in one]
+    assert bool(found) is said
+    assert not said or "2 lines begin" in found[0]
 
 
 class _Failing(HashingEmbedder):

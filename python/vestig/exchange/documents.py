@@ -37,6 +37,7 @@ from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
 from vestig.language.text_forms import count_of, sentences_by_line
+from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.forget import forget
 from vestig.other_words import by_caller
 from vestig.results import FORGOTTEN_PASSAGE, AddedDocument, Document, DocumentList, ForgetReport
@@ -55,6 +56,11 @@ _GROUP_PASSAGES: Final = 250
 
 # Endings of files that have no markup.
 _PLAIN: Final = ("txt", "text")
+_CHAT_LINE: Final = lazy_pattern(
+    r"(?im)^\W?\[?\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?\s\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?"
+    r"\]?(?:\s[-–])?\s[^\W\d][^:\n]{0,40}:\s"
+)
+_FILLED_LINE: Final = lazy_pattern(r"(?m)^.*\S")
 
 
 class DocumentFile(NamedTuple):
@@ -407,7 +413,9 @@ class _Reader:
         part = self._part(text, matter, cut, version)
         items = self._items(file, part, version)
         version.metadata["passages"] = len(items)
-        if text.format in _PLAIN and (lines := sentences_by_line(text.text)) > len(items):
+        if text.format in _PLAIN and (turns := _chat_lines(text.text)):
+            file.tally.run.warn(_as_chat(file.tally.source.name, turns, len(items)))
+        elif text.format in _PLAIN and (lines := sentences_by_line(text.text)) > len(items):
             file.tally.run.warn(_by_line(file.tally.source.name, lines, len(items)))
         if file.path is None:
             previous = self._known_by_passages(items)
@@ -734,6 +742,23 @@ def _by_line(name: str, lines: int, passages: int) -> str:
     )
     return (
         f"{name}: {lines} lines became {count_of(passages, 'passage')}; one memory a line: {each}"
+    )
+
+
+def _chat_lines(text: str) -> int:
+    """How many lines begin with a day, a time and a name; 0 where fewer than two do, or not half of
+    the lines that are not blank."""
+    count = len(_CHAT_LINE.findall(text))
+    return count if count > 1 and 2 * count >= len(_FILLED_LINE.findall(text)) else 0
+
+
+def _as_chat(name: str, turns: int, passages: int) -> str:
+    """The warning about a chat that is read as a text, without its times and speakers."""
+    given = by_caller('format="messages"', "`vestig import --format messages FILE`")
+    return (
+        f"{name}: {turns} lines begin with a day, a time and a name, as in a chat, and became"
+        f" {count_of(passages, 'passage')} of a document; speakers and times are read from lines"
+        ' such as {"speaker": "Ann", "text": "…", "timestamp": "2026-01-05T10:00:00"} with ' + given
     )
 
 

@@ -33,7 +33,9 @@ def test_a_row_without_a_column_of_texts_is_the_text_of_its_columns(tmp_path: Pa
     assert first.t_valid > datetime(2026, 4, 1, tzinfo=UTC)
     wanted = {"Paid": "2026-03-02", "What": "Chain oil", "Amount": "18.40", "Shop": "Kurz, Sons"}
     assert {name: first.metadata[name] for name in wanted} == wanted
-    assert any('"Paid" holds dates; it is not the time of the rows' in one for one in report.warnings)
+    assert any(
+        '"Paid" holds dates; it is not the time of the rows' in one for one in report.warnings
+    )
     assert any('"column: value"' in one for one in report.warnings)
     # rows that differ in one date are two
     assert len(texts(store)) == 3
@@ -95,21 +97,24 @@ def test_a_column_is_the_time_where_all_its_values_are_dates_of_one_order(
     assert f"date: {values[0]}" in first.content
 
 
-@each(
-    "name",
+OF_THINGS = (
     "insured_until next_service born expires due deadline valid_to ends renewed published updated"
-    " birthday Geburtstag bought start".split(),
+    " birthday Geburtstag bought start"
 )
+OF_ROWS = "Date time createdAt created_at Timestamp Datum fecha event-date"
+
+
+@each("name", OF_THINGS.split())
 def test_a_date_that_a_thing_has_is_not_the_time_of_its_row(tmp_path: Path, name: str) -> None:
     rows = f"boat,{name}\nAlbatros,2031-06-30\nPetrel,1999-02-01\n"
     store, report = store_of(table(tmp_path / "a.csv", rows))
     today = max(one.t_created for one in store.list())
     assert {one.t_valid.date() for one in store.list()} == {today.date()}
     said = next(one for one in report.warnings if name in one)
-    assert "it is not the time of the rows: one that is named \"date\" is" in said
+    assert 'it is not the time of the rows: one that is named "date" is' in said
 
 
-@each("name", "Date time createdAt created_at Timestamp Datum fecha event-date".split())
+@each("name", OF_ROWS.split())
 def test_a_name_that_says_when_it_happened_is_the_time(tmp_path: Path, name: str) -> None:
     rows = f"born,what,{name}\n1990-01-01,The mast is in,2026-04-05\n"
     store, report = store_of(table(tmp_path / "a.csv", rows))

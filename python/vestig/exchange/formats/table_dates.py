@@ -23,7 +23,7 @@ _TIME_NAMES: Final = (
     " horodatage date_de_création créé_le fecha fecha_y_hora fecha_de_creación creado_el data"
     " data_e_ora data_di_creazione creato_il data_de_criação criado_em tijdstip aangemaakt_op dato"
     " opprettet oprettet skapad data_utworzenia utworzono"
-).split()
+)
 _BORDER: Final = lazy_pattern(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
 
 
@@ -38,7 +38,8 @@ def time_rank(name: str) -> int | None:
         True
     """
     words = "_".join(part for part in _BORDER.split(name) if part).lower()
-    return _TIME_NAMES.index(words) if words in _TIME_NAMES else None
+    known = _TIME_NAMES.split()
+    return known.index(words) if words in known else None
 
 
 class DateColumn:
