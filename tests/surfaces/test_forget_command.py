@@ -13,7 +13,7 @@ from vestig.surfaces.cli.terminal import Terminal
 def test_without_yes_and_terminal_nothing_goes(vestig: Vestig, ids: list[str]) -> None:
     answer = vestig("memory", "forget", ids[0])
     assert answer.code == 2
-    assert ids[0] in answer.err, "the plan is shown"
+    assert f"  {ids[0]}  {FACTS[0]}\n" in answer.err, "the plan is shown"
     assert "nothing was done: without a terminal" in answer.err
     assert "--yes confirms it" in answer.err
     assert answer.out == ""
@@ -41,7 +41,11 @@ def test_json_holds_the_whole_report(vestig: Vestig, ids: list[str]) -> None:
 
 
 def test_a_dry_run_needs_no_consent(vestig: Vestig, ids: list[str]) -> None:
-    assert vestig("memory", "forget", ids[0], "--dry-run").code == 0
+    for line in (("forget", ids[0], ids[1]), ("deprecate", "--ids", ",".join(ids[:2]))):
+        planned = vestig(*line, "--dry-run")
+        assert planned.code == 0
+        for id, text in zip(ids[:2], FACTS, strict=False):
+            assert f"  {id}  {text}\n" in planned.out
     assert vestig("memory", "show", ids[0]).code == 0
 
 
@@ -96,9 +100,11 @@ def test_a_terminal_is_asked(
         return said
 
     monkeypatch.setattr(Terminal, "confirm", confirm)
-    assert vestig("memory", "forget", ids[0]).code == code
-    assert ids[0] in asked[0]
-    assert FACTS[0] not in asked[0]
+    answer = vestig("memory", "forget", ids[0])
+    assert answer.code == code
+    assert f"{ids[0]}  {FACTS[0]}" in asked[0]
+    # what was forgotten is printed nowhere
+    assert FACTS[0] not in answer.out + answer.err
     assert vestig("memory", "list", "--json").document["total"] == left
 
 
@@ -195,7 +201,7 @@ def test_prune_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     assert plan.out.splitlines() == [
         f"{len(ids) + 2} memories looked at, 1 would be removed for good, 1 due but kept"
         " (1 by pinned)",
-        f"  {old}",
+        f"  {old}  The lift is out of order",
     ]
     assert vestig("show", old).code == 0
     report = vestig("housekeeping", "prune", "--json").document

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from command_answers import Vestig
 
 KEY = "kettle, the big one"
@@ -70,3 +72,27 @@ def test_similar_memories_are_told_with_the_command_that_replaces_them(vestig: V
     earlier = vestig("supersede", own, id)
     assert earlier.code == 0
     assert "now holds at no time" in earlier.err
+
+
+def test_a_history_of_one_day_has_times_and_what_was_withdrawn_held_never(
+    vestig: Vestig,
+) -> None:
+    for text in ("Tea at one", "Tea at two"):
+        vestig("add", text, "--key", "tea")
+    lines = [line.split(" | ") for line in vestig("history", "tea").out.splitlines()]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", line[0]) for line in lines)
+    assert [line[1] == "–" for line in lines] == [False, True]
+    vestig("add", "Cake on Mondays", "--key", "cake", "--t-valid", "2026-01-05")
+    vestig("deprecate", vestig("history", "cake").out.split(" | ")[3])
+    (line,) = vestig("history", "cake").out.splitlines()
+    assert line.split(" | ")[:3] == ["2026-01-05", "withdrawn", "DEPRECATED"]
+
+
+def test_a_list_shows_since_when_a_fact_holds_where_it_is_another_day(vestig: Vestig) -> None:
+    vestig("add", "The fee is 40", "--t-valid", "2020-05-01")
+    vestig("add", "The crane was oiled")
+    old, new = sorted(
+        vestig("list", "--ascending").out.splitlines(), key=lambda one: "fee" not in one
+    )
+    assert " | ACTIVE | since=2020-05-01 | The fee is 40" in old
+    assert "since=" not in new

@@ -55,6 +55,8 @@ class Call(msgspec.Struct, kw_only=True):
     input: Callable[[], IO[str]] | None = None
     # prints a line, in a style, while the operation runs
     say: Callable[..., None] | None = None
+    # what the text of the result is made with beside the arguments
+    shown: dict[str, Any] = {}
     # asks before something is destroyed: plan → whether to go on
     confirm: Callable[[str], bool] | None = None
 

@@ -417,7 +417,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
             say=terminal.say,
             confirm=terminal.confirm,
         )
-        shown = dict(call.args)
+        call.shown = shown = dict(call.args)
         if operation.needs_config:
             call.config = configuration(given)
         try:

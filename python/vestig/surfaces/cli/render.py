@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.argument import AUTO
-from vestig.calls.filter import FIELDS
-from vestig.language.text_forms import count_of, escaped_breaks, one_line, row
+from vestig.language.text_forms import escaped_breaks, one_line, row
 from vestig.printed import MORE, how_many, said_by
 from vestig.times import to_plain
-from vestig.types import CommitOutcomeKind
+from vestig.types import CommitOutcomeKind, Status
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult, SignalTrace, WhyNot
@@ -20,13 +19,9 @@ if TYPE_CHECKING:
     from vestig.memories.states import StateChange
     from vestig.results import (
         CognifyReport,
-        DeprecateReport,
-        DestroyReport,
         DiffReport,
         DoctorReport,
         EnrichReport,
-        ForgetReport,
-        GcReport,
         ImportReport,
         JudgedMemory,
         LinkedEntity,
@@ -34,12 +29,8 @@ if TYPE_CHECKING:
         MemoryDetail,
         MemoryPage,
         ModelCost,
-        PruneReport,
-        SecretsReport,
-        StoredSecret,
         Version,
     )
-    from vestig.store.upkeep.whole_store import StoreFiles
     from vestig.types import Claim, CommitOutcome, Event, Memory, SupersessionRecord, _Value
 
 _STAGES: Final = {
@@ -315,8 +306,8 @@ def _event(event: Event) -> str:
 
 
 def page(value: MemoryPage, args: Args) -> str:
-    """id | created | source | status | until when it holds, where that is known | key, where one
-    has it | role, of a statement of a model | snippet."""
+    """id | created | source | status | since when it holds, where that is another day | until when,
+    where that is known | key, where one has it | role, of a statement of a model | snippet."""
     if not value.memories:
         return "No memories found."
     length = int(args.get("snippet_len", 80))
@@ -324,6 +315,8 @@ def page(value: MemoryPage, args: Args) -> str:
     for memory in value.memories:
         source = str(memory.metadata.get("source", "–"))
         cells = [memory.id, _time(memory.t_created), source, memory.status.word]
+        if _day(memory.t_valid) != _day(memory.t_created):
+            cells.append(f"since={_day(memory.t_valid)}")
         if memory.t_invalid is not None:
             cells.append(f"until={_day(memory.t_invalid)}")
         cells += [] if memory.key is None else [f"key={memory.key}"]
@@ -336,16 +329,27 @@ def history(value: Sequence[Memory], _: Args) -> str:
     """since when | until when | status | id | role, of a statement of a model | text, a line for
     each version."""
     return "\n".join(
-        row(
-            _day(one.t_valid),
-            "–" if one.t_invalid is None else _day(one.t_invalid),
-            one.status.word,
-            one.id,
-            *_role(one),
-            one_line(one.content, 80),
-        )
-        for one in value
+        row(*span, one.status.word, one.id, *_role(one), one_line(one.content, 80))
+        for one, span in zip(value, spans(value), strict=True)
     )
+
+
+def spans(versions: Sequence[Memory]) -> list[tuple[str, str]]:
+    """Since when and until when each version holds: to the minute where two begin, or one begins
+    and ends, on one day. What was withdrawn as wrong held at no time."""
+    days = [_day(one.t_valid) for one in versions]
+    begun_and_ended = any(
+        one.t_invalid is not None and _day(one.t_invalid) == day
+        for one, day in zip(versions, days, strict=True)
+    )
+    form = "%Y-%m-%d %H:%M" if begun_and_ended or len({*days}) < len(days) else "%Y-%m-%d"
+    found = []
+    for one in versions:
+        until = "withdrawn" if one.status is Status.DEPRECATED else "–"
+        if one.t_invalid is not None:
+            until = one.t_invalid.strftime(form)
+        found.append((one.t_valid.strftime(form), until))
+    return found
 
 
 def _role(memory: Memory | Version) -> list[str]:
@@ -414,26 +418,6 @@ _ALREADY = {
 }
 
 
-def deprecated(value: StateChange | DeprecateReport, args: Args) -> str:
-    """Return which memory was withdrawn, or how many a filter selected."""
-    from vestig.results import DeprecateReport
-
-    if not isinstance(value, DeprecateReport):
-        return f"Memory {value.memory_id} deprecated successfully"
-    if not value.memory_ids:
-        return "Nothing to deprecate"
-    if value.dry_run:
-        return deprecation_plan(value, args)
-    head = f"{count_of(len(value.memory_ids), 'memory')} deprecated"
-    return "\n".join([head, *_had_superseded(value.had_superseded)])
-
-
-def deprecation_plan(report: DeprecateReport, args: Args) -> str:
-    """Return what would be withdrawn: how many, by which fields of the filter, and their ids."""
-    lines = _planned(report.memory_ids, "deprecated", args)
-    return "\n".join([*lines, *_had_superseded(report.had_superseded)])
-
-
 def state(value: StateChange, _: Args) -> str:
     """Return what a change of state did."""
     words = _DONE if value.changed else _ALREADY
@@ -485,9 +469,9 @@ def cognified(value: CognifyReport, _: Args) -> str:
         lines.append(f"{value.items_dropped} items of answers dropped")
     if value.ends_unresolved:
         lines.append(f"{value.ends_unresolved} names in claims are no entity's, or several'")
-    lines += [f"window {one.index}: {one.message}" for one in value.errors[:_ERRORS_SHOWN]]
-    if len(value.errors) > _ERRORS_SHOWN:
-        lines.append(f"and {len(value.errors) - _ERRORS_SHOWN} more errors")
+    lines += [f"window {one.index}: {one.message}" for one in value.errors[:ERRORS_SHOWN]]
+    if len(value.errors) > ERRORS_SHOWN:
+        lines.append(f"and {len(value.errors) - ERRORS_SHOWN} more errors")
     return "\n".join([*lines, *value.warnings, *map(model_cost, value.costs)])
 
 
@@ -507,153 +491,7 @@ def model_cost(cost: ModelCost) -> str:
     )
 
 
-_PLANNED_IDS: Final = 20
-
-
-def forget_plan(report: ForgetReport, args: Args) -> str:
-    """Return what would be deleted: by which fields of the filter, ids, counts of rows, and what
-    lies outside the store."""
-    lines = [
-        *_planned(report.memory_ids, "forgotten for good", args),
-        *_items_of(report, "would go too, with all texts"),
-        *_documents_of(report, "would go too, with all versions"),
-    ]
-    rows = ", ".join(f"{name} {count}" for name, count in report.rows_removed.items() if count)
-    return "\n".join([*lines, f"Rows: {rows}", *_beside(report)])
-
-
-def forgotten(report: ForgetReport, args: Args) -> str:
-    """Return what was forgotten, and how many residues the search of the files found."""
-    items = [*_items_of(report, "forgotten too"), *_documents_of(report, "forgotten too")]
-    if report.dry_run and (report.memory_ids or items):
-        return forget_plan(report, args)
-    if not report.memory_ids and not items:
-        return "Nothing to forget"
-    head = (
-        f"{count_of(len(report.memory_ids), 'memory')} forgotten:"
-        f" {count_of(report.files_scanned, 'file')} ({report.bytes_scanned} bytes) searched,"
-        f" {count_of(report.residues, 'residue')},"
-        f" {count_of(report.shared_occurrences, 'occurrence')} in other memories"
-    )
-    return "\n".join([head, *items, *_beside(report)])
-
-
-def _items_of(report: ForgetReport, done: str) -> list[str]:
-    """How many items go too."""
-    count = report.rows_removed.get("items", 0)
-    return [f"{count_of(count, 'item')} {done}"] if count else []
-
-
-def _documents_of(report: ForgetReport, done: str) -> list[str]:
-    """How many documents go too."""
-    count = len(report.documents_removed)
-    return [f"{count_of(count, 'document')} {done}"] if count else []
-
-
-def _listed(what: str, ids: Sequence[str]) -> list[str]:
-    """How many memories of a kind there are, and their ids; nothing where there are none."""
-    return [f"{what} ({len(ids)}):", *indented(ids)] if ids else []
-
-
-def _planned(ids: Sequence[str], done: str, args: Args) -> list[str]:
-    """How many memories would be `done`, by which fields of the filter, and their ids."""
-    fields = ", ".join(name for name in FIELDS if name in args)
-    by = f", selected by {fields}" if fields else ""
-    return [f"{count_of(len(ids), 'memory')} would be {done}{by}:", *indented(ids)]
-
-
-def indented(ids: Sequence[str]) -> list[str]:
-    """The first ids, a line each, and how many more there are."""
-    more = [f"  … and {len(ids) - _PLANNED_IDS} more"] if len(ids) > _PLANNED_IDS else []
-    return [*(f"  {id}" for id in ids[:_PLANNED_IDS]), *more]
-
-
-def _beside(report: ForgetReport) -> list[str]:
-    """Lines about what a forgetting leaves or changes beside the memories that go."""
-    holders = report.residual_holders
-    return [
-        *_listed("Claims that were read out of them alone go too", report.derived_removed),
-        *_listed("Summaries that cover them go too", report.summaries_removed),
-        *_listed("Summaries that cover them stay, and may tell of them", holders),
-        *_reembedded(report),
-        *_had_superseded(report.had_superseded),
-        f"Note: {report.outside}",
-    ]
-
-
-def _had_superseded(ids: Sequence[str]) -> list[str]:
-    """The memories that stay superseded though their successors go."""
-    if not ids:
-        return []
-    head = "Superseded by these, and stay so (add a text again to make it current):"
-    return [head, *indented(ids)]
-
-
-def _reembedded(report: ForgetReport) -> list[str]:
-    count = len(report.reembedded)
-    if not count:
-        return []
-    lost = "would lose" if report.dry_run else "lost"
-    vectors = "vector" if count == 1 else "vectors"
-    return [
-        f"{count_of(count, 'claim')} of other memories {lost} evidence,"
-        f" and the {vectors} made of it"
-    ]
-
-
-def garbage_collected(report: GcReport, _: Args) -> str:
-    """Counts of the records that garbage collection removed."""
-    would = "would be " if report.dry_run else ""
-    counts = (
-        f"{count_of(report.items_removed, 'expired item')},"
-        f" {count_of(report.sources_removed, 'source')},"
-        f" {count_of(report.entities_removed, 'entity')}"
-    )
-    return f"{counts} and {count_of(report.edges_removed, 'link')} {would}removed"
-
-
-_ERRORS_SHOWN: Final = 5
-
-
-def stored_secrets(report: SecretsReport, args: Args) -> str:
-    """Ids of memories, keys of items that hold secrets, their rules, and how many were masked; no
-    text of theirs."""
-    rows = (
-        (_holder(one), ", ".join(f"{rule.count} × {rule.rule}" for rule in one.rules))
-        for one in report.found
-    )
-    items = count_of(report.items_evaluated, "item")
-    head = f"{count_of(report.evaluated, 'memory')} and {items} looked at"
-    head += f", {len(report.found)} with secrets"
-    if args.get("fix"):
-        masked = report.fixed + report.items_fixed
-        head += ", all would be masked" if report.dry_run else f", {masked} masked"
-    lines = [head, table(rows), *(f"not masked: {error.message}" for error in report.errors)]
-    return "\n".join(line for line in lines if line)
-
-
-def _holder(found: StoredSecret) -> str:
-    """Return the id of a memory, or the key of an item with its scope."""
-    if found.key is None:
-        return str(found.memory_id)
-    return f"item {json_line(found.key)}" + (
-        "" if found.scope is None else f" of {escaped_breaks(found.scope)}"
-    )
-
-
-def pruned(report: PruneReport, _: Args) -> str:
-    """Counts of a prune: looked at, removed, and kept although they were due."""
-    would = "would be " if report.dry_run else ""
-    kept = {name: count for name, count in report.kept.to_dict().items() if count}
-    why = f" ({', '.join(f'{count} by {name}' for name, count in kept.items())})" if kept else ""
-    lines = [
-        f"{count_of(report.evaluated, 'memory')} looked at,"
-        f" {report.removed} {would}removed for good, {sum(kept.values())} due but kept{why}",
-        *(indented(report.memory_ids) if report.dry_run else []),
-        *(f"not removed: {error.message}" for error in report.errors[:_ERRORS_SHOWN]),
-    ]
-    more = len(report.errors) - _ERRORS_SHOWN
-    return "\n".join(lines + ([f"… and {more} more errors"] if more > 0 else []))
+ERRORS_SHOWN: Final = 5
 
 
 def imported(value: ImportReport, _: Args) -> str:
@@ -735,30 +573,6 @@ def checks(value: DoctorReport) -> list[str]:
         f"{_MARKS[finding.level]}  {finding.check:<{width}}  {finding.detail}".rstrip()
         for finding in value.findings
     ]
-
-
-def destruction_plan(found: StoreFiles) -> str:
-    """Return what would be removed."""
-    return (
-        f"The store in {found.folder} ({found.transactions or 'unknown'} transactions,"
-        f" {found.files} files, {found.bytes} bytes) would be removed for good."
-    )
-
-
-def destroyed(value: DestroyReport, _: Args) -> str:
-    """Which store went."""
-    uuid = value.store_uuid or "unknown"
-    transactions = "unknown" if value.transactions is None else str(value.transactions)
-    lines = [
-        f"Removed {value.path}: store {uuid}, {transactions} transactions, {value.bytes} bytes;"
-        f" {value.outside}"
-    ]
-    if value.left:
-        lines.append("Left there, for they are not files of the store:")
-        lines += [f"  {path}" for path in value.left]
-    if value.left_more:
-        lines.append(f"  and {value.left_more} more")
-    return "\n".join(lines)
 
 
 def config_values(value: Iterable[ShownEntry], _: Args) -> str:

@@ -185,10 +185,13 @@ def memories(page: MemoryPage, _: Args, screen: Screen) -> str:
 def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
     """Each version on a line: since when and until when it holds, what became of it, and its
     text."""
+    from vestig.surfaces.cli import render
+
+    spans = [(since, "" if until == "–" else until) for since, until in render.spans(found)]
+    wide = max((len(until) for _, until in spans), default=0)
     lines = []
-    for one in found:
-        until = "" if one.t_invalid is None else f"{one.t_invalid:%Y-%m-%d}"
-        cells = (short_id(one.id), f"{one.t_valid:%Y-%m-%d} – {until:<10}", *_status(one))
+    for one, (since, until) in zip(found, spans, strict=True):
+        cells = (short_id(one.id), f"{since} – {until:<{wide}}", *_status(one))
         lines.append(cut("  ".join([*cells, single_spaced(one.content)]), screen.columns))
     return "\n".join(lines)
 

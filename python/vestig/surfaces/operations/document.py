@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import files
 from vestig.language.text_forms import row
-from vestig.surfaces.cli import render
+from vestig.surfaces.cli import removal
 from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 
 if TYPE_CHECKING:
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 
 def _forget(call: Call) -> Any:
-    return after_confirmation(
+    report = after_confirmation(
         call,
         call.store.forget_document,
         call.args,
-        lambda plan: render.forget_plan(plan, call.args),
+        lambda plan: removal.forget_plan(plan, removal.with_texts(call, plan.memory_ids)),
         done="forgotten",
     )
+    return removal.planned(call, report)
 
 
 def _added(value: AddedDocument, _: Mapping[str, Any]) -> str:
@@ -73,7 +74,7 @@ OPERATIONS: Final = (
         options=(YES,),
         run=_forget,
         document="forgotten",
-        text=render.forgotten,
+        text=removal.forgotten,
         writes=True,
         confirmed="always",
     ),

@@ -9,7 +9,8 @@ from vestig.calls import graph
 from vestig.calls.argument import Choice
 from vestig.calls.graph import NeighbourhoodRequest, SearchRequest
 from vestig.language.text_forms import one_line, row
-from vestig.surfaces.cli.render import indented, table
+from vestig.surfaces.cli.removal import indented
+from vestig.surfaces.cli.render import table
 from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 from vestig.surfaces.operations.memory import EXPLAIN
 from vestig.times import to_plain

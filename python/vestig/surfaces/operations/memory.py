@@ -13,7 +13,7 @@ from vestig.calls.declaration import rows_of
 from vestig.errors import HygieneError, ValidationError
 from vestig.ids import memory_id_text
 from vestig.language.text_forms import one_line
-from vestig.surfaces.cli import render
+from vestig.surfaces.cli import removal, render
 from vestig.surfaces.operation import (
     YES,
     Call,
@@ -38,16 +38,17 @@ def _forget(call: Call) -> Any:
         return call.store.admin.forget_finish()
     if given.pop("keep_summaries", False):
         given["summaries"] = "keep"
-    return after_confirmation(
+    report = after_confirmation(
         call,
         call.store.forget,
         given,
-        lambda plan: render.forget_plan(plan, call.args),
+        lambda plan: removal.forget_plan(plan, removal.with_texts(call, plan.memory_ids)),
         done="forgotten",
         selects=lambda plan: (
             plan.memory_ids or plan.rows_removed.get("items") or plan.documents_removed
         ),
     )
+    return removal.planned(call, report)
 
 
 _FORGET: Final = Operation(
@@ -69,7 +70,7 @@ _FORGET: Final = Operation(
     ),
     run=_forget,
     document="forgotten",
-    text=render.forgotten,
+    text=removal.forgotten,
     writes=True,
     confirmed="always",
 )
@@ -194,14 +195,15 @@ def _deprecate(call: Call) -> Any:
     if "where" not in given:
         given.pop("yes", None)
         return call.store.deprecate(**given)
-    return after_confirmation(
+    report = after_confirmation(
         call,
         call.store.deprecate,
         given,
-        lambda plan: render.deprecation_plan(plan, call.args),
+        lambda plan: removal.deprecation_plan(plan, removal.with_texts(call, plan.memory_ids)),
         done="withdrawn",
         selects=lambda plan: plan.memory_ids,
     )
+    return removal.planned(call, report)
 
 
 def _state(action: str) -> Operation:
@@ -351,7 +353,7 @@ _OF_MEMORIES: Final = (
         options=(YES,),
         run=_deprecate,
         document="state",
-        text=render.deprecated,
+        text=removal.deprecated,
         writes=True,
         confirmed="where",
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import files, upkeep
 from vestig.calls.argument import Flag, Text, Texts
-from vestig.surfaces.cli import render
+from vestig.surfaces.cli import removal, render
 from vestig.surfaces.operation import YES, Call, Operation, agreement, filter_arguments, on_screen
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _destroy(call: Call) -> Any:
 
     agreed = agreement(call, done="removed")
     return admin.destroy_store(
-        call.config, call.args["path"], lambda found: agreed(render.destruction_plan(found))
+        call.config, call.args["path"], lambda found: agreed(removal.destruction_plan(found))
     )
 
 
@@ -106,7 +106,7 @@ OPERATIONS: Final = (
         call=upkeep.GcRequest,
         method="admin.gc",
         document="gc",
-        text=render.garbage_collected,
+        text=removal.garbage_collected,
         writes=True,
     ),
     Operation(
@@ -116,7 +116,7 @@ OPERATIONS: Final = (
         call=upkeep.SecretsRequest,
         method="admin.secrets",
         document="secrets",
-        text=render.stored_secrets,
+        text=removal.stored_secrets,
         exit_code=lambda report: 1 if report.errors else 0,
         writes=True,
     ),
@@ -126,8 +126,9 @@ OPERATIONS: Final = (
         slow=True,
         call=upkeep.PruneRequest,
         method="admin.prune",
+        run=lambda call: removal.planned(call, call.store.admin.prune(**call.args)),
         document="prune",
-        text=render.pruned,
+        text=removal.pruned,
         exit_code=lambda report: 1 if report.errors else 0,
         writes=True,
     ),
@@ -275,7 +276,7 @@ OPERATIONS: Final = (
         ),
         run=_destroy,
         document="destruction",
-        text=render.destroyed,
+        text=removal.destroyed,
         needs_store=False,
         writes=True,
     ),
