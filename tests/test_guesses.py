@@ -31,7 +31,8 @@ from vestig.config.schema import default_values
 from vestig.other_words import GROUPS, nearest
 from vestig.results import ForgetReport, MemoryPage
 from vestig.surfaces.cli.commands import cli
-from vestig.surfaces.cli.other_words import instead_of, instead_of_option
+from vestig.surfaces.cli.option_words import instead_of_option
+from vestig.surfaces.cli.other_words import instead_of
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome, Memory
 

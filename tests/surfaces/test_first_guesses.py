@@ -18,7 +18,7 @@ import guesses
 from command_lines import Answer
 from tables import each
 from vestig.calls.argument import Choice
-from vestig.surfaces.cli import cli, other_words, run
+from vestig.surfaces.cli import cli, option_words, other_words, run
 from vestig.surfaces.cli.other_words import COMMANDS
 from vestig.surfaces.operation import operations
 from vestig.surfaces.outlines import GROUPS, OUTLINES
@@ -359,7 +359,7 @@ def test_every_command_that_a_hint_names_or_is_for_exists() -> None:
     assert own <= {name.split()[-1] for name in OUTLINES if " " in name}
     for named in (one for rows in other_words._IN_GROUP.values() for one in rows):
         assert command_at([word for word in named.split() if word.isalpha() and word.islower()])
-    for commands, _, _ in other_words._OTHERWISE:
+    for commands, _, _ in option_words._OTHERWISE:
         for command in commands.split(", "):
             assert command_at(command.split())
     assert {*other_words._FURTHER} <= {*OUTLINES}

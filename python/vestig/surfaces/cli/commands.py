@@ -14,25 +14,31 @@ import click
 from vestig.errors import VestigError
 from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
+from vestig.surfaces.cli.nothing_found import notes_on_nothing
 from vestig.surfaces.cli.opening import configuration, open_session
-from vestig.surfaces.cli.other_words import (
+from vestig.surfaces.cli.option_words import (
     LACKING,
-    MANY,
-    WHOLE_LINES,
-    instead_of,
     instead_of_option,
+    value_of_option,
+)
+from vestig.surfaces.cli.other_words import (
+    MANY,
+    instead_of,
     instead_of_path,
     instead_of_text,
     instead_of_words,
-    near_choice,
-    notes_on_nothing,
-    value_of_option,
+)
+from vestig.surfaces.cli.parameters import (
+    FROM_STDIN,
+    TYPED_CHARS,
+    Option,
+    given_arguments,
+    parameter,
 )
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 if TYPE_CHECKING:
-    from vestig.calls.argument import Argument, Words
     from vestig.config import Config
     from vestig.surfaces.operation import Call, Operation
 
@@ -63,7 +69,7 @@ def _global_options() -> list[click.Parameter]:
         ("--profile", "P", "Recall profile."),
     )
     options: list[click.Parameter] = [
-        _Option(
+        Option(
             [flag],
             metavar=metavar,
             help=text,
@@ -84,7 +90,7 @@ def _init_option() -> click.Parameter:
 
 
 def _flag(names: list[str], text: str) -> click.Parameter:
-    return _Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
+    return Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
 
 
 # The command whose scope is a field that it changes.
@@ -192,16 +198,8 @@ class _Group(click.Group):
             hint = instead_of(args, group, self.list_commands(context))
             if "destroy PATH" in hint and not any(word.startswith("-") for word in args):
                 hint = f"{hint} {_place_of_store(context).partition(' Another is')[0]}"
-            typed = repr(args[0][:_TYPED_CHARS])
+            typed = repr(args[0][:TYPED_CHARS])
             raise click.UsageError(f"No such command {typed}. {hint}", context) from error
-
-
-class _Option(click.Option):
-    """An option whose help is one line as it stands: click takes indentation out of each."""
-
-    def __init__(self, names: list[str], *, help: str, **attributes: Any) -> None:
-        super().__init__(names, **attributes)
-        self.help = help
 
 
 def _help_option(ctx: click.Context) -> click.Option:
@@ -210,195 +208,13 @@ def _help_option(ctx: click.Context) -> click.Option:
             click.echo(context.get_help(), color=context.color)
             context.exit()
 
-    return _Option(
+    return Option(
         ctx.help_option_names,
         is_flag=True,
         is_eager=True,
         expose_value=False,
         callback=show,
         help="Show this message and exit.",
-    )
-
-
-class _AnyCase(click.Choice[str]):
-    """A word of a closed list, in any case; messages print the words as they are stored."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        words = {word.casefold(): word for word in self.choices}
-        typed = str(value).casefold()
-        if near := near_choice(typed, words):
-            text = f"{value[:_TYPED_CHARS]!r} is none of them; did you mean {near}?"
-            whole = WHOLE_LINES.get(f"{ctx and ctx.info_name} {near}", "")
-            self.fail(f"{text} {whole}".rstrip(), param, ctx)
-        return super().convert(words.get(typed, value), param, ctx)
-
-
-def _type(param: Argument) -> Any:
-    from vestig.calls.argument import Choice, Integer, Number
-
-    if isinstance(param, Integer):
-        return click.INT
-    if isinstance(param, Number):
-        return click.FLOAT
-    if isinstance(param, Choice):
-        return _AnyCase(param.choices)
-    return click.STRING
-
-
-def _repeats(param: Argument) -> bool:
-    """Says that its option may stand several times."""
-    from vestig.calls.argument import Pairs, Texts
-
-    return isinstance(param, (Texts, Pairs))
-
-
-def _metavar(param: Argument) -> str | None:
-    from vestig.calls.argument import Object, Pairs, Time, Words
-
-    kinds = {Words: "A,B,…", Pairs: "NAME=VALUE", Time: "TIME", Object: "JSON"}
-    return next((text for kind, text in kinds.items() if isinstance(param, kind)), None)
-
-
-# Other spellings of options, in every command that has them.
-_SHORT_FLAGS: Final = {
-    "--limit": ("-n",),
-    "--recursive": ("-r",),
-    "--tags": ("-t", "--tag"),
-    "--session-ids": ("--session",),
-    "--sources": ("--source",),
-}
-# Characters that an error repeats of what was typed.
-_TYPED_CHARS: Final = 60
-# What a shell reads within double quotes.
-_QUOTED_OTHERWISE: Final = frozenset('"$`\\!')
-_FROM_STDIN: Final = "- reads it from standard input."
-_AUTO_HELP: Final = "auto: the project of the folder."
-
-
-def _help(param: Argument) -> str:
-    from vestig.calls.argument import Words
-
-    text = f"{param.help} {_FROM_STDIN}" if param.stdin else param.help
-    if param.takes_auto:
-        text = f"{text} {_AUTO_HELP}"
-    if isinstance(param, Words) and param.choices:
-        text = f"{text} Of: {', '.join(param.choices)}."
-    shown = param.default_text or ("" if param.default is None else str(param.default))
-    return f"{text} [default: {shown}]" if shown else text
-
-
-def _argument(param: Argument) -> click.Parameter:
-    from vestig.calls.argument import Flag, Switch
-
-    if not param.flag:
-        shown = param.name.upper() + ("..." if param.many else "")
-        needed = param.required and not param.stdin
-        return click.Argument(
-            [param.name],
-            required=needed,
-            type=_type(param),
-            metavar=shown if param.required else f"[{shown}]",
-            nargs=-1 if param.many else 1,
-        )
-    options: dict[str, Any] = {"help": _help(param), "type": _type(param), "default": None}
-    names = [param.name, *_SHORT_FLAGS.get(param.flag, ()), param.flag]
-    if isinstance(param, Switch):
-        names = [param.name, f"{param.flag}/--no-{param.flag.removeprefix('--')}"]
-        options.update(is_flag=True, type=None)
-    elif isinstance(param, Flag):
-        options.update(is_flag=True, flag_value=True, type=None)
-    elif _repeats(param):
-        options.update(multiple=True)
-    if metavar := _metavar(param):
-        options["metavar"] = metavar
-    return _Option(names, **options)
-
-
-def _pairs(texts: Sequence[str]) -> dict[str, Any]:
-    """NAME=VALUE; a value that reads as JSON is that value, else it is text."""
-    import msgspec
-
-    from vestig.errors import ValidationError
-    from vestig.json_text import read_json
-
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise ValidationError("metadata", text, "NAME=VALUE")
-        try:
-            found[name] = read_json(value)
-        except (msgspec.DecodeError, UnicodeEncodeError):
-            found[name] = value
-    return found
-
-
-def _object(param: Argument, text: str) -> dict[str, Any]:
-    import msgspec
-
-    from vestig.errors import ValidationError
-    from vestig.json_text import check_distinct_names
-
-    try:
-        found = msgspec.json.decode(text, type=dict[str, Any])
-        check_distinct_names(text)
-        return found
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-        raise ValidationError(
-            param.name, f"{len(text)} characters", f"one JSON object after {param.flag}", str(error)
-        ) from None
-
-
-def _words(param: Words, texts: Sequence[str]) -> list[str]:
-    from vestig.errors import ValidationError
-
-    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
-    if not param.choices:
-        return words
-    allowed = {choice.casefold(): choice for choice in param.choices}
-    for word in words:
-        if word.casefold() not in allowed:
-            raise ValidationError(param.name, word, f"one of {', '.join(param.choices)}")
-    return [allowed[word.casefold()] for word in words]
-
-
-def _given(
-    params: Sequence[Argument], values: Mapping[str, Any], terminal: Terminal
-) -> dict[str, Any]:
-    """Arguments as the engine takes them: what was not named is absent."""
-    from vestig.calls.argument import Object, Pairs, Words
-
-    args: dict[str, Any] = {}
-    for param in params:
-        value = values.get(param.name)
-        if value is None and param.stdin and param.required and not param.flag:
-            value = _piped(param, terminal)
-        if value is None or ((param.many or _repeats(param)) and not value):
-            if param.default is not None:
-                args[param.name] = param.default
-            continue
-        if isinstance(param, Words) and not param.many:
-            value = _words(param, value)
-        elif isinstance(param, Pairs):
-            value = _pairs(value)
-        elif isinstance(param, Object):
-            value = _object(param, value)
-        elif _repeats(param) or param.many:
-            value = list(value)
-        elif param.stdin and value == "-":
-            value = terminal.read_text(param.name)
-        args[param.name] = value
-    return args
-
-
-def _piped(param: Argument, terminal: Terminal) -> str:
-    """The text of a pipe or a file at standard input, where the command names none."""
-    if terminal.is_fed():
-        return terminal.read_text(param.name)
-    name = param.name.upper()
-    raise click.UsageError(
-        f"Missing argument {name}: type it in quotes, or - to read it from standard input.",
-        click.get_current_context(),
     )
 
 
@@ -409,7 +225,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
         given = click.get_current_context().meta.get(_GLOBALS, {})
         terminal = Terminal(as_json=bool(given.get("as_json")))
         call = Call(
-            args=_given(operation.params, values, terminal),
+            args=given_arguments(operation.params, values, terminal),
             options=given,
             progress=terminal.progress,
             output=terminal.output,
@@ -499,8 +315,10 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
     shown["zone"] = config.settings.time.zone
 
 
-# Operations whose words are paths.
+# What a shell reads within double quotes.
+_QUOTED_OTHERWISE: Final = frozenset('"$`\\!')
 _TEXT: Final = '"…"'
+# Operations whose words are paths.
 _TAKE_PATHS: Final = ("backup", "export", "import")
 
 
@@ -550,14 +368,14 @@ class _Command(click.Command):
                 elif isinstance(word, str) and _shown(row) == _TEXT:
                     hint = instead_of_text(word, self._operation, ctx.command_path)
                 if hint:
-                    raise click.UsageError(f"Unexpected {word[:_TYPED_CHARS]!r}: {hint}", ctx)
+                    raise click.UsageError(f"Unexpected {word[:TYPED_CHARS]!r}: {hint}", ctx)
 
     def _too_many(self, ctx: click.Context) -> str:
         """Return what to do about words that no argument takes: those of a text belong in
         quotes."""
         from vestig.surfaces.operation import operation
 
-        extra = " ".join(ctx.args)[:_TYPED_CHARS]
+        extra = " ".join(ctx.args)[:TYPED_CHARS]
         takes = [row for row in operation(self._operation).params if not row.flag]
         if not takes or not takes[-1].stdin:
             names = ", ".join(row.name.upper() for row in takes) or "options alone"
@@ -570,7 +388,7 @@ class _Command(click.Command):
         whole = " ".join([str(ctx.params[takes[-1].name]), *ctx.args])
         words = len(whole.split())
         path = " ".join([ctx.command_path, *(str(ctx.params[row.name]) for row in takes[:-1])])
-        if len(whole) > _TYPED_CHARS or not set(whole).isdisjoint(_QUOTED_OTHERWISE):
+        if len(whole) > TYPED_CHARS or not set(whole).isdisjoint(_QUOTED_OTHERWISE):
             return f"Expected one text, got {words} words: put them in quotes."
         return f'Expected one text, got {words} words; in quotes: {path} "{whole}"'
 
@@ -589,7 +407,7 @@ class _Command(click.Command):
 def _notes(operation: Operation) -> list[str]:
     """Return what its help says beside what it does."""
     from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
-    notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
+    notes = [f"{name}: {FROM_STDIN}" for name in from_stdin]
     if operation.short:
         short, full = f"{_NAME} {operation.short}", f"{_NAME} {operation.name}"
         notes.append(f"`{short}` and `{full}` are one command.")
@@ -601,7 +419,7 @@ def _parameters(operation: Operation) -> list[click.Parameter]:
     shared = [option for option in _global_options() if own.isdisjoint(option.opts)]
     if operation.without_store == "make":
         shared.append(_init_option())
-    return [*(_argument(param) for param in operation.params), *shared]
+    return [*(parameter(param) for param in operation.params), *shared]
 
 
 def _group(path: str) -> _Group:
@@ -625,7 +443,7 @@ def _build() -> _Group:
         return 0
 
     groups = {group: _group(group) for group in GROUPS if " " not in group}
-    print_version = _Option(
+    print_version = Option(
         ["--version"],
         is_flag=True,
         is_eager=True,

@@ -1,0 +1,300 @@
+"""Options of other tools, and words that options take, and what does the same here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import Final
+
+from vestig.other_words import nearest
+
+QUESTIONS: Final = (
+    'a file of JSON lines such as {"text": "where is the pump?", "relevant": ["ID"]}'
+    " (docs/evaluation.md)"
+)
+# An option → what others call it. Which of several a command has decides.
+_OPTIONS: Final[Mapping[str, str]] = {
+    "--agent": "--agent-id",
+    "--key": "--id --name",
+    "--limit": "-k -l -L --top --top-k --count --max --max-results --num --size --first"
+    " --n-results",
+    "--max-facts": "-k -n --limit --top-k",
+    "--tags": "-l --label --labels --category --categories",
+    "--t-valid": "--date --when --timestamp --created-at --time --valid-from --on --at"
+    " --from --since --start",
+    "--t-invalid": "--valid-to --valid-until --until --to --end --ends",
+    "--artifact-ref": "--url --uri --link --source-url",
+    "--pin": "--pinned --important --star",
+    "--author": "--by --speaker --sender --authors",
+    "--authors": "--by --speaker --sender --author",
+    "--session-id": "--session --conversation --thread --chat --session-ids --run-id --thread-id",
+    "--session-ids": "--session --conversation --thread --chat --session-id --run-id --thread-id",
+    "--from": "--since --after --start",
+    "--since": "--after --newer-than --from --start --last --days --today",
+    "--as-of": "--at --asof",
+    "--valid-at": "--at --date --on --current --now",
+    "--order-by": "--sort --sort-by --order",
+    "--mirror": "--watch --sync",
+    "--until": "--before --older-than --to",
+    "--scope": "-u --user --user-id --channel --customer --owner --collection",
+    "--metadata": "--meta --set --annotation",
+    "--yes": "-y --confirm --no-confirm --assume-yes -f --force",
+    "--dry-run": "-n --plan --dry --simulate --preview",
+    "--explain": "--why --reason --reasons -v --verbose --debug",
+    "--format": "--layout",
+    "--version": "-V -v",
+    "--namespace": "--tenant --project --collection",
+    "--store": "-s --db --path --dir --directory --data-dir",
+    "--config": "-c --config-file",
+    "--json": "-j --as-json",
+    "--content": "--text --body --message --fact",
+    "--ids": "--id --memory-id",
+    "--include-expired": "--expired --include-superseded --include-deprecated --history"
+    " --include-history",
+    "--ascending": "-r --reverse --asc --oldest-first",
+    "--offset": "--skip --page --start",
+    "--recursive": "--recurse -R --subfolders",
+    "--remove": "--uninstall --delete",
+    "--port": "-p",
+    "--prefix": "--key-prefix",
+    "--include-archived": "--archived",
+    "--retention-until": "--keep-until",
+    "--when": "--condition --if",
+    "--do": "--action --effect --then",
+    "--command": "--cmd",
+    "--host": "--bind --address --listen",
+}
+_DATE: Final = "2026-03-18"
+_FILE: Final = (
+    "--file --path --input --output --out --dir --directory --folder --dest --destination -f -i -o"
+)
+# What stands without an option → options that others have for it.
+_PLACES: Final[Mapping[str, str]] = {
+    "CONTENT": "--content --text --body --message --fact -m",
+    "TEXT": "--text --content --body --message",
+    "QUERY": "--query --question --text -q",
+    "ID": "--id --memory-id",
+    "IDS": "--id --ids --memory-id",
+    "KEY": "--key --id --name",
+    "NAME": "--name --id",
+    "FILE": _FILE,
+    "DEST": f"{_FILE} --to --target",
+    "BACKUP": "--from --backup --input --file --path -i",
+}
+BACKUP: Final = "`vestig backup DEST`"
+RESTORE: Final = "restore into another place with `vestig --store DEST restore BACKUP`"
+_LISTINGS: Final = "list, count"
+_READS: Final = f"{_LISTINGS}, recall, search"
+# Commands divided by commas, options of others → what does it in another way.
+_OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
+    (
+        "",
+        "--install-completion --show-completion --completion",
+        "`vestig --help` has the line by which your shell completes commands",
+    ),
+    ("", "-d --data", "--store PATH names the folder of the store"),
+    (
+        "add",
+        "--file --from-file --input -f",
+        "`vestig add - < FILE` reads one text, `vestig import FILE` documents and JSON lines;"
+        " --anchor FILE names what a text speaks of",
+    ),
+    (
+        "add, update",
+        "--ttl --expires --expires-at --expires-in --expires-after --expiry",
+        "--t-invalid TIME marks it as ended from then on, and --retention-until TIME has the next"
+        ' `vestig prune` after it delete it; `vestig item put K VALUE --text "…" --expires TIME`'
+        " hides it from then on; TIME is a date such as 2027-01-31",
+    ),
+    ("add", "--stdin", "`vestig add -` reads standard input"),
+    (
+        "add",
+        "--jsonl --batch --messages",
+        "`vestig import FILE` reads chats, and memories as JSON lines",
+    ),
+    (
+        "add, update",
+        "-l --type --kind",
+        "--tags A,B takes labels, and --metadata NAME=VALUE values by name",
+    ),
+    ("update", "--add-tag --add-tags --remove-tag", "--tags A,B sets all of its tags"),
+    (
+        "add",
+        "--importance --priority --weight --confidence",
+        "--metadata NAME=VALUE keeps it; nothing ranks by it",
+    ),
+    (
+        "add",
+        "--overwrite --replace --upsert --force --update",
+        "--key K ends the value that the key has, and --supersedes ID ends a memory",
+    ),
+    (
+        "recall, search",
+        "--with-scores --scores --show-scores --score",
+        "--json has the scores, and --explain says what they are made of",
+    ),
+    (
+        "recall, search",
+        "--sort --sort-by --order-by",
+        "what is recalled is ranked; `vestig list --order-by` sorts",
+    ),
+    ("forget", "--query -q --search --text", '`vestig search "…"` finds the ids of memories'),
+    ("list", "--count", "`vestig count` counts them, and --limit N lists at most N"),
+    (
+        "forget",
+        "--soft --hide --archive",
+        "`vestig archive ID` hides, `vestig unarchive` undoes it",
+    ),
+    ("export", "--stdout", "`vestig export -` writes to standard output"),
+    ("export", "--all", "all of one namespace are; --all-namespaces takes those of every one"),
+    ("restore", "--list --latest --last", f"name the one that {BACKUP} made; none are listed"),
+    ("config", "--list --show --get --global --file -l", "`vestig config show` lists what is set"),
+    ("list, show, recall, search", "-o --output", "--json prints every field"),
+    (
+        "add",
+        "--branch",
+        "--scope auto keeps a text with --anchor FILE on the branch that changed it",
+    ),
+    (
+        _READS,
+        "--where --filter",
+        "filters have options of their own, such as --tags and --metadata",
+    ),
+    ("recall, search", "--max-tokens --token-budget --tokens", "--context --budget N"),
+    ("doctor", "--fix --repair", "it changes nothing; `vestig rebuild` makes the projection again"),
+    (
+        "recall, search",
+        "--threshold --min-score --score-threshold --cutoff --min-relevance",
+        "set recall.min_score in the file of --config, or VESTIG_RECALL__MIN_SCORE",
+    ),
+    (_LISTINGS, "--grep --contains --query --search --match", '`vestig search "…"` finds words'),
+    (
+        _READS,
+        "--all-namespaces -A",
+        "--namespace NS reads one at a time; `vestig export FILE --all-namespaces` takes all",
+    ),
+    (_READS, "--all-scopes --all-users", "without --scope every scope is read"),
+    (
+        _LISTINGS,
+        "--all -a --everything",
+        "--include-expired and --include-archived bring what is hidden",
+    ),
+    ("list", "-v --verbose --long --full", "--json prints every field"),
+    (
+        "list",
+        "--format --markdown --md",
+        "--json prints another form, `vestig export FOLDER --format md` writes Markdown",
+    ),
+    (
+        "rule add",
+        "--deny --ask --remind --block --forbid --command --cmd --pattern",
+        "`vestig rule add TEXT --when 'command ~ \"git push*\"' --do deny` is a whole line",
+    ),
+    ("update", "--key", '`vestig add "…" --key K` gives a key to a text'),
+    ("restore", "--to --target --dest --destination --output --out -o --into --force", RESTORE),
+    (
+        f"{_READS}, add, import",
+        "--model --llm --embedder --embedding-model",
+        "models are configured; `vestig config show` lists what is set",
+    ),
+    ("install", "--list --status --all", "`vestig install` says how each editor stands"),
+)
+# Commands that lack a word → what stands in its place.
+LACKING: Final[Mapping[str, str]] = {
+    "export": "`vestig export -` writes to standard output.",
+    "history": "`vestig keys` lists the keys that have one.",
+    "get": "`vestig keys` lists the keys that have a value.",
+    "eval": f"It is {QUESTIONS}.",
+}
+# A command and the word that its --format was meant to have → the line that has both.
+WHOLE_LINES: Final[Mapping[str, str]] = {"export md": "It is `vestig export FOLDER --format md`."}
+
+
+def instead_of_option(
+    typed: str,
+    value: str,
+    command: str,
+    options: Collection[str],
+    places: Mapping[str, str],
+    formats: Collection[str] = (),
+    *,
+    times: Set[str] = frozenset(),
+) -> str:
+    """Return what to type instead of an option that a command does not have, as a sentence; "" =
+    nothing is known.
+
+    Args:
+        value: what follows it.
+        command: what is typed for the command, without `vestig`.
+        options: those that it has.
+        places: the names of what it takes without an option → how they are typed.
+        formats: what its --format takes.
+        times: those of its options that take a time.
+
+    Example:
+        >>> instead_of_option("--date", "", "add", ["--tags", "--t-valid"], {})
+        'In Vestig it is --t-valid.'
+        >>> instead_of_option("--output", "f", "export", ["--format"], {"FILE": "FILE"})
+        'It is typed without an option: `vestig export FILE`.'
+    """
+    if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
+        return "In Vestig it is --json."
+    if typed == "--from" and (named := format_of(value, formats)):
+        return f"In Vestig it is --format {named}."
+    if typed == "-n" and not command:
+        return "In Vestig it is --namespace."
+    for commands, others, does in _OTHERWISE:
+        if command in commands.split(", ") and typed in others.split():
+            return sentence(does)
+    if named := format_of(typed.lstrip("-"), formats):
+        return f"In Vestig it is --format {named}."
+    for place, shown in places.items():
+        if typed in _PLACES.get(place, "").split():
+            return f"It is typed without an option: `vestig {command} {shown}`."
+    ours = [
+        ours for ours, others in _OPTIONS.items() if ours in options and typed in others.split()
+    ]
+    if ours:
+        dated = f", with a date such as {_DATE}" if times & {*ours} and "-" not in value else ""
+        return f"In Vestig it is {' or '.join(ours)}{dated}."
+    # a name that is merely a little alike misleads
+    near = nearest(typed, options)
+    return f"Did you mean {near}?" if near else ""
+
+
+def near_choice(typed: str, words: Mapping[str, str]) -> str:
+    """The word of a closed list that was meant by another one; "" = none, or it is one of them.
+
+    Args:
+        words: each in small letters → as it is.
+
+    Example:
+        >>> near_choice("claude-code", {"claude": "claude", "codex": "codex"})
+        'claude'
+    """
+    if typed in words:
+        return ""
+    if named := format_of(typed, words):
+        return named
+    # a word that begins with one of them and a divider is a longer name of the same
+    return words.get(typed.partition("-")[0], "") or words.get(nearest(typed, words), "")
+
+
+def format_of(word: str, formats: Collection[str]) -> str:
+    """The format that a word names; a folder of ordinary Markdown is documents to an import."""
+    if word in ("markdown", "md"):
+        return next((one for one in ("document", "md") if one in formats), "")
+    return word if word in formats else ""
+
+
+def value_of_option(option: str, words: Sequence[str]) -> str:
+    """The word that follows an option on a line, or is joined to it; "" = none."""
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if word == option:
+            return after
+        if word.startswith(option):
+            return word.removeprefix(option).removeprefix("=")
+    return ""
+
+
+def sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -1,0 +1,202 @@
+"""Arguments of an operation as parameters of click, and what was typed as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from vestig.surfaces.cli.option_words import WHOLE_LINES, near_choice
+from vestig.surfaces.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from vestig.calls.argument import Argument, Words
+
+
+class Option(click.Option):
+    """An option whose help is one line as it stands: click takes indentation out of each."""
+
+    def __init__(self, names: list[str], *, help: str, **attributes: Any) -> None:
+        super().__init__(names, **attributes)
+        self.help = help
+
+
+class _AnyCase(click.Choice[str]):
+    """A word of a closed list, in any case; messages print the words as they are stored."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        words = {word.casefold(): word for word in self.choices}
+        typed = str(value).casefold()
+        if near := near_choice(typed, words):
+            text = f"{value[:TYPED_CHARS]!r} is none of them; did you mean {near}?"
+            whole = WHOLE_LINES.get(f"{ctx and ctx.info_name} {near}", "")
+            self.fail(f"{text} {whole}".rstrip(), param, ctx)
+        return super().convert(words.get(typed, value), param, ctx)
+
+
+def _type(param: Argument) -> Any:
+    from vestig.calls.argument import Choice, Integer, Number
+
+    if isinstance(param, Integer):
+        return click.INT
+    if isinstance(param, Number):
+        return click.FLOAT
+    if isinstance(param, Choice):
+        return _AnyCase(param.choices)
+    return click.STRING
+
+
+def _repeats(param: Argument) -> bool:
+    """Says that its option may stand several times."""
+    from vestig.calls.argument import Pairs, Texts
+
+    return isinstance(param, (Texts, Pairs))
+
+
+def _metavar(param: Argument) -> str | None:
+    from vestig.calls.argument import Object, Pairs, Time, Words
+
+    kinds = {Words: "A,B,…", Pairs: "NAME=VALUE", Time: "TIME", Object: "JSON"}
+    return next((text for kind, text in kinds.items() if isinstance(param, kind)), None)
+
+
+# Other spellings of options, in every command that has them.
+_SHORT_FLAGS: Final = {
+    "--limit": ("-n",),
+    "--recursive": ("-r",),
+    "--tags": ("-t", "--tag"),
+    "--session-ids": ("--session",),
+    "--sources": ("--source",),
+}
+# Characters that an error repeats of what was typed.
+TYPED_CHARS: Final = 60
+FROM_STDIN: Final = "- reads it from standard input."
+_AUTO_HELP: Final = "auto: the project of the folder."
+
+
+def _help(param: Argument) -> str:
+    from vestig.calls.argument import Words
+
+    text = f"{param.help} {FROM_STDIN}" if param.stdin else param.help
+    if param.takes_auto:
+        text = f"{text} {_AUTO_HELP}"
+    if isinstance(param, Words) and param.choices:
+        text = f"{text} Of: {', '.join(param.choices)}."
+    shown = param.default_text or ("" if param.default is None else str(param.default))
+    return f"{text} [default: {shown}]" if shown else text
+
+
+def parameter(param: Argument) -> click.Parameter:
+    from vestig.calls.argument import Flag, Switch
+
+    if not param.flag:
+        shown = param.name.upper() + ("..." if param.many else "")
+        needed = param.required and not param.stdin
+        return click.Argument(
+            [param.name],
+            required=needed,
+            type=_type(param),
+            metavar=shown if param.required else f"[{shown}]",
+            nargs=-1 if param.many else 1,
+        )
+    options: dict[str, Any] = {"help": _help(param), "type": _type(param), "default": None}
+    names = [param.name, *_SHORT_FLAGS.get(param.flag, ()), param.flag]
+    if isinstance(param, Switch):
+        names = [param.name, f"{param.flag}/--no-{param.flag.removeprefix('--')}"]
+        options.update(is_flag=True, type=None)
+    elif isinstance(param, Flag):
+        options.update(is_flag=True, flag_value=True, type=None)
+    elif _repeats(param):
+        options.update(multiple=True)
+    if metavar := _metavar(param):
+        options["metavar"] = metavar
+    return Option(names, **options)
+
+
+def _pairs(texts: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE; a value that reads as JSON is that value, else it is text."""
+    import msgspec
+
+    from vestig.errors import ValidationError
+    from vestig.json_text import read_json
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ValidationError("metadata", text, "NAME=VALUE")
+        try:
+            found[name] = read_json(value)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            found[name] = value
+    return found
+
+
+def _object(param: Argument, text: str) -> dict[str, Any]:
+    import msgspec
+
+    from vestig.errors import ValidationError
+    from vestig.json_text import check_distinct_names
+
+    try:
+        found = msgspec.json.decode(text, type=dict[str, Any])
+        check_distinct_names(text)
+        return found
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        raise ValidationError(
+            param.name, f"{len(text)} characters", f"one JSON object after {param.flag}", str(error)
+        ) from None
+
+
+def _words(param: Words, texts: Sequence[str]) -> list[str]:
+    from vestig.errors import ValidationError
+
+    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    if not param.choices:
+        return words
+    allowed = {choice.casefold(): choice for choice in param.choices}
+    for word in words:
+        if word.casefold() not in allowed:
+            raise ValidationError(param.name, word, f"one of {', '.join(param.choices)}")
+    return [allowed[word.casefold()] for word in words]
+
+
+def given_arguments(
+    params: Sequence[Argument], values: Mapping[str, Any], terminal: Terminal
+) -> dict[str, Any]:
+    """Arguments as the engine takes them: what was not named is absent."""
+    from vestig.calls.argument import Object, Pairs, Words
+
+    args: dict[str, Any] = {}
+    for param in params:
+        value = values.get(param.name)
+        if value is None and param.stdin and param.required and not param.flag:
+            value = _piped(param, terminal)
+        if value is None or ((param.many or _repeats(param)) and not value):
+            if param.default is not None:
+                args[param.name] = param.default
+            continue
+        if isinstance(param, Words) and not param.many:
+            value = _words(param, value)
+        elif isinstance(param, Pairs):
+            value = _pairs(value)
+        elif isinstance(param, Object):
+            value = _object(param, value)
+        elif _repeats(param) or param.many:
+            value = list(value)
+        elif param.stdin and value == "-":
+            value = terminal.read_text(param.name)
+        args[param.name] = value
+    return args
+
+
+def _piped(param: Argument, terminal: Terminal) -> str:
+    """The text of a pipe or a file at standard input, where the command names none."""
+    if terminal.is_fed():
+        return terminal.read_text(param.name)
+    name = param.name.upper()
+    raise click.UsageError(
+        f"Missing argument {name}: type it in quotes, or - to read it from standard input.",
+        click.get_current_context(),
+    )
