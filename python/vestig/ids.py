@@ -138,7 +138,7 @@ def memory_id_text(text: str) -> str | None:
 
 
 def check_id_prefix(field: str, text: object, prefix: str) -> str:
-    """A full id, or a prefix of one with at least 8 characters after the underscore; those of a
+    """A full id, or a prefix of one with at least 8 of 0-9 and a-f after the underscore; those of a
     memory may stand alone.
 
     Example:
@@ -157,7 +157,7 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
             field,
             text,
             f"an id such as {prefix}_xxxxxxxx-…, whole or at least"
-            f" {PREFIX_CHARS_MIN} characters after the underscore",
+            f" {PREFIX_CHARS_MIN} characters of 0-9 and a-f after the underscore",
             hint,
         )
     return text

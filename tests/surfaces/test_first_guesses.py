@@ -553,7 +553,7 @@ def test_states_have_commands_of_their_own(vestig: Vestig, ids: list[str]) -> No
     assert "deprecated" in vestig("deprecate", ids[2]).out
     again = vestig("deprecate", ids[2])
     assert again.code == 1
-    assert "becomes a new memory that names it in `revives`" in again.err
+    assert '`vestig add "…"` stores its text again, in a new memory' in again.err
     assert "a new tower" in vestig("events", ids[0]).out
     assert [line.split(" | ")[2:4] for line in vestig("history", ids[0]).out.splitlines()] == [
         ["SUPERSEDED", ids[0]],

@@ -54,7 +54,7 @@ class Rules(CallsOfGroup):
                 glob), in, and, or, not.
             do: What is done: the model is reminded, the user is asked, or the action is denied.
             unless: The condition under which the rule gives way.
-            scope: The project that it binds. Absent: every one.
+            scope: The scope that it binds, such as a project. Absent: every one.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:

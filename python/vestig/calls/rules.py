@@ -83,7 +83,7 @@ class AddRuleRequest(Request, frozen=True, kw_only=True):
     scope: Annotated[
         str | None,
         ScopeName(
-            "The project that it binds. Absent: every one.",
+            "The scope that it binds, such as a project. Absent: every one.",
             "--scope",
             chars_max=SCOPE_CHARS_MAX,
             blank=False,

@@ -421,6 +421,12 @@ def _instead_of(variable: str) -> str:
         return (
             f"; the nearest valid one is {_variable_of(names[found]) if found in names else found}"
         )
+    # the section, then the last words of one of its keys
+    section, _, words = variable[len(_PREFIX) :].replace("__", "_").partition("_")
+    own = [name for name in names if name.startswith(f"{_PREFIX}{section}__")]
+    ending = [name for name in own if words and name.endswith(f"_{words}")]
+    if len(ending) == 1:
+        return f"; {names[ending[0]]} is set by {ending[0]}"
     return "; recall.silence is set by VESTIG_RECALL__SILENCE, and every other key likewise"
 
 

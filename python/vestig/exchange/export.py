@@ -16,6 +16,7 @@ from vestig.calls.files import ExportFormat, ExportRequest
 from vestig.calls.filter import Filter
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.formats.markdown import file_name, text_of
+from vestig.exchange.inputs import shell_word
 from vestig.filters import filter_parts, moments
 from vestig.memories.states import ids_of, selection_warnings
 from vestig.other_words import by_caller
@@ -34,6 +35,7 @@ _OF_OTHERS: Final = (
     ".csv .tsv .md .markdown .parquet .xls .xlsx .html .htm .xml .yaml .yml .toml .db .sqlite .zip"
     " .pdf .docx .gz"
 )
+_OF_FILES: Final = frozenset((*_OF_OTHERS.split(), ".json", ".jsonl", ".ndjson", ".txt"))
 
 
 def export(session: Session, asked: ExportRequest) -> ExportCounts:
@@ -104,6 +106,15 @@ def _file_of_lines(target: str | os.PathLike[str]) -> Path:
 def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCounts:
     """Writes a file for each memory, in a folder that appears whole or not at all. Without a
     filter: those that are active or superseded."""
+    if folder.suffix.lower() in _OF_FILES and not folder.exists():
+        name = str(folder.with_suffix(""))
+        way = by_caller(
+            f'store.export({name!r}, format="md")',
+            f"`vestig export {shell_word(name)} --format md`",
+        )
+        raise ValidationError(
+            "target", str(folder), "the name of a folder", f"it gets a file for each memory: {way}"
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValidationError("target", str(folder), "a folder that is missing or empty")
     words = (Status.ACTIVE.word, Status.SUPERSEDED.word)

@@ -61,6 +61,7 @@ _MACOS_PREFIX: Final = "._"
 _IS_ENCRYPTED: Final = 0x1
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
 _ESCAPED: Final = lazy_pattern(r"\\(?:u)(dc[89a-f][0-9a-f])")
+_ADDRESS: Final = lazy_pattern(r"[a-z]+://")
 _STANDARD_INPUT: Final = "standard input"
 
 
@@ -379,6 +380,9 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
             "files", type(files).__name__, "a path, an open file, or a list of these"
         )
     path = _path(files).expanduser()
+    if _ADDRESS.match(os.fspath(files)) and not path.exists():
+        fetch = "`curl -L ADDRESS -o FILE` brings what is there"
+        raise ValidationError("files", os.fspath(files), "the path of a file, no address", fetch)
     if path.is_dir():
         inside = list(_in_folder(path, recursive=recursive))
         if not inside:

@@ -219,7 +219,12 @@ def _value_at(session: Session, asked: GetRequest) -> Memory:
     for found in page(session, listing):
         return found
     assert asked.valid_at is not None
-    raise NotFoundError("Memory", asked.key, f"the key had no value at {format_us(asked.valid_at)}")
+    said = f"the key had no value at {format_us(asked.valid_at)}"
+    if asked.valid_at % DAY_US == 0:
+        later = msgspec.structs.replace(listing, valid_at=asked.valid_at + DAY_US - 1)
+        if len(page(session, later)):
+            said += ", the first moment of the day; it got one later that day: name the time"
+    raise NotFoundError("Memory", asked.key, said)
 
 
 def keys(session: Session, asked: KeysRequest) -> list[str]:

@@ -108,8 +108,7 @@ def check_unexpired(memory: Memory, action: str) -> None:
         again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{key}`')
         raise ConflictError(
             f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
-            f" {_since(memory)}, for good; its text, committed again with {again}, becomes a new"
-            " memory that names it in `revives`"
+            f" {_since(memory)}, for good; {again} stores its text again, in a new memory"
         )
 
 
@@ -622,7 +621,8 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
             more = f"; {every} selects every memory"
         elif effective & NARROWING:
             every = by_caller("all=True", "--all")
-            more = f"; {every} takes what only narrows as the selection"
+            names = ", ".join(name for name in given if name in NARROWING)
+            more = f"; {every} beside {names} takes all that {names} lets through"
         raise ValidationError(
             "where",
             f"only {', '.join(given)}" if given else "no filter",

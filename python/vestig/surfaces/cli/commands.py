@@ -6,15 +6,17 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import date
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from vestig.errors import VestigError
+from vestig.errors import ValidationError, VestigError
 from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
-from vestig.surfaces.cli.nothing_found import notes_on_nothing
+from vestig.surfaces.cli.notes import notes
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.option_words import (
     LACKING,
@@ -30,9 +32,12 @@ from vestig.surfaces.cli.other_words import (
 )
 from vestig.surfaces.cli.parameters import (
     FROM_STDIN,
+    TIMES,
     TYPED_CHARS,
     Option,
+    dated,
     given_arguments,
+    metavar_of,
     parameter,
 )
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
@@ -245,6 +250,9 @@ def _callback(operation: Operation) -> Callable[..., int]:
                     value = _on_store(operation, call, terminal, init=bool(given.get("init")))
                 else:
                     value = operation.answer(call)
+        except ValidationError as error:
+            _name_flag(error, operation)
+            raise
         finally:
             terminal.finish_work()
         if operation.document == "recall":
@@ -253,6 +261,16 @@ def _callback(operation: Operation) -> Callable[..., int]:
         return operation.exit_code(value)
 
     return command
+
+
+def _name_flag(error: ValidationError, operation: Operation) -> None:
+    """Puts the option that was typed in the place of the argument that it is called in Python."""
+    flags = {row.name: row.flag for row in operation.params if row.flag}
+    flag, said = flags.get(error.field, ""), str(error)
+    if flag.removeprefix("--").replace("-", "_") == error.field:
+        return
+    if flag and said.startswith(f"{error.field}: "):
+        error.args = (f"{flag}{said.removeprefix(error.field)}",)
 
 
 def _logs(operation: Operation, call: Call) -> AbstractContextManager[None]:
@@ -278,14 +296,23 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
     call.session = session
     with Vestig(session, worker=operation.works_queue) as call.store:
         _put_project(operation, call)
+        call.args = dated(operation.params, call.args, partial(_today, call))
         value = operation.answer(call)
         missing = session.ledger.missing
         if missing is None:
-            for line in notes_on_nothing(operation, call, value):
+            for line in notes(operation, call, value):
                 terminal.note(line)
     if missing is not None and operation.without_store == "empty":
         terminal.note(missing.notice)
     return value
+
+
+def _today(call: Call) -> date:
+    """The day of the session's clock, in `time.zone`."""
+    from vestig.times import from_us, zone_named
+
+    zone = zone_named(call.config.settings.time.zone)
+    return from_us(call.session.now_us()).astimezone(zone).date()
 
 
 def _put_project(operation: Operation, call: Call) -> None:
@@ -408,6 +435,8 @@ def _notes(operation: Operation) -> list[str]:
     """Return what its help says beside what it does."""
     from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
     notes = [f"{name}: {FROM_STDIN}" for name in from_stdin]
+    if any(metavar_of(row) == "TIME" for row in operation.params):
+        notes.append(TIMES)
     if operation.short:
         short, full = f"{_NAME} {operation.short}", f"{_NAME} {operation.name}"
         notes.append(f"`{short}` and `{full}` are one command.")

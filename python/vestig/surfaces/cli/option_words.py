@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Final
 
+from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import nearest
 
 QUESTIONS: Final = (
@@ -31,25 +32,26 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--from": "--since --after --start",
     "--since": "--after --newer-than --from --start --last --days --today",
     "--as-of": "--at --asof",
-    "--valid-at": "--at --date --on --current --now",
+    "--valid-at": "--at --date --on --current --now --as-of",
+    "--entities": "--entity --mentions --about --person --people",
     "--order-by": "--sort --sort-by --order",
     "--mirror": "--watch --sync",
     "--until": "--before --older-than --to",
-    "--scope": "-u --user --user-id --channel --customer --owner --collection",
+    "--scope": "-u --user --user-id --channel --customer --owner --collection --project",
     "--metadata": "--meta --set --annotation",
     "--yes": "-y --confirm --no-confirm --assume-yes -f --force",
     "--dry-run": "-n --plan --dry --simulate --preview",
     "--explain": "--why --reason --reasons -v --verbose --debug",
     "--format": "--layout",
     "--version": "-V -v",
-    "--namespace": "--tenant --project --collection",
+    "--namespace": "--tenant --collection",
     "--store": "-s --db --path --dir --directory --data-dir",
     "--config": "-c --config-file",
     "--json": "-j --as-json",
     "--content": "--text --body --message --fact",
     "--ids": "--id --memory-id",
     "--include-expired": "--expired --include-superseded --include-deprecated --history"
-    " --include-history",
+    " --include-history --deleted --trashed --trash --deprecated --superseded",
     "--ascending": "-r --reverse --asc --oldest-first",
     "--offset": "--skip --page --start",
     "--recursive": "--recurse -R --subfolders",
@@ -63,6 +65,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--command": "--cmd",
     "--host": "--bind --address --listen",
 }
+_NUMBER: Final = lazy_pattern(r"-\d+")
 _DATE: Final = "2026-03-18"
 _FILE: Final = (
     "--file --path --input --output --out --dir --directory --folder --dest --destination -f -i -o"
@@ -84,6 +87,10 @@ BACKUP: Final = "`vestig backup DEST`"
 RESTORE: Final = "restore into another place with `vestig --store DEST restore BACKUP`"
 _LISTINGS: Final = "list, count"
 _READS: Final = f"{_LISTINGS}, recall, search"
+_IDS_ALONE: Final = (
+    "--json prints every field; `vestig list --json | jq -r '.memories[].id'` prints the ids alone"
+)
+_QUIET: Final = "messages go to standard error, which 2>/dev/null leaves out"
 # Commands divided by commas, options of others → what does it in another way.
 _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (
@@ -94,7 +101,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ("", "-d --data", "--store PATH names the folder of the store"),
     (
         "add",
-        "--file --from-file --input -f",
+        "--file --from-file --source-file --input -f",
         "`vestig add - < FILE` reads one text, `vestig import FILE` documents and JSON lines;"
         " --anchor FILE names what a text speaks of",
     ),
@@ -138,6 +145,54 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "what is recalled is ranked; `vestig list --order-by` sorts",
     ),
     ("forget", "--query -q --search --text", '`vestig search "…"` finds the ids of memories'),
+    (
+        "list, count",
+        "--by --group-by --group",
+        "`vestig stats` counts by scope, kind and status; --authors NAME selects what one author"
+        " said",
+    ),
+    (
+        "prune, housekeeping prune",
+        "--before --older-than --after --days --age --max-age --created-before",
+        "it deletes what is past its retention, or was replaced long ago; `vestig forget"
+        " --created-until TIME` with a scope, a tag or another filter deletes what was stored"
+        " before a time",
+    ),
+    (
+        "recall, search",
+        "--exact --literal --regex --regexp --substring --phrase --fuzzy --keyword",
+        "it finds by words and meaning; `vestig export - | grep -i TEXT` finds to the letter",
+    ),
+    (
+        "recall, search",
+        "--raw --plain --text-only --content-only --bare",
+        "`vestig recall \"…\" --json | jq -r '.results[].content'` prints the texts alone",
+    ),
+    ("list", "--ids-only --id-only -q --quiet --only-ids", _IDS_ALONE),
+    ("list", "--columns --fields --select --cols", _IDS_ALONE),
+    (
+        "list",
+        "--wide --no-trunc --no-truncate -w --full-text",
+        "--snippet-len N shows more of a text",
+    ),
+    (_READS, "--quiet --silent", _QUIET),
+    ("keys", "--all -a", "all that have a value are listed"),
+    (
+        "backup",
+        "--force --overwrite -f",
+        "a backup goes into a directory that is not there yet, `vestig backup DEST`",
+    ),
+    (
+        "import",
+        "--key --keys",
+        'lines of JSON name their keys, {"content": "…", "key": "…"}; `vestig add "…" --key K`'
+        " gives one to a text",
+    ),
+    (
+        "import",
+        "--time-column --date-column --timestamp-column --time --date",
+        'a column of dates is the time of the rows where it is named "date" in the header',
+    ),
     ("list", "--count", "`vestig count` counts them, and --limit N lists at most N"),
     (
         "forget",
@@ -201,6 +256,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
 # Commands that lack a word → what stands in its place.
 LACKING: Final[Mapping[str, str]] = {
     "export": "`vestig export -` writes to standard output.",
+    "events": "`vestig diff --from TIME` shows what was recorded of all memories.",
     "history": "`vestig keys` lists the keys that have one.",
     "get": "`vestig keys` lists the keys that have a value.",
     "eval": f"It is {QUESTIONS}.",
@@ -236,6 +292,10 @@ def instead_of_option(
         >>> instead_of_option("--output", "f", "export", ["--format"], {"FILE": "FILE"})
         'It is typed without an option: `vestig export FILE`.'
     """
+    if _NUMBER.fullmatch(typed) and "--limit" in options:
+        return f"In Vestig it is -n {typed[1:]}."
+    if typed == "-q" and not value and "QUERY" in places:
+        return sentence(_QUIET)
     if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
         return "In Vestig it is --json."
     if typed == "--from" and (named := format_of(value, formats)):
@@ -277,6 +337,37 @@ def near_choice(typed: str, words: Mapping[str, str]) -> str:
         return named
     # a word that begins with one of them and a divider is a longer name of the same
     return words.get(typed.partition("-")[0], "") or words.get(nearest(typed, words), "")
+
+
+# A word of a closed list → words that are none of it, "" = all others → what does it.
+_NOT_CHOSEN: Final[tuple[tuple[str, str, str], ...]] = (
+    (
+        "chatgpt",
+        "whatsapp signal telegram slack discord teams imessage messenger sms irc matrix gemini",
+        'A chat of another program is read as lines of JSON such as {"speaker": "Ann", "text": "…",'
+        ' "timestamp": "2026-01-05T10:00:00"}, with --format messages.',
+    ),
+    (
+        "cursor",
+        "",
+        "Any other editor starts `vestig mcp`, a server of the Model Context Protocol"
+        " (docs/mcp.md).",
+    ),
+)
+
+
+def none_of_choice(typed: str, words: Collection[str]) -> str:
+    """Return what does what a word means that is none of a closed list, as a sentence; "" =
+    nothing is known.
+
+    Example:
+        >>> none_of_choice("vscode", ["claude", "codex", "cursor"])[:35]
+        'Any other editor starts `vestig mcp'
+    """
+    for has, others, does in _NOT_CHOSEN:
+        if has in words and (not others or typed in others.split()):
+            return does
+    return ""
 
 
 def format_of(word: str, formats: Collection[str]) -> str:

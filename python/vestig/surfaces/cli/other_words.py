@@ -18,23 +18,26 @@ if TYPE_CHECKING:
     pass
 
 _NAMED: Final[Mapping[str, str]] = {
-    "forget": "delete remove rm erase del unremember drop purge trash discard",
+    "forget": "delete remove rm erase del unremember drop purge discard",
     "show": "cat view read fetch display describe",
     "recall": "ask query find q lookup answer",
     "search": "grep",
     'search "…"': "similar",
     "graph neighbourhood": "related neighbors neighbours",
-    "count": "size len length dbsize",
+    "count": "len length dbsize",
     "recall --context": "context prompt inject",
     "recall --explain": "why reason explain",
     "recall --expect ID": "why-not whynot",
     "recall --as-of TIME": "time-travel timetravel as-of asof",
-    "add TEXT --key K": "set put",
+    "add TEXT --key K": "set put set-key setkey",
+    "forget --keys KEY": "unset del-key delete-key remove-key",
     "add": "ad remember store save note commit insert create new write learn memorize memorise"
     " upsert",
     "item put": "hset",
     "get KEY": "exists has",
     "history": "versions revisions",
+    "list --order-by access_count": "top popular most-used",
+    "list --include-expired": "trash bin deleted",
     "list": "ls lst all browse dir notes facts memories peek recent latest last",
     "list --tags A,B": "tags tagged",
     "diff --from TIME": "timeline changes log tail monitor reflog audit",
@@ -45,12 +48,12 @@ _NAMED: Final[Mapping[str, str]] = {
     "update ID --t-invalid TIME": "end expire",
     "events ID": "blame",
     "supersede": "replace",
-    "deprecate": "retract revoke withdraw invalidate undo rollback revert",
+    "deprecate ID": "retract revoke withdraw invalidate undo rollback revert",
     "archive": "hide",
     "unarchive": "unhide",
     "stats": "status info summary scopes users projects namespaces namespace ns"
-    " use-namespace"
-    " du user scope project",
+    " use-namespace authors"
+    " du size usage user scope project",
     "doctor": "health ping check verify fsck diagnose repair validate test selftest",
     "document list": "docs files sources",
     "entity list": "entities people names",
@@ -81,13 +84,17 @@ _NAMED: Final[Mapping[str, str]] = {
 COMMANDS: Final[Mapping[str, str]] = {
     word: ours for ours, others in _NAMED.items() for word in others.split()
 }
+_NAMES_LISTED: Final = (
+    ", which lists the scopes; `vestig list --authors NAME` has what one author said, and `vestig"
+    " list --json` the author of each"
+)
 # More to say about some commands, or about a word that is typed.
 _NOTES: Final[Mapping[str, str]] = {
     'add "…"': "; the first memory makes the store",
     "--help": "; its last lines say how your shell completes commands",
     "import --mirror -r FOLDER": ", run again whenever the folder has changed",
-    "deprecate": " for what was added by mistake; `vestig unarchive` and `vestig unpin` end those"
-    " states, and a text that was replaced is added again, with its key where it has one",
+    "deprecate ID": ", which withdraws what was added by mistake; `vestig unarchive ID` and `vestig"
+    " unpin ID` end those states, and `vestig add` stores a text that was replaced again",
     "log": ", and `vestig history KEY` for one key or memory",
     "audit": ", and `vestig events ID` for one memory",
     "index": ", after which recall finds it; `vestig rebuild` makes the projection again",
@@ -102,12 +109,20 @@ _NOTES: Final[Mapping[str, str]] = {
     " show ID` prints where one came from",
     "update": ' with ID and --content "…" for a new text, or --tags A,B for all of its tags',
     "update ID --tags A,B": ", which sets all of its tags",
+    "grep": ", which finds by words and meaning; a part of a word is found with `vestig export - |"
+    " grep -i TEXT`",
+    "size": ", which shows the bytes that it takes; `vestig count` counts memories",
+    "users": _NAMES_LISTED,
+    "authors": _NAMES_LISTED,
+    "list --include-expired": ", where replaced and withdrawn memories are too; what was forgotten"
+    " is gone for good",
+    "list --order-by access_count": ", the most recalled first",
     "cognify": ", where llm.provider and llm.model name a language model (docs/models.md): it sums"
     " up documents, and stores claims of conversations",
     "eval": f", which reads {QUESTIONS}",
     "recall --expect ID": " beside the question",
-    "list --tags A,B": " for the memories that have some; `vestig list --json` shows the tags of"
-    " each",
+    "list --tags A,B": " for the memories that have some; `vestig list --json | jq -r"
+    " '.memories[].metadata.tags[]?' | sort | uniq -c` counts them",
     "watch": ", run again whenever the folder has changed; `vestig diff --from TIME` shows what was"
     " recorded",
     "update ID --t-invalid TIME": ", and `vestig deprecate ID` where it is wrong",
@@ -137,6 +152,7 @@ _OF_CALLS: Final[Mapping[str, str]] = {
 _ID: Final = lazy_pattern(r"mem_[0-9a-f-]{8,36}")
 _SHOW: Final = "in Vestig it is `vestig show ID`"
 _OF_A_MEMORY: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("trash", "bin"), "in Vestig it is `vestig forget ID`"),
     "info": _SHOW,
     "open": _SHOW,
     "status": _SHOW,
@@ -145,6 +161,12 @@ _OF_A_MEMORY: Final[Mapping[str, str]] = {
     " memories whose sources changed",
     **dict.fromkeys(("copy", "clone", "snapshot"), "`vestig --help` lists the commands"),
 }
+# Words that mean to ask the rules, before a line for a shell.
+_ASKED_OF_RULES: Final = ("check", "test", "guard", "allow", "allowed", "verify", "validate")
+_NEW_KEY: Final = (
+    'a key is not renamed: `vestig add "…" --key NEW` stores its value under another, and `vestig'
+    " forget --keys OLD` takes the old one out"
+)
 _CALL: Final = lazy_pattern(r"store\.(?:(\w+)\.)?(\w+)")
 # A group of calls in Python → the group of commands.
 _SINGULAR: Final = {"items": "item", "rules": "rule", "branches": "branch", "graph": "graph"}
@@ -169,6 +191,7 @@ _IN_GROUP: Final[Mapping[str, Mapping[str, str]]] = {
         'add "…" --anchor FILE:LINES': "add create set new",
     },
     "document": {"import": "import load ingest"},
+    "rule": {"rule remove": "disable off deactivate suspend"},
     "graph": {"entity list": "entities nodes", "edge list": "edges links relations"},
 }
 # Groups whose words stand for the whole store, and those whose last words say what they are about.
@@ -231,15 +254,28 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "review digest": _REVIEW,
         "flush persist": "what a command wrote is stored when it ends",
         "redo": '`vestig add "…"` stores a text again, with `--key KEY` where it has a key',
-        "whoami": "a store asks for no account; `--scope S` names whom a memory is about",
+        "whoami": "a store asks for no account; `--scope S`, such as user/ada, is the label of"
+        " one user's memories",
         "stop kill quit exit": "`vestig serve` and `vestig inspect` end with Ctrl-C",
         "push pull remote": "`vestig export FILE` and `vestig import --merge FILE` carry memories"
         " from one store to another",
+        "logs debug trace": "logs go to standard error, VESTIG_TELEMETRY__LOG_LEVEL=DEBUG brings"
+        " more; `vestig diff --from TIME` shows what was recorded",
+        "incr decr increment decrement": "`vestig item put K VALUE --scope S` sets a value; none"
+        " counts by itself",
+        "remind reminder reminders due schedule agenda upcoming": "nobody is reminded; `vestig list"
+        " --since 2026-03-18 --until 2026-03-25` lists the facts that begin in these days",
+        "encrypt decrypt": "files of a store are not encrypted, so encrypt the disk; `vestig"
+        " housekeeping secrets` finds secrets in texts",
         "stores use use-store db": "`--store PATH`, or VESTIG_STORE, names the store of a command,"
         " and `--scope S` a scope in it",
         "backups": f"a backup lies where {BACKUP} put it",
     },
     "branch": {"create new checkout switch main master dev feature experiment": _BRANCHES},
+    "item": {
+        "history versions log revisions": 'an item has its last value alone; `vestig add "…" --key'
+        " KEY` keeps all versions, which `vestig history KEY` shows"
+    },
     "config": {"set edit unset reset": _CONFIG_SET},
 }
 # Commands whose words are too many → what takes the further ones.
@@ -250,7 +286,8 @@ _FURTHER: Final[Mapping[str, str]] = {
     "rule check": 'name the command: `vestig rule check --command "…"`',
     "rule test": 'name the command: `vestig rule test --command "…"`',
     "inspect": "`vestig show ID` prints one memory",
-    "diff": "name the times: `vestig diff --from A --to B`",
+    "diff": "name the times: `vestig diff --from A --to B`; `vestig --store BACKUP list` shows what"
+    " is in a backup",
     "keys": "all are listed, or those of `vestig keys --prefix P`",
     "mcp": "it serves as it stands; `vestig install EDITOR` has an editor start it",
 }
@@ -295,8 +332,8 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
         typed = f"{typed.removesuffix('s')}s"
     if not group and typed.count(" "):
         return 'A text is asked with `vestig recall "…"`, and stored with `vestig add "…"`.'
-    if not group and _ID.fullmatch((*words, "")[1]) and typed in _OF_A_MEMORY:
-        return sentence(_OF_A_MEMORY[typed])
+    if meant := _by_what_follows(words, typed, group):
+        return sentence(meant)
     if none := _none_of(typed, group):
         return none
     ours = _meant(typed, group, names)
@@ -320,6 +357,26 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
     if near and near not in _DESTRUCTIVE:
         return f"Did you mean `{where} {near}`?"
     return f"`{where} --help` lists the commands."
+
+
+def _by_what_follows(words: Sequence[str], typed: str, group: str) -> str:
+    """What a word means by the words behind it: the id of a memory, a command for a shell, two
+    keys, a name; "" = they say nothing."""
+    after = words[1:]
+    first = (*after, "")[0]
+    is_id = _ID.fullmatch(first) is not None
+    if group == "graph" and words[0][:1].isupper():
+        named = f'`vestig entity show "{words[0]}"` shows an entity'
+        return f'{named}, `vestig graph search "…"` finds some'
+    if group:
+        return ""
+    if is_id:
+        return _OF_A_MEMORY.get(typed, "")
+    if typed in _ASKED_OF_RULES and (" " in first or typed == "guard"):
+        return "in Vestig it is `vestig rule check --command '…'`"
+    if typed in ("rename", "mv", "move") and len(after) > 1 and not after[1].startswith("-"):
+        return _NEW_KEY
+    return ""
 
 
 def _none_of(typed: str, group: str) -> str:

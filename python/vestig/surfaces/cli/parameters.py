@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from vestig.surfaces.cli.option_words import WHOLE_LINES, near_choice
+from vestig.lazy_pattern import lazy_pattern
+from vestig.surfaces.cli.option_words import WHOLE_LINES, near_choice, none_of_choice
 from vestig.surfaces.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ class _AnyCase(click.Choice[str]):
             text = f"{value[:TYPED_CHARS]!r} is none of them; did you mean {near}?"
             whole = WHOLE_LINES.get(f"{ctx and ctx.info_name} {near}", "")
             self.fail(f"{text} {whole}".rstrip(), param, ctx)
+        if typed not in words and (hint := none_of_choice(typed, self.choices)):
+            shown = ", ".join(self.choices)
+            self.fail(f"{value[:TYPED_CHARS]!r} is none of {shown}. {hint}", param, ctx)
         return super().convert(words.get(typed, value), param, ctx)
 
 
@@ -54,13 +59,26 @@ def _repeats(param: Argument) -> bool:
     return isinstance(param, (Texts, Pairs))
 
 
-def _metavar(param: Argument) -> str | None:
+def metavar_of(param: Argument) -> str | None:
+    """Return the word that stands for its value; None = that of its type."""
     from vestig.calls.argument import Object, Pairs, Time, Words
 
     kinds = {Words: "A,B,…", Pairs: "NAME=VALUE", Time: "TIME", Object: "JSON"}
     return next((text for kind, text in kinds.items() if isinstance(param, kind)), None)
 
 
+# Options whose times look back, which take a number of days ago.
+_LOOK_BACK: Final = frozenset(
+    (
+        "--since", "--until", "--created-since", "--created-until", "--from", "--to", "--as-of",
+        "--known-at", "--valid-at",
+    )
+)  # fmt: skip
+_DAYS_AGO: Final = lazy_pattern(r"(\d{1,5})d")
+TIMES: Final = (
+    "TIME: a date such as 2026-03-18, which is its first moment (UTC), a time such as"
+    " 2026-03-18T12:00+01:00, today or yesterday; to look back also 7d, seven days ago."
+)
 # Other spellings of options, in every command that has them.
 _SHORT_FLAGS: Final = {
     "--limit": ("-n",),
@@ -109,7 +127,7 @@ def parameter(param: Argument) -> click.Parameter:
         options.update(is_flag=True, flag_value=True, type=None)
     elif _repeats(param):
         options.update(multiple=True)
-    if metavar := _metavar(param):
+    if metavar := metavar_of(param):
         options["metavar"] = metavar
     return Option(names, **options)
 
@@ -189,6 +207,33 @@ def given_arguments(
             value = terminal.read_text(param.name)
         args[param.name] = value
     return args
+
+
+def dated(
+    params: Sequence[Argument], args: Mapping[str, Any], today: Callable[[], date]
+) -> dict[str, Any]:
+    """Arguments with dates in the place of `today`, `yesterday` and, of times that look back, of
+    days ago: `7d`.
+
+    Example:
+        >>> from vestig.calls.argument import Time
+        >>> since = Time("", "--since", name="since")
+        >>> dated([since], {"since": "7d"}, lambda: date(2026, 3, 18))
+        {'since': '2026-03-11'}
+    """
+    from vestig.calls.argument import Time
+
+    found = dict(args)
+    for param in params:
+        said = found.get(param.name)
+        if not isinstance(param, Time) or not isinstance(said, str):
+            continue
+        days = {"today": 0, "yesterday": 1}.get(said.lower())
+        if days is None and param.flag in _LOOK_BACK and (ago := _DAYS_AGO.fullmatch(said.lower())):
+            days = int(ago[1])
+        if days is not None:
+            found[param.name] = (today() - timedelta(days=days)).isoformat()
+    return found
 
 
 def _piped(param: Argument, terminal: Terminal) -> str:

@@ -500,7 +500,10 @@ def imported(value: ImportReport, _: Args) -> str:
     of_documents = str(value.format) == "document"
     read = ("imported", "skipped", "duplicates", "rejected", "failed")
     rows = [("format", str(value.format))]
-    rows.append(("documents" if of_documents else "lines", _sum(value, "lines", read)))
+    counted = _sum(value, "lines", read)
+    if str(value.format) == "export" and value.skipped:
+        counted += " (the first and the last line of the file, and what is there already)"
+    rows.append(("documents" if of_documents else "lines", counted))
     if value.passages or value.ended:
         rows.append(("passages", _sum(value, "passages", ("added", "kept", "ended"))))
     if value.memories != value.imported and not of_documents:

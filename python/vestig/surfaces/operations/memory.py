@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -183,11 +184,26 @@ def _update(call: Call) -> Any:
 def _supersede(call: Call) -> Any:
     old, new = call.args.pop("old"), call.args.pop("new")
     if len(new.split()) > 1:
-        is_id = memory_id_text(old) is not None
-        way = f"--supersedes {old}" if is_id else f"--key {old}"
-        stored = f'`vestig add "…" {way}` stores a new text in its place'
+        stored = _in_place_of(call, old)
         raise ValidationError("new", "a text", "the id of a memory that is stored", stored)
     return call.store.supersede(old, new, **call.args)
+
+
+def _in_place_of(call: Call, old: str) -> str:
+    """Return what stores a new text in the place of a memory that is named by its id, its key or
+    its text."""
+    if memory_id_text(old) is not None:
+        return f'`vestig add "…" --supersedes {old}` stores a new text in its place'
+    if old in call.store.keys(prefix=old):
+        return f'`vestig add "…" --key {shlex.quote(old)}` stores a new text in its place'
+    found = call.store.search(old, all=True) if old.strip() else ()
+    named = next((one.id for one in found if one.content == old), None)
+    if named is not None:
+        return f'`vestig update {named} --content "…"` gives it a new text'
+    return (
+        '`vestig search "…"` finds the id of a memory, and `vestig update ID --content "…"` gives'
+        " it a new text"
+    )
 
 
 def _deprecate(call: Call) -> Any:

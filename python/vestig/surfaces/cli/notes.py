@@ -1,26 +1,64 @@
-"""Why nothing was found: what a filter names and nothing has."""
+"""Lines beside a result: why nothing was found, and that a namespace begins."""
 
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.language.text_forms import count_of
 from vestig.other_words import nearest
+from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
     from vestig.calls.filter import FilterFields
     from vestig.surfaces.operation import Call, Operation
 
+# Other namespaces that a line names.
+_NAMED: Final = 5
 
-def notes_on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
+
+def notes(operation: Operation, call: Call, value: Any) -> list[str]:
+    """Lines that stand on standard error beside a result."""
+    return [*_on_nothing(operation, call, value), *_on_first(operation, call, value)]
+
+
+def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
     """Lines about why nothing was found: scopes that no memory has, a time before all that is
     stored."""
     rows = {} if operation.arguments is None else operation.arguments.rows
     found = getattr(value, "memory_ids", value)
-    if "where" not in rows or (len(found) if isinstance(found, Sized) else found) != 0:
+    if (len(found) if isinstance(found, Sized) else found) != 0:
         return []
+    unknown = _unknown_namespace(call)
+    if unknown or "where" not in rows:
+        return unknown
     return [*_unknown_scopes(call), *_before_it_was_stored(call)]
+
+
+def _on_first(operation: Operation, call: Call, value: Any) -> list[str]:
+    """A line where a memory is the first of a namespace that was named, beside others that are
+    there."""
+    named = call.options.get("namespace")
+    if named is None or getattr(value, "outcome", None) is not CommitOutcomeKind.INSERTED_NEW:
+        return []
+    if not operation.writes or call.args.get("dry_run"):
+        return []
+    if call.store.count(where={"include_expired": True, "include_archived": True}) != 1:
+        return []
+    others = sorted(set(call.store.admin.stats().namespaces) - {named})
+    shown = f"{', '.join(others[:_NAMED])}{', …' if len(others) > _NAMED else ''}"
+    return [f"the first memory of the namespace {named}; others are {shown}"] if others else []
+
+
+def _unknown_namespace(call: Call) -> list[str]:
+    """A line where the namespace has no memory, and others have some."""
+    space = call.session.namespace
+    others = call.store.admin.stats().namespaces
+    if space in others or not others:
+        return []
+    near = nearest(space.casefold(), {one.casefold(): one for one in others})
+    hint = f"nearest: {near}" if near else "`vestig stats` lists those that have"
+    return [f"no memory is in the namespace {space}; {hint}"]
 
 
 def _before_it_was_stored(call: Call) -> list[str]:
