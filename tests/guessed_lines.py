@@ -60,7 +60,7 @@ LINES: Final = {
     'add "…"` again': "undelete ID;undeprecate ID",
     "shows the tags of each": "tags;tag list;list tags",
     "--key maria.city": "supersede maria.city 'Maria lives in Porto'",
-    "`vestig forget --keys KEY`": "forget 'maria lives';forget maria;forget ines.phone",
+    "`vestig forget --keys KEY`": "forget 'maria lives';forget maria;forget ines.phone;unset k",
     "`vestig backup d`": "backup create d;backup new d",
     "recall --expect ID": "why-not x ID",
     "and `--expect ID` for why": "explain x --id ID;why ID",
@@ -249,9 +249,51 @@ LINES: Final = {
     "--keys": "forget --key k",
     "--statuses": "list --status superseded",
     "--since": "list --after 2026;list --from 2026;search x --last 7d;list --today",
+    # what others call a project is a scope; what is meant depends on what stands behind
+    "In Vestig it is --scope.": "list --project website;recall x --project p",
+    "`vestig stats` counts by scope": "count --by scope;list --group-by author",
+    "`vestig rule check --command": "check 'git push --force origin main';guard;guard 'rm -rf x'"
+    ";test 'git push';allow 'rm -rf x'",
+    "In Vestig it is `vestig doctor`.": "check;verify;validate",
+    "`vestig forget --created-until TIME`": "prune --before 2026-01-01;prune --older-than 30d"
+    ";housekeeping prune --before 2026-01-01",
+    "a part of a word is found with `vestig export - | grep -i TEXT`": "grep Albatros",
+    "finds to the letter": "recall x --exact;search x --regex",
+    "`vestig list --include-expired`": "trash;bin;deleted",
+    "In Vestig it is `vestig forget ID`.": "trash ID;trash X",
+    "A key is not renamed": "rename berth.fee fees.berth;mv a b;move a b",
+    "the bytes that it takes; `vestig count`": "size;usage",
+    "`vestig list --authors NAME`": "users;authors",
+    "2>/dev/null": "recall x -q;recall x --quiet;search x --silent;count --quiet",
+    "In Vestig it is --entities.": "list --entity Bo;recall x --about Bo",
+    "`vestig rule remove`": "rule disable x;rule off x",
+    "`vestig entity show": "graph Albatros;graph 'Anke Friis'",
+    "In Vestig it is --valid-at.": "get k --as-of 2026-01-01",
+    "jq -r '.results[].content'": "recall x --raw;search x --text-only",
+    "--include-expired.": "list --deleted;count --superseded",
+    "jq -r '.memories[].id'": "list --ids-only;list -q;list --columns id,text;list --quiet",
+    "--snippet-len": "list --wide;list --no-trunc",
+    "-n 3.": "list -3;recall x -3",
+    "All that have a value are listed": "keys --all",
+    "--anchor FILE names": "add x --source-file a.py",
+    "`vestig diff --from TIME` shows what was recorded": "events;logs;debug;watch",
+    "`vestig add TEXT --key K`": "set-key a b",
+    "a directory that is not there yet": "backup b --force;backup b --overwrite",
+    "`vestig --store BACKUP list`": "diff club.bak",
+    "An item has its last value alone|an item has its last value alone": "item history k",
+    "none counts by itself": "incr k",
+    "obody is reminded": "remind x;due;schedule",
+    "--order-by access_count": "top;popular",
+    "ncrypt the disk": "encrypt",
+    '"key": "…"': "import f --key k",
+    'it is named "date" in the header': "import f --time-column none;import f --date-column d",
+    "`vestig mcp`, a server": "install vscode;install zed",
+    "with --format messages": "import f --format whatsapp;import f --format slack",
+    "uniq -c` counts them": "tags",
+    "`vestig deprecate ID`, which withdraws": "undo;undo ID",
     "--until": "list --before 2026;recall x --before 2026",
     "--authors": "list --author ana",
-    "--namespace": "list --project p;-n work add x;add x --collection c",
+    "--namespace": "-n work add x;add x --collection c",
     "--valid-at": "search x --current;recall x --date 2026-01-01"
     ";get k --at 2026;recall x --at 2026",
     "--mirror": "import --watch",
@@ -264,13 +306,13 @@ LINES: Final = {
     "--offset": "list --page 2;list --skip 5",
     "": "entity add Ada;document edit X;item rename k;rule run"
     ";edge edit X;item search x;anchor delete X;rule enable X;tenant rename x"
-    ";copy ID;recall x --quiet;recall x --pretty"
-    ";list -q;list --oneline"
+    ";copy ID;recall x --pretty"
+    ";list --oneline"
     ";stats --all;doctor --quick;export f --compress;backup d --incremental;list --color"
-    ";serve --workers 4;serve --reload;import f --batch 3;recall x --rerank;logs"
+    ";serve --workers 4;serve --reload;import f --batch 3;recall x --rerank"
     ";about;ps"
     ";-q;--verbose"
-    ";debug;schema;stats now;item diff;rule export;branch history;item keys",
+    ";schema;stats now;item diff;rule export;branch history;item keys",
 }
 
 # Words that are neither commands nor options, nor what others call those.
@@ -287,7 +329,8 @@ NO_COMMANDS: Final = (
 COMMANDS: Final = {
     "add": "remember save insert commit upsert store note create learn memorize",
     "add TEXT --key K": "set put",
-    "forget": "delete rm remove erase drop purge trash",
+    "forget": "delete rm remove erase drop purge",
+    "list --include-expired": "trash",
     "recall": "ask query find lookup",
     "search": "grep similar",
     "recall --explain": "why explain reason",
@@ -318,7 +361,8 @@ COMMANDS: Final = {
     "says `vestig inspect`": "shell",
     "says `vestig tenant token add`": "login",
     "document list|document": "sources docs documents",
-    "count": "size len length",
+    "stats|count": "size",
+    "count": "len length",
     "forget --scope": "clear delete-all wipe reset",
     "graph neighbourhood": "related neighbors",
     "mcp": "mcp-server",
@@ -341,7 +385,7 @@ COMMANDS: Final = {
 # An option that a command does not have → the one that is meant.
 OPTIONS: Final = {
     "--limit": "recall -k;recall --top-k;list --max;search --count;recall --limt",
-    "--scope": "recall --user;add --user;list --user;import --user;recall --user-id",
+    "--scope": "list --project;recall --user;add --user;list --user;import --user;recall --user-id",
     "--since": "recall --after;list --from",
     "--until": "recall --before;list --to",
     "--explain": "recall --verbose;recall --why;recall --expalin",
@@ -361,7 +405,6 @@ OPTIONS: Final = {
     "--dry-run": "forget --plan;import -n",
     "--json": "recall -j;list --as-json",
     "--author": "add --by;add --speaker",
-    "--namespace": "list --project",
     "": "export -o;recall --output;recall -o;recall --threshold;recall --min-score;recall --cutoff"
     ";recall --banana;add --importance;add --ttl-days;recall --rerank;list --colour",
 }

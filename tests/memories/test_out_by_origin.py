@@ -67,7 +67,10 @@ def test_a_withdrawal_takes_what_the_filter_matches_and_never_more(where: Any, e
     [
         ({}, "where: expected id, or a filter"),
         ({"where": {}}, "where: expected id, or a filter"),
-        ({"where": {"since": "2020-01-01"}}, "all=True beside since takes all that since lets through"),
+        (
+            {"where": {"since": "2020-01-01"}},
+            "all=True beside since takes all that since lets through",
+        ),
         ({"where": {"session_ids": None}}, "where.session_ids: expected a value"),
         ({"where": {"sources": "a", "session_ids": []}}, "where.session_ids: expected a value"),
         ({"id": "mem_00000000", "where": {"tags": "x"}}, "id: expected either id or where"),

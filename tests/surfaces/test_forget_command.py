@@ -149,7 +149,7 @@ def test_what_a_session_or_a_source_brought_is_taken_out(vestig: Vestig, command
     [
         ((), "where: expected id, or a filter"),
         (("--yes",), "where: expected id, or a filter"),
-        (("--since", "2020-01-01", "--yes"), "--all takes"),
+        (("--since", "2020-01-01", "--yes"), "--all beside since takes"),
         (("--session", "", "--yes"), "session_ids: expected"),
         (("--session", "s", "--only", "--yes"), "only: expected it beside `sources`"),
         ((UNKNOWN, "--session", "s", "--yes"), "id: expected either id or where"),
@@ -223,7 +223,7 @@ def test_diff_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     assert all(id in shown.out for id in ids)
     assert vestig("diff", "--from", "2020-01-01", "--to", "2020-02-01").out.endswith(": nothing\n")
     missing = vestig("diff")
-    assert (missing.code, "start: expected a date or a time" in missing.err) == (2, True)
+    assert (missing.code, "--from: expected a date or a time" in missing.err) == (2, True)
     assert "got nothing; --from takes it" in missing.err
     backwards = vestig("diff", "--from", "2021-01-01", "--to", "2020-01-01")
-    assert (backwards.code, "start: expected a time until" in backwards.err) == (2, True)
+    assert (backwards.code, "--from: expected a time until" in backwards.err) == (2, True)

@@ -152,7 +152,6 @@ _OF_CALLS: Final[Mapping[str, str]] = {
 _ID: Final = lazy_pattern(r"mem_[0-9a-f-]{8,36}")
 _SHOW: Final = "in Vestig it is `vestig show ID`"
 _OF_A_MEMORY: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("trash", "bin"), "in Vestig it is `vestig forget ID`"),
     "info": _SHOW,
     "open": _SHOW,
     "status": _SHOW,
@@ -370,6 +369,8 @@ def _by_what_follows(words: Sequence[str], typed: str, group: str) -> str:
         return f'{named}, `vestig graph search "…"` finds some'
     if group:
         return ""
+    if typed in ("trash", "bin") and first and not first.startswith("-"):
+        return "in Vestig it is `vestig forget ID`"
     if is_id:
         return _OF_A_MEMORY.get(typed, "")
     if typed in _ASKED_OF_RULES and (" " in first or typed == "guard"):
