@@ -14,7 +14,7 @@ from vestig.calls.argument import Flag, Id, Integer, Label, Number, Seed, Texts,
 from vestig.calls.declaration import Nested, Request, checked, given, required_of, rows_of
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.errors import ValidationError
-from vestig.surfaces.cli.commands import _argument
+from vestig.surfaces.cli.parameters import parameter
 from vestig.surfaces.json_schema import arguments_schema, read_arguments
 from vestig.surfaces.operation import Operation, operations
 
@@ -74,7 +74,7 @@ def test_a_field_is_checked_offered_described_and_typed() -> None:
         "maximum": 40,
     }
     assert read_arguments(arguments, {"name": "blue", "weight": 3.5})["weight"] == 3.5
-    [option] = [_argument(row) for row in OPERATION.params if row.name == "weight"]
+    [option] = [parameter(row) for row in OPERATION.params if row.name == "weight"]
     assert isinstance(option, click.Option)
     assert ("--weight" in option.opts, option.type) == (True, click.FLOAT)
     assert "            weight: Kilograms.\n" in described(crate, CrateRequest)

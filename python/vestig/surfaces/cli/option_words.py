@@ -294,7 +294,7 @@ def instead_of_option(
     """
     if _NUMBER.fullmatch(typed) and "--limit" in options:
         return f"In Vestig it is -n {typed[1:]}."
-    if typed == "-q" and not value and "QUERY" in places:
+    if typed == "-q" and (not value or value.startswith("-")) and "QUERY" in places:
         return sentence(_QUIET)
     if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
         return "In Vestig it is --json."

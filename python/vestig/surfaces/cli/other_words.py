@@ -53,7 +53,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "unarchive": "unhide",
     "stats": "status info summary scopes users projects namespaces namespace ns"
     " use-namespace authors"
-    " du size usage user scope project",
+    " du size user scope project",
     "doctor": "health ping check verify fsck diagnose repair validate test selftest",
     "document list": "docs files sources",
     "entity list": "entities people names",
@@ -121,8 +121,9 @@ _NOTES: Final[Mapping[str, str]] = {
     " up documents, and stores claims of conversations",
     "eval": f", which reads {QUESTIONS}",
     "recall --expect ID": " beside the question",
-    "list --tags A,B": " for the memories that have some; `vestig list --json | jq -r"
-    " '.memories[].metadata.tags[]?' | sort | uniq -c` counts them",
+    "list --tags A,B": " for the memories that have some; `vestig list --json` shows the"
+    " tags of each, and `jq -r '.memories[].metadata.tags[]?' | sort | uniq -c` behind it counts"
+    " them",
     "watch": ", run again whenever the folder has changed; `vestig diff --from TIME` shows what was"
     " recorded",
     "update ID --t-invalid TIME": ", and `vestig deprecate ID` where it is wrong",

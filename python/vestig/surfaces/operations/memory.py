@@ -194,7 +194,7 @@ def _in_place_of(call: Call, old: str) -> str:
     its text."""
     if memory_id_text(old) is not None:
         return f'`vestig add "…" --supersedes {old}` stores a new text in its place'
-    if old in call.store.keys(prefix=old):
+    if len(old.split()) == 1 or old in call.store.keys(prefix=old):
         return f'`vestig add "…" --key {shlex.quote(old)}` stores a new text in its place'
     found = call.store.search(old, all=True) if old.strip() else ()
     named = next((one.id for one in found if one.content == old), None)
