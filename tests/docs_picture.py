@@ -36,6 +36,8 @@ _WIDTH: Final = 80
 _ID: Final = re.compile(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mem_[0-9a-f]{8}")
 _DAY: Final = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 _SHOWN_DAY: Final = "2026-03-02"
+_TIME: Final = re.compile(r"(?<= )\d\d:\d\d\b")
+_SHOWN_TIME: Final = "09:40"
 # As rich's own, but for fonts, which a picture cannot load from elsewhere.
 _FORMAT: Final = """\
 <svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
@@ -83,6 +85,7 @@ def printed(folder: Path) -> list[tuple[str, str]]:
         line = " ".join(word if " " not in word else f'"{word}"' for word in words)
         told = on_terminal([sys.executable, "-m", "vestig", *words], folder, environ)
         told = _DAY.sub(_SHOWN_DAY, _ID.sub(shown_id, told))
+        told = _TIME.sub(_SHOWN_TIME, told)
         found.append((f"vestig {line}", told.rstrip("\n")))
     return found
 

@@ -348,7 +348,7 @@ def test_a_word_of_another_tool_is_answered_with_ours(
 
 def test_every_word_names_a_command_that_exists() -> None:
     for typed, ours in COMMANDS.items():
-        words = [word for word in ours.partition(" --")[0].split() if word.islower()]
+        words = [word for word in ours.partition("--")[0].split() if word.islower()]
         assert not words or command_at(words), (typed, ours)
         assert command_at([typed]) is None, f"{typed} is a command itself"
 

@@ -360,8 +360,8 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
 
 
 def _by_what_follows(words: Sequence[str], typed: str, group: str) -> str:
-    """What a word means by the words behind it: the id of a memory, a command for a shell, two
-    keys, a name; "" = they say nothing."""
+    """Return the meaning that a word has by those behind it: the id of a memory, a command for a
+    shell, two keys, a name; "" = they say nothing."""
     after = words[1:]
     first = (*after, "")[0]
     is_id = _ID.fullmatch(first) is not None

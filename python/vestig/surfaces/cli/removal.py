@@ -1,4 +1,4 @@
-"""What goes from a store as text for humans: the plan before it goes, and the report after."""
+"""Text for humans of what goes from a store: the plan before it goes, and the report after."""
 
 from __future__ import annotations
 

@@ -187,7 +187,12 @@ def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
     text."""
     from vestig.surfaces.cli import render
 
-    spans = [(since, "" if until == "–" else until) for since, until in render.spans(found)]
+    spans = []
+    for since, until in render.spans(found):
+        # of an end on the day of the beginning, the time
+        day, _, time = until.partition(" ")
+        short = time if time and since.startswith(day) else until
+        spans.append((since, "" if until == "–" else short))
     wide = max((len(until) for _, until in spans), default=0)
     lines = []
     for one, (since, until) in zip(found, spans, strict=True):
