@@ -458,6 +458,12 @@ def test_the_value_that_a_key_had_at_a_time(opener: Opener) -> None:
         assert inside.content == f"Ada lives in {place}"
     with pytest.raises(vestig.NotFoundError, match="the key had no value at 2020-01-01"):
         store.get("maria.city", valid_at="2020-01-01")
+    store.commit("The gate opens at six", key="gate", t_valid="2026-03-01T10:00")
+    with pytest.raises(vestig.NotFoundError, match="later that day: name the time"):
+        store.get("gate", valid_at="2026-03-01")
+    with pytest.raises(vestig.NotFoundError, match=r"T00:00:00.000000Z\)$"):
+        store.get("gate", valid_at="2026-02-28")
+    assert store.get("gate", valid_at="2026-03-01T10:00").key == "gate"
     with pytest.raises(vestig.ValidationError, match=r"valid_at: expected a key.*show\(id"):
         store.get(store.get("maria.city").id, valid_at="2025-06-01")
 

@@ -296,6 +296,14 @@ def test_a_variable_holds_several_parameters_of_a_stage(loaded: Loader) -> None:
         ({"VESTIG_WALK": "7"}, "VESTIG_WALK: walk: expected a mapping"),
         ({"VESTIG_LINKS": "{relatd: 1}"}, "VESTIG_LINKS: links.relatd: unknown key"),
         ({"VESTIG_USAGES": "{}"}, "the nearest valid one is VESTIG_USAGE"),
+        (
+            {"VESTIG_RECALL_LIMIT": "1"},
+            "recall.default_limit is set by VESTIG_RECALL__DEFAULT_LIMIT",
+        ),
+        (
+            {"VESTIG_RECALL_BANANA": "1"},
+            "recall.silence is set by VESTIG_RECALL__SILENCE, and every",
+        ),
     ):
         with pytest.raises(ConfigError, match=said):
             loaded(env=env)

@@ -495,6 +495,19 @@ def test_a_new_text_in_the_place_of_an_id_is_told_how(vestig: Vestig, ids: list[
     assert f'`vestig add "…" --supersedes {ids[0]}` stores a new text' in answer.err
 
 
+def test_two_texts_are_told_which_memory_has_the_first(vestig: Vestig, ids: list[str]) -> None:
+    vestig("add", "Tea is at four.", "--key", "tea time")
+    for old, way in (
+        (FACTS[0], f'`vestig update {ids[0]} --content "…"`'),
+        ("The staging database moved", '`vestig search "…"` finds the id'),
+        ("tea time", "`vestig add \"…\" --key 'tea time'`"),
+        ("tea", '`vestig add "…" --key tea`'),
+    ):
+        answer = vestig("supersede", old, "A new text for it.")
+        assert (answer.code, way in answer.err) == (2, True), answer.err
+    assert vestig("count").out == f"{len(ids) + 1}\n"
+
+
 def test_words_too_many_for_an_id(vestig: Vestig, ids: list[str]) -> None:
     assert "Unexpected 'also': it takes ID." in vestig("show", ids[0], "also").err
     assert "it takes options alone" in vestig("stats", "now").err

@@ -75,3 +75,33 @@ def test_an_export_is_not_written_under_a_name_of_another_format(
         assert not (tmp_path / name).exists()
     for name in ("all.jsonl", "all.json", "all"):
         assert vestig("export", str(tmp_path / name)).code == 0
+
+
+def test_a_folder_of_markdown_gets_no_name_of_a_file(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    for name in ("out.md", "out.json", "OUT.ZIP"):
+        answer = vestig("export", str(tmp_path / name), "--format", "md")
+        assert answer.code == 2
+        stem = name.partition(".")[0]
+        assert f"`vestig export {tmp_path / stem} --format md`" in answer.err
+        assert not (tmp_path / name).exists()
+    # a folder that is there, and one whose name ends in no file's way
+    (tmp_path / "kept.md").mkdir()
+    for name in ("kept.md", "notes.2026"):
+        assert vestig("export", str(tmp_path / name), "--format", "md").code == 0
+
+
+def test_an_address_is_no_path(vestig: Vestig) -> None:
+    answer = vestig("import", "https://example.org/a.csv")
+    assert answer.code == 2
+    assert "'https://example.org/a.csv'; `curl -L ADDRESS -o FILE`" in answer.err
+
+
+def test_an_export_that_comes_in_whole_loses_no_line(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    export = str(tmp_path / "all.jsonl")
+    vestig("export", export)
+    answer = vestig("import", export, "--store", str(tmp_path / "other"))
+    assert "2 skipped (the first and the last line of the file, and what is" in answer.out

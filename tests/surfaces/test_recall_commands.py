@@ -105,6 +105,50 @@ def test_what_ended_is_marked_wherever_results_are_shown(vestig: Vestig) -> None
     assert len(vestig("list", "--json").document["memories"]) == 2
 
 
+def test_a_namespace_that_nothing_has_is_named(vestig: Vestig, ids: list[str]) -> None:
+    said = "no memory is in the namespace defalt; nearest: default"
+    lines = ("list", "recall port", "search port", "count", "keys", "entity list", "list --tags x")
+    for line in lines:
+        answer = vestig(*line.split(), "--namespace", "defalt")
+        assert (answer.code, said in answer.err) == (0, True), line
+        assert "no memory is in" not in vestig(*line.split()).err, line
+
+
+def test_the_first_memory_of_a_namespace_is_named(vestig: Vestig) -> None:
+    def add(text: str, space: str = "harbour") -> str:
+        return vestig("add", text, "--namespace", space).err
+
+    assert "the first memory of" not in add("The crane is blue")
+    assert "first memory of the namespace harbor; others are harbour" in add(
+        "The berth is nine", "harbor"
+    )
+    assert "the first memory of" not in add("The quay is long", "harbor")
+    assert "the first memory of" not in vestig("add", "The pump is old").err
+
+
+def test_days_are_words_at_the_command_line(vestig: Vestig, ids: list[str]) -> None:
+    for line in ("list --since", "list --created-since", "diff --from"):
+        for day in ("today", "yesterday", "7d", "Today"):
+            assert all(id[:12] in vestig(*line.split(), day).out for id in ids), line
+    assert vestig("count", "--since", "yesterday").out == "3\n"
+    assert vestig("count", "--until", "yesterday").out == "0\n"
+    assert vestig("count", "--valid-at", "2d").out == "0\n"
+    vestig("add", "The crane was oiled", "--t-valid", "yesterday")
+    assert vestig("count", "--until", "today").out == "1\n"
+    # a number of days is no time where it may lie ahead
+    for option in ("--t-valid", "--t-invalid", "--retention-until"):
+        assert vestig("add", "The crane was painted", option, "7d").code == 2
+    assert "today or yesterday; to look back also 7d" in " ".join(vestig("list", "-h").out.split())
+
+
+def test_an_error_names_the_option_that_was_typed(vestig: Vestig, ids: list[str]) -> None:
+    answer = vestig("diff", "--from", "soon")
+    assert answer.err.startswith("Error: --from: expected a time")
+    problem = vestig("diff", "--from", "soon", "--json").problem
+    assert problem["errors"][0]["loc"] == ["start"]
+    assert vestig("list", "--since", "soon").err.startswith("Error: since: expected a time")
+
+
 def test_a_scope_that_nothing_has_is_named(vestig: Vestig) -> None:
     vestig("add", "The berth is number nine", "--scope", "harbour")
     vestig("add", "The shed is painted red", "--scope", "garden")

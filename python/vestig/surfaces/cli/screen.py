@@ -190,7 +190,7 @@ def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
     spans = []
     for since, until in render.spans(found):
         # of an end on the day of the beginning, the time
-        day, _, time = until.partition(" ")
+        day, time = until[:10], until[11:]
         short = time if time and since.startswith(day) else until
         spans.append((since, "" if until == "–" else short))
     wide = max((len(until) for _, until in spans), default=0)
