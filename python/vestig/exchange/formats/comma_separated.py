@@ -186,7 +186,7 @@ def _time_column(file: RecordFile, header: Header, reading: Reading) -> DateColu
         return chosen
     for column in dates:
         reading.say(
-            f'the column "{column.name}" holds dates; {_NO_TIME}: one that is named "date" is'
+            f'the column "{column.name}" holds dates; {_NO_TIME}, as one named "date" would be'
         )
     for column in columns:
         if column.is_ambiguous:
