@@ -202,7 +202,7 @@ def test_an_export_whose_name_promises_one_document_says_what_it_is(
     assert reports[0].to_dict()["warnings"] == [said[0].removeprefix("export: ")]
     assert warned(lambda: reports.append(store.export(tmp_path / "all.jsonl"))) == []
     assert "warnings" not in reports[1].to_dict()
-    assert warned(lambda: store.export(tmp_path / "notes.json", format="md")) == []
+    assert warned(lambda: store.export(tmp_path / "notes", format="md")) == []
     where: Any = {"entities": ["Nobody"]}
     (said_of_filter,) = warned(lambda: store.export(tmp_path / "some.jsonl", where=where))
     assert "no entity is called 'Nobody'" in said_of_filter
