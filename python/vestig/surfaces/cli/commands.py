@@ -16,7 +16,6 @@ import click
 from vestig.errors import ValidationError, VestigError
 from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
-from vestig.surfaces.cli.notes import notes
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.option_words import (
     LACKING,
@@ -300,6 +299,9 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
         value = operation.answer(call)
         missing = session.ledger.missing
         if missing is None:
+            # imported here: help and completion show no result
+            from vestig.surfaces.cli.notes import notes
+
             for line in notes(operation, call, value):
                 terminal.note(line)
     if missing is not None and operation.without_store == "empty":

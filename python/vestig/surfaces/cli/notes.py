@@ -45,7 +45,7 @@ def _on_first(operation: Operation, call: Call, value: Any) -> list[str]:
         return []
     if call.store.count(where={"include_expired": True, "include_archived": True}) != 1:
         return []
-    others = sorted(set(call.store.admin.stats().namespaces) - {named})
+    others = sorted({*_namespaces(call)} - {named})
     shown = f"{', '.join(others[:_NAMED])}{', …' if len(others) > _NAMED else ''}"
     return [f"the first memory of the namespace {named}; others are {shown}"] if others else []
 
@@ -53,12 +53,18 @@ def _on_first(operation: Operation, call: Call, value: Any) -> list[str]:
 def _unknown_namespace(call: Call) -> list[str]:
     """A line where the namespace has no memory, and others have some."""
     space = call.session.namespace
-    others = call.store.admin.stats().namespaces
+    others = _namespaces(call)
     if space in others or not others:
         return []
     near = nearest(space.casefold(), {one.casefold(): one for one in others})
     hint = f"nearest: {near}" if near else "`vestig stats` lists those that have"
     return [f"no memory is in the namespace {space}; {hint}"]
+
+
+def _namespaces(call: Call) -> list[str]:
+    """The namespaces that have memories; a view of one scope may ask for them too."""
+    with call.session.ledger.read() as view:
+        return view.namespaces()
 
 
 def _before_it_was_stored(call: Call) -> list[str]:
