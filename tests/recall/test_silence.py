@@ -238,7 +238,12 @@ def test_what_was_said_about_a_topic_that_is_held_is_brought(store: vestig.Vesti
         found = store.recall(query)
         assert (found[0].content, found.abstained) == (TEXTS[3], False)
     assert store.recall("What did I say about the ferry?", silence=0.02).abstained
-    for query in ("What did I say about the dentist?", "What did the ferry say about bread?"):
+    for query in (
+        "What did I say about the dentist?",
+        "What did the ferry say about bread?",
+        "What did I note as the wifi password for the ferry?",
+        "What did I say the price is on the island?",
+    ):
         assert store.recall(query).abstained
 
 

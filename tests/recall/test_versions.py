@@ -352,7 +352,7 @@ def test_what_held_then_is_brought_however_the_judge_reads_its_day(opener: Opene
     [
         ("Which room was Dr. Osei in before?", "3"),
         ("What was Dr. Osei's previous room?", "3"),
-        ("In which room did Dr. Osei use to be?", "3"),
+        ("Have you put Dr. Osei in a room before?", "5"),
         ("Where was Dr. Osei before March 2026?", "3"),
         ("Where was Dr. Osei before March 2025?", "2"),
         ("Which room is Dr. Osei in?", "5"),

@@ -174,10 +174,8 @@ def speaks_of_past(query: str) -> bool:
     return _pattern("past").search(query.lower()) is not None
 
 
-# At its end, "before" names no time before which; a tool is used to do something.
-_BEFORE_NOW: Final = lazy_pattern(
-    r"\bbefore\W*$|\b(?:i|we|you|he|she|they)\s+used\s+to\b|\bdid\b.*\buse\s+to\b"
-)
+# At its end, "before" names no time before which; who has done something before asks of now.
+_BEFORE_NOW: Final = lazy_pattern(r"^(?!.*\b(?:have|has|ever|never)\b).*\bbefore\W*$")
 
 
 def speaks_of_previous(query: str) -> bool:
@@ -186,18 +184,21 @@ def speaks_of_previous(query: str) -> bool:
     Example:
         >>> [speaks_of_previous(one) for one in ("His previous car?", "Where did he live before?")]
         [True, True]
-        >>> [speaks_of_previous(one) for one in ("Before the war?", "The tool used to dig?")]
+        >>> [speaks_of_previous(one) for one in ("Before the war?", "As in the previous task")]
         [False, False]
     """
     lower = query.lower()
-    return bool(_pattern("previous").search(lower) or _BEFORE_NOW.search(lower))
+    found = _pattern("previous").search(lower) or _BEFORE_NOW.search(lower)
+    return bool(found) and is_question(query)
 
 
 _SAID: Final = lazy_pattern(
-    r"^\W*what\s+(?:did|have)\s+(?:i|you|we|the\s+(?:user|assistant))\s+(?:ever\s+|already\s+|just\s+)?"
-    r"(?:say|said|tell|told|mention(?:ed)?|write|written|wrote|note|noted|recommend(?:ed)?"
-    r"|suggest(?:ed)?|advise|advised|talk(?:ed)?|discuss(?:ed)?|ask(?:ed)?)\b"
-    r"(?:.{0,40}?\b(?:about|on|for|regarding|concerning)\b)?"
+    r"^\W*(?:(?:hey|hi|so|ok|okay|and|well|please)\W+)?"
+    r"what(?:\s+(?:did|have)|['’]d)\s+(?:i|you|we|the\s+(?:user|assistant))\s+"
+    r"(?:ever\s+|already\s+|just\s+)?"
+    r"(?:(?:say|said|tell|told|mention(?:ed)?|write|written|wrote|note|noted|talk(?:ed)?|ask(?:ed)?)"
+    r"(?:\s+(?:to\s+)?(?:me|you|us))?\s+(?:about|on|regarding|concerning)"
+    r"|(?:recommend(?:ed)?|suggest(?:ed)?|advise|advised)\s+(?:about|on|for|regarding))\b"
 )
 
 
@@ -415,7 +416,11 @@ def asks_for_all(query: str) -> bool:
     return _asks_for_several(words, frozenset(given))
 
 
-_ABOUT: Final = lazy_pattern(r"\b(?:about|regarding|concerning)\b")
+# Behind an order: everything that answers it is wanted, and not what is about a topic.
+_ALL_THAT: Final = lazy_pattern(
+    r"^\W*(?:please\s+)?(?:list|name|enumerate|count)\s+(?:all|every|each)\b"
+    r"(?!.*\b(?:about|on|of|for|with|regarding|concerning)\b)"
+)
 
 
 def is_read_as_question(query: str) -> bool:
@@ -423,10 +428,10 @@ def is_read_as_question(query: str) -> bool:
     order for all about a topic is none.
 
     Example:
-        >>> [is_read_as_question(one) for one in ("Where is it?", "List all ports", "All about it")]
+        >>> [is_read_as_question(one) for one in ("Where is it?", "List all ports", "All on Ada")]
         [True, True, False]
     """
-    return is_question(query) or (asks_for_all(query) and _ABOUT.search(query.lower()) is None)
+    return is_question(query) or _ALL_THAT.search(query.lower()) is not None
 
 
 def _asks_for_several(words: Sequence[str], given: Collection[str]) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 
 from vestig.decoders import decoded
 from vestig.language.words import (
-    NAME_STOPWORDS,
+    STOPWORDS,
     content_terms,
     speaks_of_past,
     speaks_of_present,
@@ -40,9 +40,6 @@ PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -1.5
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
-# Words at the beginning of a text among which the name is that it is about.
-_SUBJECT_WITHIN: Final = 3
-_PRONOUNS: Final = frozenset(("i", "we", "you", "he", "she", "it", "they", "there", "this", "that"))
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 
@@ -102,23 +99,36 @@ def numbered(text: str) -> set[tuple[str, str]]:
     }
 
 
-def subject(text: str) -> str:
-    """Return the name with which a text begins, in lower case: the first of its first three words
-    that has a capital and is no common word, month or weekday, if no pronoun stands before it; ""
-    for none.
+def is_of_another(query: str, older: str, newer: str) -> bool:
+    """Return whether the question calls what it asks about by a word of the older text in whose
+    place, between the same words, the newer one has another.
 
     Example:
-        >>> [subject(one) for one in ("Our dog Rex is 4.", "Since May Anna is.", "We use Kafka.")]
-        ['rex', 'anna', '']
+        >>> is_of_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
+        True
+        >>> is_of_another("The NAS password?", "The NAS password is a", "The NAS password is b")
+        False
     """
-    words: list[str] = _WORD.findall(text)[:_SUBJECT_WITHIN]
-    for word in words:
-        lower = word.casefold()
-        if lower in _PRONOUNS:
-            break
-        if word != lower and lower not in NAME_STOPWORDS:
-            return lower
-    return ""
+    # a verb, which may be told by another one, mostly has another form in the question
+    asked = {*_WORD.findall(query.casefold())} - STOPWORDS
+    first, second = _in_threes(older), _in_threes(newer)
+    others = {word for _, word, _ in second}
+    held = {word for _, word, _ in first}
+    places = {(before, behind) for before, word, behind in second if word not in held}
+    return any(
+        (before, behind) in places and word in asked and word not in others
+        for before, word, behind in first
+    )
+
+
+def _in_threes(text: str) -> list[tuple[str, str, str]]:
+    """Each word of a text but the last, in lower case, with the one before it and the one behind
+    it; a number behind it is as good as another."""
+    words = ["", *_WORD.findall(text.casefold())]
+    return [
+        (before, word, "0" if behind.isdigit() else behind)
+        for before, word, behind in zip(words, words[1:], words[2:], strict=False)
+    ]
 
 
 def newest_first(
@@ -178,7 +188,7 @@ def newest_first(
         [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None],
         *fit().in_order(),
     )
-    groups = _of_one_subject(groups, best, query, recalled)
+    groups = _of_one_thing(groups, best, query, recalled)
     moved = list(best)
     for group in groups:
         if not of_now:
@@ -214,26 +224,22 @@ def pairs_to_read(
     ]
 
 
-def _of_one_subject(
+def _of_one_thing(
     groups: list[list[int]],
     best: Sequence[Row],
     query: str,
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> list[list[int]]:
     """The groups without those that lack a number by which the question calls what the first of
-    them is about, and without those about another name than the question and the first of them."""
+    them is about, and without those that say the same of something else."""
     if not groups:
         return groups
     known = recalled([best[at].id for group in groups for at in group])
-    named, words = numbered(query), {*_WORD.findall(query.casefold())}
+    named = numbered(query)
 
     def of_one(first: str, other: str) -> bool:
-        held, about = named & numbered(first), subject(first)
-        if not held <= numbered(other):
-            return False
-        if about not in words or about in _WORD.findall(other.casefold()):
-            return True
-        return subject(other) in ("", *_WORD.findall(first.casefold()))
+        held = named & numbered(first)
+        return held <= numbered(other) and not is_of_another(query, first, other)
 
     texts = {at: known[best[at].id].content for group in groups for at in group}
     return [[at for at in group if of_one(texts[min(group)], texts[at])] for group in groups]

@@ -17,7 +17,8 @@ _TIME_NAMES: Final = (
     "timestamp date created_at datetime date_time time day created created_on creation_date"
     " creation_time date_created recorded_at recorded_on logged_at logged_on log_date entry_date"
     " written_at written_on posted_at posted_on sent_at sent_on happened_at happened_on occurred_at"
-    " occurred_on event_date event_time transaction_date"
+    " occurred_on event_date event_time transaction_date ts date_added added_at added_on"
+    " created_time created_date entry_time note_date message_date visit_date sent posted updated_at"
     " datum zeitpunkt zeitstempel erstellt erstellt_am erstellungsdatum angelegt_am erfasst_am"
     " geschrieben_am buchungstag buchungsdatum"
     " horodatage date_de_création créé_le fecha fecha_y_hora fecha_de_creación creado_el data"
@@ -34,10 +35,11 @@ def time_rank(name: str) -> int | None:
     Example:
         >>> time_rank("Created At") == time_rank("createdAt") == time_rank("created_at") == 2
         True
-        >>> time_rank("insured_until") is None
-        True
+        >>> time_rank("insured_until"), time_rank("Timestamp (UTC)")
+        (None, 0)
     """
     words = "_".join(part for part in _BORDER.split(name) if part).lower()
+    words = words.removesuffix("_utc").removesuffix("_gmt")
     known = _TIME_NAMES.split()
     return known.index(words) if words in known else None
 

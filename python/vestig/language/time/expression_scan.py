@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from datetime import timedelta
 from operator import attrgetter
@@ -13,6 +14,7 @@ from vestig.language.time.cues import Place
 from vestig.language.time.direction import Direction, Directions
 from vestig.language.time.expressions import (
     AMBIGUOUS_MONTHS,
+    BEHIND_YEAR,
     CUE,
     EXPRESSION,
     FAMILIES,
@@ -75,6 +77,25 @@ def _cue_before(lower: str, start: int) -> tuple[str, int]:
     low = max(0, start - _CUE_REACH)
     match = CUE.search(lower[low:start])
     return (match[1], low + match.start()) if match else ("", start)
+
+
+def _part_of_year(lower: str, start: int, end: int) -> re.Match[str] | None:
+    """The part of a year that stands before it, if no word that it counts stands behind it."""
+    found = PART_OF_YEAR.search(lower, max(0, start - _CUE_REACH), start)
+    return found if BEHIND_YEAR.match(lower, end) else None
+
+
+# Of a year, the months of which a part begins and ends.
+_PARTS: Final = {"early": (0, 6), "mid": (3, 9), "late": (6, 12)}
+
+
+def _of_part(year: Window, part: str | None) -> Window:
+    """The window of a part of a year; all of it for a season."""
+    if part is None:
+        return year
+    assert year.start is not None
+    first, last = (months_later(year.start, months) for months in _PARTS[part])
+    return Window(first, last, "month")
 
 
 def _is_month(family: str, words: str, place: str, cue: str) -> bool:
@@ -184,12 +205,10 @@ class _Scan:
     def _take(self, family: str, start: int, end: int) -> int:
         """Adds what the words name; where to search on."""
         lower, words = self.lower, self.lower[start:end]
-        of_part = family == "year" and bool(
-            PART_OF_YEAR.search(lower, max(0, start - _CUE_REACH), start)
-        )
-        if start and words[0].isdigit() and lower[start - 1] in GLUE and not of_part:
+        of_part = _part_of_year(lower, start, end) if family == "year" else None
+        if start and words[0].isdigit() and lower[start - 1] in GLUE and of_part is None:
             return end
-        cue, cue_start = _cue_before(lower, start)
+        cue, cue_start = _cue_before(lower, start if of_part is None else of_part.start())
         second = self.between is not None and (
             " ".join(lower[self.found[-1].end : start].split()) in _AND
         )
@@ -208,6 +227,9 @@ class _Scan:
             if window.length is not None:
                 found.end = start + window.length
             found.other = window.other
+            if of_part is not None:
+                window = _of_part(window, of_part["part"])
+                found.start = of_part.start()
             if not self.dated and (family in _COUNTED or words.startswith(_COUNTING)):
                 window = found.other = None
         found.window = window
@@ -219,7 +241,7 @@ class _Scan:
             self.between = cue_start
         elif family != "clock":
             self._take_preposition(found, cue, cue_start)
-        found.accepted = family != "year" or cue in _YEAR_CUES or of_part
+        found.accepted = family != "year" or cue in _YEAR_CUES or of_part is not None
         self._add(found)
         return found.end
 

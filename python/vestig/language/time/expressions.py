@@ -148,10 +148,15 @@ DIGIT_TRIGGER: Final = lazy_pattern(
 CUE: Final = lazy_pattern(
     r"(?<!\w)(before|until|after|since|between|on|in|by|of|during|last|next|this)\s+(the\s+)?$"
 )
-# Parts of a year directly before it; nothing tells in which half of the world a season is.
+# Parts of a year directly before it, and what may stand behind it; nothing tells in which half of
+# the world a season is.
 PART_OF_YEAR: Final = lazy_pattern(
-    r"(?<!\w)(?:(?:early|mid|late)[\s-]|(?:spring|summer|autumn|winter|(?:in|the|since|by|of)\s+fall)\s)"
-    r"\s*$"
+    r"(?<!\w)(?:(?P<part>early|mid|late)[\s-]|(?:spring|summer|autumn|winter"
+    r"|(?:(?<=the )|(?<=in )|(?<=since )|(?<=by ))fall)\s)\s*$"
+)
+BEHIND_YEAR: Final = lazy_pattern(
+    r"\s*(?:$|[^\w\s]|(?:and|or|to|until|till|when|while|but|because|by|on|in|at|for|with|as|that"
+    r"|was|were|is|are|did|does|do|had|has|have|i|we|you|he|she|it|they|the|a|an|my|our|his|her)\b)"
 )
 LIST_GAP: Final = lazy_pattern(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")
 PRESENT_CUE: Final = lazy_pattern(
