@@ -364,6 +364,7 @@ CHATS = (
 NO_CHATS = (
     "12/04/2026, 19:03 - Anke Friis: the berth is free\n",
     "The berth is free: Anke said so.\nBo: I take it.\n",
+    "2026-04-12 10:15:22 INFO: the pump started\n2026-04-12 10:15:23 Error: it stopped\n",
     "2026-04-12 the crane was oiled\n2026-04-13 the keel was laid: at last\n",
     "12/04/2026, 19:03 - Anke: yes\n12/04/2026, 19:05 - Bo: no\n" + "A line of a log.\n" * 3,
 )

@@ -382,9 +382,10 @@ def test_a_filter_ends_a_rule_only_by_its_id() -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
         rule = store.rules.add(TEXT, WHEN, "deny", scope="team")
         other = store.commit("The team meets on Monday", scope="team").memory_id
+        store.supersede(store.commit("Push by hand", scope="old").memory_id or "", rule.id)
         for dry_run in (True, False):
             done = store.deprecate(where={"scope": "team"}, dry_run=dry_run)
-            assert done.memory_ids == (other,)
+            assert (done.memory_ids, done.had_superseded) == ((other,), ())
             (said,) = done.warnings
             assert said.startswith(f"{rule.id} is the text of a rule, which stays")
         assert store.rules.test(command="git push", scope="team").decision == "deny"

@@ -42,6 +42,7 @@ from vestig.calls.filter import (
 )
 from vestig.errors import ValidationError
 from vestig.ids import id_of_object
+from vestig.other_words import by_caller
 
 
 class StateRequest(Request, frozen=True, kw_only=True):
@@ -77,9 +78,11 @@ class Successor(Id, frozen=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(value, str) and len(value.split()) > 1:
-            hint = (
-                "update(id, text) and commit(text, supersedes=[id]) store a new text in its place"
+            ways = by_caller(
+                "update(id, text) and commit(text, supersedes=[id])",
+                "`vestig update ID --content TEXT` and `vestig add TEXT --supersedes ID`",
             )
+            hint = f"{ways} store a new text in its place"
             raise ValidationError(field, "a text", "the id of a memory that is stored", hint)
         return super().check(field, value)
 
@@ -91,11 +94,10 @@ class Replaced(Id, frozen=True):
         try:
             return super().check(field, value)
         except ValidationError as error:
-            own = (
-                id_of_object(value)
-                or "the memory of a key is named by its id; use store.get(key).id"
-            )
-            hint = f"{own}, or update(id, text) for a new text in its place"
+            of_key = by_caller("store.get(key).id", "the id that `vestig get KEY --json` shows")
+            own = id_of_object(value) or f"the memory of a key is named by its id; use {of_key}"
+            new = by_caller("update(id, text)", "`vestig update ID --content TEXT`")
+            hint = f"{own}, or {new} for a new text in its place"
             raise ValidationError(field, error.value, error.allowed, hint) from None
 
 

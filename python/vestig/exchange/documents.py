@@ -58,7 +58,7 @@ _GROUP_PASSAGES: Final = 250
 _PLAIN: Final = ("txt", "text")
 _CHAT_LINE: Final = lazy_pattern(
     r"(?im)^\W?\[?\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?\s\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?"
-    r"\]?(?:\s[-–])?\s[^\W\d][^:\n]{0,40}:\s"
+    r"\]?(?:\s[-–])?\s(?!(?:trace|debug|info|notice|warn(?:ing)?|error|critical|fatal)\b)[^\W\d][^:\n]{0,40}:\s"
 )
 _FILLED_LINE: Final = lazy_pattern(r"(?m)^.*\S")
 

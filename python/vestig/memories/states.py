@@ -482,6 +482,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
             rules = {one.memory_id for one in rule_rows.of_namespace(txn, space)}
             kept = [one.id for one in memories if one.id in rules and not one.id.startswith(named)]
             memories = [one for one in memories if one.id not in kept]
+            found = [id for id in found if id not in kept]
             for memory in memories:
                 check_end(memory, end)
             report = DeprecateReport(
