@@ -209,8 +209,9 @@ def test_a_memory_that_states_nothing_any_more_is_compared_with_none(
 def test_what_is_said_of_something_else_is_no_newer_version(
     facts: tuple[str, str], names: tuple[str, str], query: str
 ) -> None:
+    patient = {"judge.budget_ms": 60_000}
     for order in (facts, facts[::-1]):
-        with vestig.open(":memory:", embedder=BuiltinEmbedder()) as store:
+        with vestig.open(":memory:", embedder=BuiltinEmbedder(), config=patient) as store:
             for text in (*order, "Visits can be cancelled up to 24 hours before."):
                 store.commit(text)
             for name, text in zip(names, facts, strict=True):

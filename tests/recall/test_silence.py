@@ -40,7 +40,8 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(original: Path, opener: Opener, tmp_path: Path) -> vestig.Vestig:
     shutil.copytree(original, tmp_path / "store")
-    return opener(embedder=BuiltinEmbedder())
+    # what the judge says, however busy the machine is
+    return opener(embedder=BuiltinEmbedder(), config={"judge.budget_ms": 60_000})
 
 
 UNANSWERED = "Who is Maria's dentist?"
