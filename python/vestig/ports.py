@@ -662,6 +662,10 @@ def within(seconds: float, call: Callable[[], _T]) -> _T:
         Traceback (most recent call last):
         ...
         TimeoutError: no answer within 0.001 s
+        >>> within(0.0, lambda: 7)
+        Traceback (most recent call last):
+        ...
+        TimeoutError: no time is left
     """
     if seconds <= 0:
         raise TimeoutError("no time is left")

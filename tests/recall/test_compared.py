@@ -13,7 +13,7 @@ from vestig.config.weights import SIGNALS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ProviderError
 from vestig.recall import judged
-from vestig.recall.versions import PAIRS_MAX, is_of_another
+from vestig.recall.versions import PAIRS_MAX, is_about_another
 from vestig.rerankers.judge import MemoryText
 from vestig.session.session import Session
 from vestig.testing import vector_at
@@ -232,4 +232,4 @@ def test_what_is_said_of_something_else_is_no_newer_version(
 def test_what_begins_with_another_word_may_be_of_the_same(
     older: str, newer: str, query: str
 ) -> None:
-    assert not is_of_another(query, older, newer)
+    assert not is_about_another(query, older, newer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from vestig.lazy_pattern import lazy_pattern
@@ -45,6 +45,16 @@ def count_of(count: int, one: str) -> str:
     if count == 1:
         return f"1 {one}"
     return f"{count} {one.removesuffix('y')}ies" if one.endswith("y") else f"{count} {one}s"
+
+
+def first_of(words: Sequence[str], most: int) -> str:
+    """The first of some words, and a sign that there are more.
+
+    Example:
+        >>> first_of(["a", "b"], 2), first_of(["a", "b", "c"], 2)
+        ('a, b', 'a, b, …')
+    """
+    return ", ".join([*words[:most], *(["…"] if len(words) > most else [])])
 
 
 def sentences_by_line(text: str) -> int:

@@ -417,7 +417,7 @@ def asks_for_all(query: str) -> bool:
 
 
 # Behind an order: everything that answers it is wanted, and not what is about a topic.
-_ALL_THAT: Final = lazy_pattern(
+_LIST_ORDER: Final = lazy_pattern(
     r"^\W*(?:please\s+)?(?:list|name|enumerate|count)\s+(?:all|every|each)\b"
     r"(?!.*\b(?:about|on|of|for|with|regarding|concerning)\b)"
 )
@@ -431,7 +431,7 @@ def is_read_as_question(query: str) -> bool:
         >>> [is_read_as_question(one) for one in ("Where is it?", "List all ports", "All on Ada")]
         [True, True, False]
     """
-    return is_question(query) or _ALL_THAT.search(query.lower()) is not None
+    return is_question(query) or _LIST_ORDER.search(query.lower()) is not None
 
 
 def _asks_for_several(words: Sequence[str], given: Collection[str]) -> bool:

@@ -23,6 +23,7 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.ids import id_text
+from vestig.language.text_forms import count_of, first_of
 from vestig.memories.states import (
     check_selection,
     selected_documents,
@@ -217,8 +218,7 @@ def _forgotten(
 def _said_of_equal_texts(ids: Sequence[str]) -> tuple[str, ...]:
     if not ids:
         return ()
-    others = "1 other" if len(ids) == 1 else f"{len(ids)} others"
-    shown = ", ".join(ids[:_IDS_SHOWN]) + ("" if len(ids) <= _IDS_SHOWN else ", …")
+    others, shown = count_of(len(ids), "other"), first_of(ids, _IDS_SHOWN)
     return (f"the very text of a memory that goes stays in {others}: {shown}",)
 
 

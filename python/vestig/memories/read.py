@@ -22,6 +22,7 @@ from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
+from vestig.language.text_forms import first_of
 from vestig.memories.versions import versions_of
 from vestig.other_words import by_caller
 from vestig.printed import flags_of
@@ -199,11 +200,10 @@ def _in_scopes(view: LedgerView, space: str, asked: GetRequest | HistoryRequest)
     scopes = sorted(scope for key, scope in named if key == asked.key and scope is not None)
     if not scopes:
         return ""
-    some = ", ".join(scopes[:_SCOPES_NAMED]) + (", …" if len(scopes) > _SCOPES_NAMED else "")
     from shlex import quote
 
     ours = by_caller(f"get(key, scope={scopes[0]!r})", f"--scope {quote(scopes[0])}")
-    return f"the key has a value in scope {some}: name the scope, {ours}"
+    return f"the key has a value in scope {first_of(scopes, _SCOPES_NAMED)}: name the scope, {ours}"
 
 
 def _value_at(session: Session, asked: GetRequest) -> Memory:

@@ -236,26 +236,24 @@ def _terms(bound: BoundQuery, *, in_time: bool) -> set[str]:
     return {one.term for one in bound.content if in_time or not one.in_time}
 
 
-def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
-    """Return whether a query that it may read is one for the judge: it has two content words, or
-    asks with one that no memory of the scan holds. With one that is held a query names a topic
-    ("Who is Ada?"), of which any memory about it may be wanted, and so does an order for all about
-    it ("all about Ada")."""
-    content = len(_terms(bound, in_time=True))
-    if not is_read_as_question(bound.request.query):
-        return content >= _CONTENT_MIN and not asks_for_all(bound.request.query)
-    held = holds_a_word(bound.confidence_input(scan))
-    return content >= _CONTENT_MIN or (content > 0 and not held)
-
-
 def is_ordered_by_judge(bound: BoundQuery) -> bool:
-    """Return whether the judge orders the memories of a query that it may read, be it one for it or
-    a question with one content word ("when is standup?"), of which it cannot say that nothing
-    answers it."""
+    """Return whether the judge orders the memories of a query that it may read: it asks, or has two
+    content words and is no order for all about a topic ("all about Ada")."""
     content = len(_terms(bound, in_time=True))
     if is_read_as_question(bound.request.query):
         return content > 0
     return content >= _CONTENT_MIN and not asks_for_all(bound.request.query)
+
+
+def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
+    """Return whether the judge may say that nothing answers a query whose memories it orders: it
+    has two content words, or one that no memory of the scan holds. With one that is held a question
+    names a topic ("Who is Ada?"), of which any memory about it may be wanted."""
+    if not is_ordered_by_judge(bound):
+        return False
+    if len(_terms(bound, in_time=True)) >= _CONTENT_MIN:
+        return True
+    return not holds_a_word(bound.confidence_input(scan))
 
 
 def judged(

@@ -37,7 +37,7 @@ from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 from vestig.store.records.reads import LedgerView
 from vestig.times import to_us
-from vestig.types import Status
+from vestig.types import Memory, Status, TemporalWindow
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -336,33 +336,32 @@ def _held_then(
     and of one for what was before now, those that the present ones replaced."""
     windows = bound.query.windows
     window = windows[0] if len(windows) == 1 else None
-    previous = not windows and speaks_of_previous(request.query)
-    if not previous and (
-        window is None
-        or window.either
-        or window.end is None
-        or to_us(window.end) > request.moments.query_time_us
-    ):
+    if windows:
+        if window is None or window.either or window.end is None:
+            return []
+        if to_us(window.end) > request.moments.query_time_us:
+            return []
+    elif not speaks_of_previous(request.query):
         return []
     ids = list({*successors, *successors.values()})
     stored = recalled(bound.session, bound.view, bound.request.namespace, ids)
     memories = {id: one.make() for id, one in stored.items()}
-    found = []
-    for id, successor in successors.items():
-        memory, ended = memories[id], memories[id].t_invalid
-        if previous:
-            held = memory.superseded_by == memories[successor].id
-        else:
-            assert window is not None
-            assert window.end is not None
-            held = (
-                memory.t_valid < window.end <= memories[successor].t_valid
-                and ended is not None
-                and (ended >= window.end if window.start is None else ended > window.start)
-            )
-        if held:
-            found.append(id)
-    return found
+    return [
+        id
+        for id, successor in successors.items()
+        if _held(memories[id], memories[successor], window)
+    ]
+
+
+def _held(memory: Memory, successor: Memory, window: TemporalWindow | None) -> bool:
+    """Return whether a memory held in a window, and its successor not yet; without a window,
+    whether the successor itself replaced it."""
+    if window is None:
+        return memory.superseded_by == successor.id
+    end, ended = window.end, memory.t_invalid
+    if end is None or ended is None or not memory.t_valid < end <= successor.t_valid:
+        return False
+    return ended >= end if window.start is None else ended > window.start
 
 
 def _with_expired(bound: BoundQuery, request: Request) -> Request | None:

@@ -99,19 +99,19 @@ def numbered(text: str) -> set[tuple[str, str]]:
     }
 
 
-def is_of_another(query: str, older: str, newer: str) -> bool:
+def is_about_another(query: str, older: str, newer: str) -> bool:
     """Return whether the question calls what it asks about by a word of the older text in whose
     place, between the same words, the newer one has another.
 
     Example:
-        >>> is_of_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
+        >>> is_about_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
         True
-        >>> is_of_another("The NAS password?", "The NAS password is a", "The NAS password is b")
+        >>> is_about_another("The NAS password?", "The NAS password is a", "The NAS password is b")
         False
     """
     # a verb, which may be told by another one, mostly has another form in the question
     asked = {*_WORD.findall(query.casefold())} - STOPWORDS
-    first, second = _in_threes(older), _in_threes(newer)
+    first, second = _with_neighbours(older), _with_neighbours(newer)
     others = {word for _, word, _ in second}
     held = {word for _, word, _ in first}
     places = {(before, behind) for before, word, behind in second if word not in held}
@@ -121,7 +121,7 @@ def is_of_another(query: str, older: str, newer: str) -> bool:
     )
 
 
-def _in_threes(text: str) -> list[tuple[str, str, str]]:
+def _with_neighbours(text: str) -> list[tuple[str, str, str]]:
     """Each word of a text but the last, in lower case, with the one before it and the one behind
     it; a number behind it is as good as another."""
     words = ["", *_WORD.findall(text.casefold())]
@@ -239,7 +239,7 @@ def _of_one_thing(
 
     def of_one(first: str, other: str) -> bool:
         held = named & numbered(first)
-        return held <= numbered(other) and not is_of_another(query, first, other)
+        return held <= numbered(other) and not is_about_another(query, first, other)
 
     texts = {at: known[best[at].id].content for group in groups for at in group}
     return [[at for at in group if of_one(texts[min(group)], texts[at])] for group in groups]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.language.text_forms import count_of
+from vestig.language.text_forms import count_of, first_of
 from vestig.other_words import nearest
 from vestig.types import CommitOutcomeKind
 
@@ -46,7 +46,7 @@ def _on_first(operation: Operation, call: Call, value: Any) -> list[str]:
     if call.store.count(where={"include_expired": True, "include_archived": True}) != 1:
         return []
     others = sorted({*_namespaces(call)} - {named})
-    shown = f"{', '.join(others[:_NAMED])}{', …' if len(others) > _NAMED else ''}"
+    shown = first_of(others, _NAMED)
     return [f"the first memory of the namespace {named}; others are {shown}"] if others else []
 
 
