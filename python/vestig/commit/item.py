@@ -237,14 +237,8 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
         return
     item.extracted = True
     given = item.request
-    times = expressions.find_times(
-        item.text,
-        item.reference_us,
-        zone=settings.time.zone,
-        dated=not is_undated(given.metadata or {}),
-    )
+    times = _times(item, settings.time.zone)
     found = times.windows
-    item.warnings.extend(times.warnings)
     item.windows = tuple(
         [
             TemporalWindow(
@@ -272,6 +266,29 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
         item.model_jobs = _model_jobs(item, settings)
     if "hypothetical" not in item.model_jobs:
         _add_questions_by_rule(item, settings.questions)
+
+
+def _times(item: Item, zone: str) -> expressions.FoundTimes:
+    """The times that the text names.
+
+    Where `t_valid` is given and `t_ref` is not, nobody told when it was said: "tomorrow" may count
+    from either, and what means another day from each gets none.
+    """
+    given = item.request
+    dated = not is_undated(given.metadata or {})
+    found = expressions.find_times(item.text, item.reference_us, zone=zone, dated=dated)
+    item.warnings.extend(found.warnings)
+    if not found.windows or given.t_valid is None or given.t_ref is not None:
+        return found
+    other = expressions.find_times(item.text, given.t_valid, zone=zone, dated=dated)
+    if other.windows == found.windows:
+        return found
+    certain = expressions.find_times(item.text, item.reference_us, zone=zone, dated=False)
+    item.warnings.append(
+        "a day in the text counts from when it was said, which is another than t_valid or today:"
+        " give t_ref, or it gets no date"
+    )
+    return certain
 
 
 def _model_jobs(item: Item, settings: Settings) -> tuple[str, ...]:
