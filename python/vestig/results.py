@@ -470,9 +470,10 @@ class ForgetReport(_Value, frozen=True, kw_only=True, repr_omit_defaults=True):
     with all their versions. `residual_holders`: summaries that cover the removed memories, may
     still tell of them, and were kept as asked. `had_superseded`: memories that stay and that the
     removed ones had superseded; they stay superseded, and committing the text of one again makes it
-    current. `same_text`: memories that stay and have the very text of one that went. `rows_removed`
-    counts per table. `shared_occurrences`: forgotten bytes
-    that other live records hold as well. `residues` is 0: anything else is an error. `outside`:
+    current. `same_text`: memories that stay and have the very text of one that went. `also_named`:
+    where entities selected, memories that stay and whose text has a word of one of the names.
+    `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live records
+    hold as well. `residues` is 0: anything else is an error. `outside`:
     what is not of this store and may still hold the texts. `machines_open`: machines with a copy of
     the tenant that have not searched their files yet; each does at its next call. `warnings`: what
     may not have gone that was meant.
@@ -482,6 +483,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True, repr_omit_defaults=True):
     reembedded: tuple[str, ...] = ()
     had_superseded: tuple[str, ...] = ()
     same_text: tuple[str, ...] = ()
+    also_named: tuple[str, ...] = ()
     rows_removed: dict[str, int]
     entities_removed: int = 0
     summaries_removed: tuple[str, ...] = ()

@@ -234,3 +234,21 @@ def test_all_without_a_filter_says_what_selects_every_memory() -> None:
         )
         store.forget(where={"kinds": ["MEMORY", "SUMMARY"]}, all=True)
         assert store.count() == 0
+
+
+def test_who_is_called_by_a_word_of_the_name_is_named(opener: Opener) -> None:
+    """A name finds the memories that have it; what calls the same person shorter stays, and is no
+    secret of the report."""
+    store = opener()
+    store.commit("Petra Lindqvist is the producer of the play.")
+    shorter = store.commit("Ask Petra about the lights of the hall.").memory_id
+    store.commit("Petrified wood stands in the foyer.")
+    store.commit("Petra counts the chairs.", scope="ushers")
+    where: Any = {"entities": ["Petra Lindqvist"], "unscoped": True}
+    with pytest.warns(UserWarning, match="a word of the name stays in 2 memories"):
+        planned = store.forget(where=where, dry_run=True)
+    with pytest.warns(UserWarning, match=f"a word of the name stays in 2 memories.*{shorter}"):
+        gone = store.forget(where=where)
+    assert planned.also_named == gone.also_named
+    assert shorter in gone.also_named and len(gone.also_named) == 2
+    assert store.forget(str(shorter)).also_named == ()

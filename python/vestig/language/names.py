@@ -41,12 +41,14 @@ __all__ = [
     "starts_sentence",
     "title_key",
     "title_name",
+    "words_of_name",
 ]
 
 
 # --- forms ------------------------------------------------------------------------------------
 
 TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
+_WORD_CHARS_MIN: Final = 3
 LEGAL_FORMS: Final = frozenset(
     word_list(
         "ltd limited inc incorporated corp corporation llc gmbh plc llp ag kg ohg bv nv srl spa"
@@ -123,6 +125,19 @@ def aliases_of(name: str, type: str) -> tuple[str, ...]:
             kept.pop()
     stripped = " ".join(kept).rstrip(",")
     return (stripped,) if kept and len(kept) < len(words) and stripped else ()
+
+
+def words_of_name(name: str) -> list[str]:
+    """Words of a name by which a text may call the same: without titles, legal forms and what is
+    shorter than three letters.
+
+    Example:
+        >>> words_of_name("Dr. Ada Lovelace"), words_of_name("Acme Ltd."), words_of_name("Li")
+        (['Ada', 'Lovelace'], ['Acme'], ['Li'])
+    """
+    words = [word.strip(".,'\"") for word in name.split()]
+    kept = [one for one in words if one.lower() not in TITLES | LEGAL_FORMS]
+    return [one for one in kept if len(one) >= _WORD_CHARS_MIN] or kept
 
 
 def embedded_name(name: str, description: str = "") -> str:

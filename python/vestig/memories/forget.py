@@ -23,12 +23,14 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.ids import id_text
+from vestig.language.names import words_of_name
 from vestig.language.text_forms import count_of, first_of
 from vestig.memories.states import (
     check_selection,
     selected_documents,
     selected_ids,
     selected_items,
+    selected_names,
     selection_warnings,
     stated_by_no_other,
     superseded_by_them,
@@ -40,7 +42,7 @@ from vestig.store import erasure
 from vestig.store.records import erase_patterns, item_rows
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.item_rows import ItemRow
-from vestig.store.records.memory_queries import DueTimes, count_all, due_memories
+from vestig.store.records.memory_queries import DueTimes, count_all, due_memories, with_words
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.removal import Removed
 from vestig.telemetry import span
@@ -62,6 +64,7 @@ def forget(
     with session.operation("forget", without_store="make"), session.freeing_space():
         found = [] if by_id else selected_ids(session, space, asked.where)
         notes = () if by_id else selection_warnings(session, space, asked.where)
+        names = () if by_id else selected_names(session, space, asked.where)
 
         def select(view: LedgerView) -> _Selected:
             named = found if asked.ids is None else _named(session, view, space, asked.ids)
@@ -86,7 +89,10 @@ def forget(
             keep_summaries=keep,
         )
         report = _forgotten(session, space, select, how)
-        return msgspec.structs.replace(report, warnings=(*notes, *report.warnings))
+        also = _with_words_of(session, space, names, report.memory_ids)
+        return msgspec.structs.replace(
+            report, also_named=also, warnings=(*notes, *report.warnings, *_said_of_names(also))
+        )
 
 
 def delete_items(session: Session, asked: DeleteRequest) -> ForgetReport:
@@ -231,6 +237,27 @@ def _with_their_texts(
     ids = [id_text("mem", id) for id in view.ids_with_hashes(space, sorted(hashes))]
     found = view.places(space, ids)
     return tuple(id for id in ids if id in found and session.may_name(found[id][0]))
+
+
+def _with_words_of(
+    session: Session, space: str, names: Sequence[str], gone: Collection[str]
+) -> tuple[str, ...]:
+    """Ids of the memories that stay, of scopes that the caller may name, and have a word of one of
+    these names of entities: they may speak of the same, shorter or as part of another name."""
+    words = {word for name in names for word in words_of_name(name)}
+    if not words:
+        return ()
+    with session.ledger.read() as view:
+        ids = [id for id in with_words(view, space, sorted(words)) if id not in gone]
+        found = view.places(space, ids)
+    return tuple(id for id in ids if id in found and session.may_name(found[id][0]))
+
+
+def _said_of_names(ids: Sequence[str]) -> tuple[str, ...]:
+    if not ids:
+        return ()
+    others, shown = count_of(len(ids), "memory"), first_of(ids, _IDS_SHOWN)
+    return (f"a word of the name stays in {others}, which may speak of the same: {shown}",)
 
 
 def forget_finish(session: Session) -> ForgetReport:

@@ -3,6 +3,7 @@ and the pages of a listing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -47,6 +48,16 @@ def as_stored(view: LedgerView, namespace: str, ids: Sequence[str]) -> list[str]
     with store_faults(view.where):
         rows = rows_of(view.connection, "memories", namespace, known_ids(ids, "mem"))
     return sorted(rows, key=rows.__getitem__)
+
+
+def with_words(view: LedgerView, namespace: str, words: Sequence[str]) -> list[str]:
+    """Ids of the memories whose text has one of these words as a whole, in any case and expired or
+    not, ascending. Reads every text."""
+    whole = re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
+    sql = "SELECT id, content FROM memories WHERE namespace = ? ORDER BY id"
+    with store_faults(view.where):
+        rows = each(view.connection, sql, (namespace,))
+        return [id_text("mem", id) for id, text in rows if whole.search(text)]
 
 
 def unconfirmed_with_text(

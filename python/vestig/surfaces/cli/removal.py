@@ -93,8 +93,7 @@ def forgotten(report: ForgetReport, args: Args) -> str:
     head = (
         f"{count_of(len(report.memory_ids), 'memory')} forgotten:"
         f" {count_of(report.files_scanned, 'file')} ({report.bytes_scanned} bytes) searched,"
-        f" {count_of(report.residues, 'residue')},"
-        f" {count_of(report.shared_occurrences, 'occurrence')} in other memories"
+        f" {count_of(report.residues, 'residue')}"
     )
     return "\n".join([head, *items, *_beside(report)])
 
