@@ -80,3 +80,14 @@ def test_versions_are_listed_newest_first(opener: Opener, clock: FrozenClock) ->
     stored = store.show(first).memory.t_created
     clock.move(days=1)
     assert store.show(first, known_at=stored).versions == (), "of a read of the past"
+
+
+def test_values_of_other_keys_are_no_versions(opener: Opener) -> None:
+    text = "The staging server of the boat club listens on port {}"
+    store = opener(config={"hygiene.near_duplicate.enabled": False})
+    first = store.commit(text.format(7070), t_valid="2026-01-05", key="staging.port")
+    store.commit(text.format(7443), t_valid="2026-02-05", key="production.port")
+    plain = store.commit(text.format(7171), t_valid="2026-03-05")
+    store.commit("Somebody waters the plants on Mondays")
+    found = store.show(str(first.memory_id)).versions
+    assert [one.memory_id for one in found] == [plain.memory_id]

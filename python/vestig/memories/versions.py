@@ -19,7 +19,7 @@ _COSINE_MIN: Final = 0.2
 
 def versions_of(session: Session, memory: Memory, vector: bytes) -> tuple[Version, ...]:
     """Return the live memories that state anew what this one states, or that it states anew, the
-    newest first."""
+    newest first. Values of two keys are no versions of each other, however alike they are."""
     now_us = session.now_us()
     space, scope, own = memory.namespace, memory.scope, id_bytes(memory.id)
     filter = Filter(namespace=space, known_at_us=now_us, scopes=[scope])
@@ -43,7 +43,9 @@ def versions_of(session: Session, memory: Memory, vector: bytes) -> tuple[Versio
                 confirmed=one.confirmed,
             )
             for one in map(found.get, ids)
-            if one is not None and not item_rows.is_hidden(view, one, now_us)
+            if one is not None
+            and (one.key is None or memory.key is None or one.key == memory.key)
+            and not item_rows.is_hidden(view, one, now_us)
         )
 
     return session.keeper.run(lambda view, _: read(view))
