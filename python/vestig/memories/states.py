@@ -623,9 +623,8 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
             )
             more = f"; {every} selects every memory"
         elif effective & NARROWING:
-            every = by_caller("all=True", "--all")
-            names = ", ".join(name for name in given if name in NARROWING)
-            more = f"; {every} beside {names} takes all that {names} lets through"
+            names = [name for name in given if name in NARROWING]
+            more = f"; {_whole_selection(type(asked).__name__, names)}"
         raise ValidationError(
             "where",
             f"only {', '.join(given)}" if given else "no filter",
@@ -635,6 +634,19 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
             + more
             + otherwise,
         )
+
+
+def _whole_selection(request: str, names: Sequence[str]) -> str:
+    """Return which call takes all that fields let through that select nothing alone.
+
+    Args:
+        request: the name of its declaration.
+    """
+    call = request.removesuffix("Request").lower()
+    fields = ", ".join(f'"{name}": …' for name in names)
+    options = " ".join(f"--{name.replace('_', '-')} …" for name in names)
+    typed = by_caller(f"{call}(where={{{fields}}}, all=True)", f"`vestig {call} {options} --all`")
+    return f"all that matches {', '.join(names)} alone is taken by {typed}"
 
 
 def selected_ids(session: Session, space: str, where: Filter) -> list[str]:
