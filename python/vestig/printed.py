@@ -168,6 +168,14 @@ def _holds_until_successor(memory: Memory, at: datetime) -> bool:
     return memory.status is Status.SUPERSEDED and end is not None and end > max(memory.t_valid, at)
 
 
+def status_words(memory: Memory) -> str:
+    """Return the status of a memory in words that are true at any time: what a later memory is
+    announced to replace holds until then, although its `status` is SUPERSEDED already."""
+    if memory.t_expired is not None and _holds_until_successor(memory, memory.t_expired):
+        return f"until {memory.t_invalid:%Y-%m-%d}"
+    return memory.status.word
+
+
 def state_words(
     memory: Memory, flags: Collection[str], zone: str, *, day: bool = True
 ) -> list[str]:

@@ -747,7 +747,8 @@ class CompactReport(_Value, frozen=True, kw_only=True):
 
 class BackupReport(_Value, frozen=True, kw_only=True):
     """Where `admin.backup` put the copy, or `vestig.restore` the store, and how large it is.
-    `memories`: those of every namespace; `statuses` divides them: `count` has the active ones."""
+    `memories`: those of every namespace; `statuses` divides them: `count` has the active ones, and
+    superseded ones whose successor begins later."""
 
     path: str
     memories: int

@@ -96,3 +96,27 @@ def test_a_list_shows_since_when_a_fact_holds_where_it_is_another_day(vestig: Ve
     )
     assert " | ACTIVE | since=2020-05-01 | The fee is 40" in old
     assert "since=" not in new
+
+
+def test_a_value_of_another_key_is_not_offered_for_replacement(vestig: Vestig) -> None:
+    text = "The staging server of the boat club listens on port {}"
+    vestig("add", text.format(7070), "--key", "staging.port")
+    new = vestig("add", text.format(7443), "--key", "production.port")
+    assert "Similar" not in new.out
+    plain = vestig("add", text.format(7171))
+    assert plain.out.count("\n  ") == 2
+    assert "If it replaces one of them" in plain.out
+    other = vestig("add", text.format(7272), "--key", "test.port", "--json").document
+    assert len(other["similar"]) == 3
+
+
+def test_what_holds_until_an_announced_value_says_so(vestig: Vestig) -> None:
+    first = vestig("add", "The fee is 40", "--key", "fee", "--t-valid", "2024-01-01")
+    old = first.out.split()[-1]
+    new = vestig("add", "The fee is 45", "--key", "fee", "--t-valid", "2090-01-01")
+    assert f"(supersedes {old}, which holds until 2090-01-01)" in new.out
+    (line,) = [one for one in vestig("list").out.splitlines() if old in one]
+    assert line.endswith("| until 2090-01-01 | since=2024-01-01 | key=fee | The fee is 40")
+    assert "SUPERSEDED" not in vestig("history", "fee").out
+    assert "holds        since 2024-01-01 00:00 UTC, until 2090-01-01" in vestig("get", "fee").out
+    assert vestig("count").out == "2\n"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from command_answers import UNKNOWN, Vestig
+
+import vestig as library
+from vestig.surfaces.cli import render
+from vestig.testing import HashingEmbedder
 
 QUERY = "which port has the staging database?"
 
@@ -180,9 +185,30 @@ def test_a_pipe_gets_nothing_where_nothing_answers(
     line = (command, "who paints the ceiling?", "--silence", "0.02")
     silenced = vestig(*line)
     assert (silenced.code, silenced.out) == (0, "")
-    assert "not sure enough" in silenced.err
+    assert ", needed 0." in silenced.err
     assert ids[0] in silenced.err
     assert ids[0] in vestig(*line, "--explain").out
     assert ids[0] in vestig(command, "who paints the ceiling?", "--all").out
     assert vestig(*line, "--context").out == ""
     assert vestig(*line, "--json").document["abstained"] is True
+
+
+def test_a_question_for_all_says_that_some_were_left_out() -> None:
+    with library.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        store.commit("The pump failed on Monday")
+        every, one = (
+            store.recall(query, all=True)
+            for query in ("Tell me everything about the pump", "When did the pump fail?")
+        )
+    said = ["3 that rank far lower were left out: --all shows them"]
+    for result, shown in ((every, said), (one, [])):
+        counts = msgspec.structs.replace(result.counts, cut=3)
+        assert render.more(msgspec.structs.replace(result, counts=counts), {}) == shown
+        assert render.more(result, {}) == []
+
+
+def test_advice_names_the_option(vestig: Vestig, ids: list[str]) -> None:
+    line = ("recall", "who paints the ceiling?", "--silence", "0.02", "--expect", ids[0])
+    shown = vestig(*line).out
+    assert "  Change: --all brings it to rank 1" in shown
+    assert "false" not in shown

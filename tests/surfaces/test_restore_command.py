@@ -32,6 +32,7 @@ def test_a_copy_says_how_many_of_its_memories_are_current(
         answer = vestig(*line, str(tmp_path / "copy"))
         assert answer.code == 0
         assert f"ACTIVE {len(ids) - 1}, SUPERSEDED 1\n" in answer.out
+        assert "`count` and `list` have those that are ACTIVE, and" in answer.out
     assert vestig("count").out == f"{len(ids) - 1}\n"
 
 

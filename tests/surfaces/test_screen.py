@@ -129,7 +129,7 @@ def test_the_sentences_that_match_are_shown_and_how_sure_it_is_in_words(
     [memory] = filled("list", "--keys", "boat", "--json").document["memories"]
     day = memory["t_valid"][:10]
     head = lines.index(f"{memory['id'][:12]}  {day}  [boat]")
-    text = " ".join(line.strip() for line in lines[head + 1 :])
+    text = " ".join(line.strip() for line in lines[head + 1 : -2])
     assert text.startswith("… ")
     assert text.endswith(" …")
     assert "It starts badly below zero degrees" in text
@@ -323,6 +323,17 @@ def test_a_finding_is_said_whole_and_what_is_ok_on_a_line() -> None:
     assert "".join(NOTE.split()) in "".join("".join(lines[1:]).split())
 
 
+def test_what_is_ok_is_a_short_line_in_a_pipe_too(vestig: Vestig, ids: list[str]) -> None:
+    assert ids
+    assert max(map(len, vestig("doctor").out.splitlines())) < 160
+    (whole,) = [
+        one["detail"]
+        for one in vestig("doctor", "--json").document["findings"]
+        if one["check"] == "projection"
+    ]
+    assert "bytes in sections" in whole
+
+
 def test_a_line_goes_on_below_its_column() -> None:
     screen = Screen(20, 24)
     assert folded("ok   path  a folder of notes", Screen(30, 24)).split("\n") == [
@@ -355,3 +366,52 @@ def test_a_list_of_several_scopes_names_them(vestig: Vestig, on_terminal: OnTerm
     vestig("add", "The shed is painted red")
     shown = "\n".join(on_terminal("list")[1])
     assert "  harbour:  The berth is number nine" in shown
+
+
+def test_a_history_has_each_text_whole(vestig: Vestig, on_terminal: OnTerminal) -> None:
+    vestig("add", NOTE, "--key", "boat", "--t-valid", "2024-01-01")
+    vestig("add", f"Sold. {NOTE}", "--key", "boat", "--t-valid", "2025-01-01")
+    _, lines = on_terminal("history", "boat")
+    assert max(map(len, lines)) <= COLUMNS
+    assert [line[12:] for line in lines if line.startswith("mem_")] == [
+        "  2024-01-01 – 2025-01-01  superseded",
+        "  2025-01-01 –",
+    ]
+    said = " ".join(line.strip() for line in lines if not line.startswith("mem_"))
+    assert said == f"{NOTE} Sold. {NOTE}"
+
+
+def test_what_holds_until_an_announced_value_is_not_superseded_yet(
+    vestig: Vestig, on_terminal: OnTerminal
+) -> None:
+    vestig("add", "A ticket costs 14 pounds", "--key", "ticket", "--t-valid", "2024-01-01")
+    code, said = on_terminal(
+        "add", "A ticket costs 15 pounds", "--key", "ticket", "--t-valid", "2090-01-01"
+    )
+    assert code == 0
+    assert "which holds until 2090-01-01)" in " ".join(said)
+    for words in (("list",), ("history", "ticket"), ("get", "ticket")):
+        shown = "\n".join(on_terminal(*words)[1])
+        assert "superseded" not in shown.lower()
+        assert "2090-01-01" in shown
+    assert "2024-01-01  until 2090-01-01  [ticket]  A ticket" in "\n".join(on_terminal("list")[1])
+    assert vestig("get", "ticket", "--json").document["status"] == "SUPERSEDED"
+
+
+def test_how_many_more_there_are_stands_below_the_results(
+    filled: Vestig, on_terminal: OnTerminal
+) -> None:
+    _, lines = on_terminal("search", "boat", "--all", "-n", "3")
+    assert lines[-2:] == ["", "at least 7 more: --offset 3"]
+    _, lines = on_terminal("search", "boat", "--all", "-n", "20")
+    assert lines[-1].endswith(" more: --offset 20")
+    assert len(lines) < ROWS
+
+
+def test_each_similar_memory_is_a_line(vestig: Vestig, on_terminal: OnTerminal) -> None:
+    old = str(vestig("add", f"The kettle is red. {NOTE}", "--json").document["memory_id"])
+    _, lines = on_terminal("add", f"The kettle is blue. {NOTE}")
+    assert lines[1] == "Similar memories:"
+    assert lines[2].split()[1] == old[:12]
+    assert lines[3].startswith("If it replaces one of them: vestig supersede OLD mem_")
+    assert max(map(len, lines)) <= COLUMNS

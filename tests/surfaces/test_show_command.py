@@ -71,3 +71,21 @@ def test_what_cannot_be_changed_names_its_successor(vestig: Vestig) -> None:
     new = vestig("add", "The shed is green now", "--supersedes", old, "--json").document
     refused = vestig("update", old, "--content", "The shed is painted blue")
     assert f"it is SUPERSEDED by {new['memory_id']} since " in refused.err
+
+
+def test_what_only_the_store_needs_is_json_alone(vestig: Vestig) -> None:
+    words = ("--key", "kettle", "--tags", "hall", "--author", "Ada", "--t-valid", "2024-01-01")
+    old = vestig("add", "The kettle is red", *words, "--json").document["memory_id"]
+    new = vestig("add", "The kettle is blue", "--key", "kettle", "--t-valid", "2025-01-01")
+    shown = vestig("show", old).out.split("\n")
+    assert shown[:2] == ["The kettle is red", ""]
+    lines = dict(line.split("  ", 1) for line in shown[2:] if line)
+    said = {name: value.strip() for name, value in lines.items()}
+    assert said["id"] == old
+    assert said["holds"] == "since 2024-01-01 00:00 UTC, until 2025-01-01 00:00 UTC, superseded"
+    assert (said["key"], said["tags"], said["author"]) == ("kettle", "hall", "Ada")
+    assert said["replaced by"].startswith(new.out.split()[2])
+    internal = {"content_hash", "embedding", "event", "access_velocity", "processing", "seq"}
+    assert not internal & said.keys()
+    document = vestig("show", old, "--json").document
+    assert {"content_hash", "events", "access_velocity", "processing", "seq"} <= document.keys()

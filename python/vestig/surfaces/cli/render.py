@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.argument import AUTO
 from vestig.language.text_forms import escaped_breaks, one_line, row
-from vestig.printed import MORE, how_many, said_by
+from vestig.printed import MORE, how_many, said_by, status_words
 from vestig.times import to_plain
-from vestig.types import CommitOutcomeKind, Status
+from vestig.types import CommitOutcomeKind, Kind, RetentionPolicy, Status
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult, SignalTrace, WhyNot
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DiffReport,
         DoctorReport,
         EnrichReport,
+        Finding,
         ImportReport,
         JudgedMemory,
         LinkedEntity,
@@ -92,6 +93,8 @@ def _change(entry: WhyNot) -> list[str]:
     change = entry.change
     if change is None:
         return [f"  No change: {entry.no_change}"]
+    if change.after is True:
+        return [f"  Change: --{change.key.replace('_', '-')} brings it to rank {change.rank}"]
     what = change.kind if change.kind == change.key else f"{change.kind} {change.key}"
     return [
         f"  Change: {what} from {json_line(change.before)} to"
@@ -158,18 +161,27 @@ def outcome(value: CommitOutcome, args: Args) -> str:
     if value.confirms:
         line += f" (confirms {', '.join(value.confirms)})"
     if value.superseded:
-        line += f" (supersedes {', '.join(value.superseded)})"
+        holding = args.get("holding", {})
+        named = [_replaced(one, holding.get(one)) for one in value.superseded]
+        line += f" (supersedes {', '.join(named)})"
     if value.masked:
         line += f" (masked: {', '.join(one.rule for one in value.masked)})"
-    return "\n".join([line, *_similar(value)])
+    return "\n".join([line, *_similar(value, args)])
 
 
-def _similar(value: CommitOutcome) -> list[str]:
-    """Return what is known of the same, and how one of it is replaced, unless one is already."""
-    if not value.similar or value.superseded:
+def _replaced(id: str, holds: str | None) -> str:
+    return id if holds is None else f"{id}, which holds {holds}"
+
+
+def _similar(value: CommitOutcome, args: Args) -> list[str]:
+    """Return which similar memories the new one may replace, and how it does, unless it replaced
+    one already; of a dry run those that are nearly equal. JSON has all."""
+    chosen = args.get("replaceable", {one.memory_id for one in value.similar if one.differs})
+    shown = [one for one in value.similar if one.memory_id in chosen]
+    if not shown or value.superseded:
         return []
     lines = ["Similar memories:"]
-    for one in value.similar:
+    for one in shown:
         differs = f" (differs: {', '.join(map(str, one.differs))})" if one.differs else ""
         lines.append(
             f"  {one.t_valid:%Y-%m-%d}  {one.memory_id}  {one.score:.2f}  {one.beginning}{differs}"
@@ -201,11 +213,19 @@ def _layout(value: RecallResult, args: Args, layout: str) -> str:
 
 
 def more(value: RecallResult, args: Args) -> list[str]:
-    """How many more memories answer, and what brings them."""
-    if not (value.results and value.more):
+    """How many more memories answer, or were left out of an answer that is to have all, and what
+    brings them."""
+    if not value.results:
         return []
-    count = how_many(value.more, exact=value.more_is_exact)
-    return [MORE.format(count=count, offset=int(args.get("offset") or 0) + len(value))]
+    if value.more:
+        count = how_many(value.more, exact=value.more_is_exact)
+        return [MORE.format(count=count, offset=int(args.get("offset") or 0) + len(value))]
+    from vestig.language.words import asks_for_all
+
+    left_out = value.counts.cut
+    if left_out and asks_for_all(value.query or ""):
+        return [f"{left_out} that rank far lower were left out: --all shows them"]
+    return []
 
 
 def timing(value: RecallResult) -> str:
@@ -216,32 +236,22 @@ def timing(value: RecallResult) -> str:
 
 
 def detail(value: MemoryDetail, _: Args) -> str:
-    """The text of one memory, then all its fields and its evidence."""
+    """The text of one memory, then what a reader wants to know of it."""
     return f"{value.memory.content}\n\n{table(detail_rows(value))}"
 
 
 def detail_rows(value: MemoryDetail) -> list[tuple[str, str]]:
-    """Names and values of all fields of one memory but its text, and its evidence."""
+    """Names and values of what a reader wants to know of one memory beside its text: when it holds,
+    who said it, where it is, what it belongs to, and its evidence. `--json` has all its fields, and
+    `events` its log."""
     memory = value.memory
-    rows = [
-        (name, _plain(getattr(memory, name)))
-        for name in memory.__struct_fields__
-        if name not in ("content", "metadata") and getattr(memory, name) is not None
-    ]
-    rows.append(("access_velocity", f"{value.access_velocity:.4f}"))
-    rows.append(("metadata", _plain(memory.metadata)))
-    if value.embedding_dimensions is not None:
-        head = ", ".join(f"{number:.4f}" for number in value.embedding_head)
-        rows.append(("embedding", f"{value.embedding_dimensions} dimensions [{head}, …]"))
-    if value.flags:
-        rows.append(("flags", ", ".join(value.flags)))
+    rows = [("id", memory.id), ("holds", _holds(memory)), *_places(memory)]
     for source in value.sources:
         parts = (source.source_type, source.agent, source.session_id, source.path)
-        shown = " · ".join(part for part in parts if part)
-        rows.append(("from", f"{source.id} ({shown})"))
+        rows.append(("from", " · ".join(part for part in parts if part)))
     if value.claim is not None:
         rows += _claim(value.claim)
-    rows.extend(("similar", _judged(one)) for one in value.similar)
+    rows.extend(("similar", _judged(one)) for one in value.similar if one.verdict is not None)
     rows.extend(
         (
             "other version",
@@ -251,13 +261,57 @@ def detail_rows(value: MemoryDetail) -> list[tuple[str, str]]:
         for one in value.versions
     )
     for record in value.supersessions:
-        why = f": {record.reason}" if record.reason else ""
-        rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))
-    rows.extend(("event", _event(event)) for event in value.events)
+        why = f" ({record.reason})" if record.reason else ""
+        if record.superseding_id == memory.id:
+            rows.append(("replaces", f"{record.superseded_id}{why}"))
+        elif record.superseded_id == memory.id:
+            rows.append(("replaced by", f"{record.superseding_id}{why}"))
     if value.mentions is not None and value.related is not None:
         rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
         rows += _linked("RELATED", [_related(one) for one in value.related])
     return rows
+
+
+def _holds(memory: Memory) -> str:
+    """Since when and until when a memory holds, and its status unless that follows."""
+    words = [f"since {_minute(memory.t_valid)}"]
+    if memory.t_invalid is not None:
+        words.append(f"until {_minute(memory.t_invalid)}")
+    status = status_words(memory)
+    if status == memory.status.word and memory.status is not Status.ACTIVE:
+        words.append(status.lower())
+    return ", ".join(words)
+
+
+def _minute(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M UTC").rjust(20, "0")
+
+
+def _places(memory: Memory) -> list[tuple[str, str]]:
+    """Who said a memory, where it is, and what its caller gave with it."""
+    metadata = {name: item for name, item in memory.metadata.items() if name != "tags"}
+    if metadata.get("source") == "manual":  # what every text that is typed has
+        del metadata["source"]
+    kept = memory.retention_policy
+    shown = {
+        "kind": "" if memory.kind is Kind.MEMORY else memory.kind.word,
+        "key": memory.key,
+        "title": memory.title,
+        "author": memory.author,
+        "role": said_by(memory) or memory.role,
+        "session": memory.session_id,
+        "scope": memory.scope,
+        "namespace": None if memory.namespace == "default" else memory.namespace,
+        "stored": _minute(memory.t_created),
+        "stated again": str(memory.reinforce_count) if memory.reinforce_count else None,
+        "tags": ", ".join(memory.tags),
+        "metadata": _plain(metadata) if metadata else None,
+        "trigger": memory.trigger,
+        "pinned": (memory.pinned_reason or "yes") if memory.pinned else None,
+        "retention": None if kept is RetentionPolicy.STANDARD else kept.value,
+        "kept until": None if memory.retention_until is None else _minute(memory.retention_until),
+    }
+    return [(name, str(said)) for name, said in shown.items() if said]
 
 
 def _judged(one: JudgedMemory) -> str:
@@ -314,10 +368,11 @@ def page(value: MemoryPage, args: Args) -> str:
     lines = []
     for memory in value.memories:
         source = str(memory.metadata.get("source", "–"))
-        cells = [memory.id, _time(memory.t_created), source, memory.status.word]
+        status = status_words(memory)
+        cells = [memory.id, _time(memory.t_created), source, status]
         if _day(memory.t_valid) != _day(memory.t_created):
             cells.append(f"since={_day(memory.t_valid)}")
-        if memory.t_invalid is not None:
+        if memory.t_invalid is not None and status == memory.status.word:
             cells.append(f"until={_day(memory.t_invalid)}")
         cells += [] if memory.key is None else [f"key={memory.key}"]
         cells += [*_role(memory), one_line(memory.content, length)]
@@ -329,7 +384,7 @@ def history(value: Sequence[Memory], _: Args) -> str:
     """since when | until when | status | id | role, of a statement of a model | text, a line for
     each version."""
     return "\n".join(
-        row(*span, one.status.word, one.id, *_role(one), one_line(one.content, 80))
+        row(*span, status_words(one), one.id, *_role(one), one_line(one.content, 80))
         for one, span in zip(value, spans(value), strict=True)
     )
 
@@ -550,7 +605,13 @@ def stats(value: _Value, _: Args) -> str:
     """Return what a store or a copy holds, one count a line; those of a kind on one line."""
     plain = value.to_dict()
     rows = ((name.replace("_", " "), _counts(item)) for name, item in plain.items())
-    return table((name, text) for name, text in rows if text)
+    lines = [table((name, text) for name, text in rows if text)]
+    if plain.get("statuses", {}).get(Status.SUPERSEDED.word):
+        lines.append(
+            "`count` and `list` have those that are ACTIVE, and SUPERSEDED ones that hold until a"
+            " later one begins."
+        )
+    return "\n".join(lines)
 
 
 def _counts(item: Any) -> str:
@@ -561,6 +622,7 @@ def _counts(item: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in flat.items())
 
 
+_OK_CHARS: Final = 120
 _MARKS = {"ok": "ok     ", "finding": "FINDING", "damage": "DAMAGE "}
 
 
@@ -573,9 +635,14 @@ def checks(value: DoctorReport) -> list[str]:
     """The line of each check."""
     width = max((len(finding.check) for finding in value.findings), default=0)
     return [
-        f"{_MARKS[finding.level]}  {finding.check:<{width}}  {finding.detail}".rstrip()
+        f"{_MARKS[finding.level]}  {finding.check:<{width}}  {_detail(finding)}".rstrip()
         for finding in value.findings
     ]
+
+
+def _detail(finding: Finding) -> str:
+    """All that is said of what is not sound; of what is, as much as a line takes."""
+    return one_line(finding.detail, _OK_CHARS) if finding.level == "ok" else finding.detail
 
 
 def config_values(value: Iterable[ShownEntry], _: Args) -> str:

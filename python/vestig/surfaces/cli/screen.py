@@ -12,13 +12,13 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.language.text_forms import escaped_breaks, single_spaced
 from vestig.lazy_pattern import lazy_pattern
-from vestig.printed import flags_of, said_by, state_words
+from vestig.printed import flags_of, said_by, state_words, status_words
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
     from vestig.results import DoctorReport, MemoryDetail, MemoryPage
     from vestig.retrieve.values import RetrieveResult
-    from vestig.types import Memory
+    from vestig.types import CommitOutcome, Memory
 
 Args = Mapping[str, Any]
 _CUT: Final = "…"
@@ -29,8 +29,6 @@ _INDENT: Final = "  "
 _LAYOUTS: Final = frozenset(("format", "context", "budget"))
 # Options that ask for more than the results.
 _MORE: Final = frozenset(("explain", "expect"))
-# Fields of a memory that the store makes of its text, or repeats from its log.
-_COMPUTED: Final = frozenset(("content_hash", "keywords", "times", "event"))
 # Between the columns of a table.
 _GAP: Final = lazy_pattern(r"\S(  +)(?=\S)")
 _LONG_ID: Final = lazy_pattern(
@@ -171,6 +169,15 @@ def rows(text: str, screen: Screen) -> str:
     return "\n".join(lines)
 
 
+def outcome(value: CommitOutcome, args: Args, screen: Screen) -> str:
+    """What a commit stored, and a line for each memory that it may replace."""
+    from vestig.surfaces.cli import render
+
+    first, *lines = render.outcome(value, args).split("\n")
+    shown = [cut(short_id(line), screen.columns) for line in lines]
+    return "\n".join([folded(first, screen), *shown])
+
+
 def memories(page: MemoryPage, _: Args, screen: Screen) -> str:
     """Beginning of the id, day, status where it is none of an active one, until when it holds where
     that is known, scope where they are of several, key and text."""
@@ -183,34 +190,24 @@ def memories(page: MemoryPage, _: Args, screen: Screen) -> str:
 
 
 def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
-    """Each version on a line: since when and until when it holds, what became of it, and its
+    """Each version: since when and until when it holds, what became of it, and below that its
     text."""
     from vestig.surfaces.cli import render
 
-    spans = []
-    for since, until in render.spans(found):
-        # of an end on the day of the beginning, the time
-        day, time = until[:10], until[11:]
-        short = time if time and since.startswith(day) else until
-        spans.append((since, "" if until == "–" else short))
-    wide = max((len(until) for _, until in spans), default=0)
     lines = []
-    for one, (since, until) in zip(found, spans, strict=True):
-        cells = (short_id(one.id), f"{since} – {until:<{wide}}", *_status(one))
-        lines.append(cut("  ".join([*cells, single_spaced(one.content)]), screen.columns))
+    for one, (since, until) in zip(found, render.spans(found), strict=True):
+        cells = (short_id(one.id), f"{since} – {'' if until == '–' else until}", *_status(one))
+        lines.append(cut("  ".join(cells).rstrip(), screen.columns))
+        text = wrapped(single_spaced(one.content), screen.columns - len(_INDENT))
+        lines += [f"{_INDENT}{line}" for line in text]
     return "\n".join(lines)
 
 
-def detail(value: MemoryDetail, _: Args, screen: Screen) -> str:
-    """The text of one memory, then all its fields, those that the store computed on a line each."""
+def detail(value: MemoryDetail, args: Args, screen: Screen) -> str:
+    """The text of one memory, then what a reader wants to know of it."""
     from vestig.surfaces.cli import render
 
-    found = render.detail_rows(value)
-    lines = [
-        cut(line, screen.columns) if name in _COMPUTED else folded(line, screen)
-        for (name, _), line in zip(found, render.table(found).split("\n"), strict=True)
-    ]
-    return "\n".join([folded(value.memory.content, screen), "", *lines])
+    return folded(render.detail(value, args), screen)
 
 
 def doctor(value: DoctorReport, _: Args, screen: Screen) -> str:
@@ -275,7 +272,9 @@ def _head(one: Memory, state: Sequence[str]) -> list[str]:
 
 
 def _status(one: Memory) -> list[str]:
-    return [] if one.status.word == "ACTIVE" else [one.status.word.lower()]
+    """Return what has become of a memory; nothing of one that holds, be it until a later one."""
+    word = one.status.word
+    return [] if word == "ACTIVE" or status_words(one) != word else [word.lower()]
 
 
 def short_id(id: str) -> str:
@@ -309,18 +308,18 @@ def found(result: RecallResult, args: Args, screen: Screen) -> str:
         return line_without_results(result)
     first = first_words(result)
     lines = [] if first is None else [cut(first, screen.columns), ""]
-    if more := render.more(result, args):
-        lines = [*lines[:1], *more, ""]
+    more = render.more(result, args)
     # the last line is the next prompt's
-    room = screen.rows - 1 - len(lines)
+    room = screen.rows - 1 - len(lines) - (2 if more else 0)
     for at, hit in enumerate(hits):
         whole, left = _whole(hit, result, screen), len(hits) - at - 1
         # each of the others needs a line, and one divides them from those that are whole
         if len(whole) + (1 if left else 0) + left > room:
-            return "\n".join([*lines, *_brief(hits[at:], result, screen, room)])
+            lines += _brief(hits[at:], result, screen, room)
+            break
         lines += [*whole, *([""] if left else [])]
         room -= len(whole) + 1
-    return "\n".join(lines)
+    return "\n".join([*lines, *(["", *more] if more else [])])
 
 
 def _whole(hit: RecallHit, result: RecallResult, screen: Screen) -> list[str]:

@@ -14,6 +14,7 @@ from vestig.calls.declaration import rows_of
 from vestig.errors import HygieneError, ValidationError
 from vestig.ids import memory_id_text
 from vestig.language.text_forms import one_line
+from vestig.printed import status_words
 from vestig.surfaces.cli import removal, render
 from vestig.surfaces.operation import (
     YES,
@@ -27,7 +28,10 @@ from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
+    from vestig.api.store import Vestig
+    from vestig.calls.filter import FilterFields
     from vestig.retrieve.values import RetrieveResult
+    from vestig.types import CommitOutcome
 
 
 def _forget(call: Call) -> Any:
@@ -113,20 +117,44 @@ WALK: Final = (
 
 def _add(call: Call) -> Any:
     given = dict(call.args)
-    return _committed(partial(call.store.commit, given.pop("content")), given)
+    return _committed(call, partial(call.store.commit, given.pop("content")), given)
 
 
 def _add_structured(call: Call) -> Any:
-    return _committed(call.store.commit_structured, dict(call.args))
+    return _committed(call, call.store.commit_structured, dict(call.args))
 
 
-def _committed(commit_it: Callable[..., Any], given: dict[str, Any]) -> Any:
+def _committed(call: Call, commit_it: Callable[..., Any], given: dict[str, Any]) -> Any:
     inside = [name for name in Provenance.__annotations__ if name in given]
     given["provenance"] = {name: given.pop(name) for name in inside}
     outcome = commit_it(**given)
     if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
         raise HygieneError(outcome)
+    if outcome.seq is not None and not call.options.get("as_json"):
+        call.shown |= _beside(call.store, outcome)
     return outcome
+
+
+def _beside(store: Vestig, outcome: CommitOutcome) -> dict[str, Any]:
+    """What the text of an outcome is made with: until when what it supersedes holds, where a later
+    time was announced; else which of the similar memories it may replace, those that it states
+    anew and those that are nearly equal, but no values of other keys."""
+    ids = outcome.superseded or [one.memory_id for one in outcome.similar]
+    if not ids:
+        return {}
+    where: FilterFields = {"ids": list(ids), "include_expired": True}
+    named = store.list(where=where, namespace=outcome.namespace, limit=len(ids))
+    if outcome.superseded:
+        words = {one.id: status_words(one) for one in named}
+        return {
+            "holding": {one.id: words[one.id] for one in named if words[one.id] != one.status.word}
+        }
+    stored = store.show(str(outcome.memory_id), namespace=outcome.namespace)
+    anew = {one.memory_id for one in stored.versions}
+    anew |= {one.memory_id for one in outcome.similar if one.differs}
+    keys = (None, outcome.key or stored.memory.key)
+    other = set() if keys[1] is None else {one.id for one in named if one.key not in keys}
+    return {"replaceable": anew - other}
 
 
 def _recall(call: Call) -> Any:
@@ -245,6 +273,7 @@ _OF_MEMORIES: Final = (
         without_store="make",
         document="outcome",
         text=render.outcome,
+        screen=on_screen("outcome"),
         writes=True,
     ),
     Operation(
@@ -257,6 +286,7 @@ _OF_MEMORIES: Final = (
         without_store="make",
         document="outcome",
         text=render.outcome,
+        screen=on_screen("outcome"),
         writes=True,
     ),
     Operation(
