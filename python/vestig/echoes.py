@@ -139,11 +139,11 @@ _WHY_SIGNALS: Final = lazy_pattern(
     rf"  \w+ {_SHORT_NUMBER} × {_SHORT_NUMBER}(?:, \w+ {_SHORT_NUMBER} × {_SHORT_NUMBER})*"
 )
 _CONTENT: Final = "Content: "
-_BELOW: Final = r"not sure enough \(confidence \d\.\d+, needed \d\.\d+\)"
+_SURE: Final = r" \(confidence \d\.\d+(?:, needed \d\.\d+)?\)"
 _FOREIGN: Final = "(?:, in another language than the question)?"
 _CERTAINTY: Final = (
-    rf"(?:{_BELOW}|nothing close \(confidence \d\.\d\d\)); nearest{_FOREIGN}:"
-    rf"|(?:likely|doubtful) \(confidence \d\.\d\d\){_FOREIGN}|Why \(seq \d+\):"
+    rf"(?:doubtful|nothing close){_SURE}; nearest{_FOREIGN}:"
+    rf"|(?:likely|doubtful){_SURE}{_FOREIGN}|Why \(seq \d+\):"
 )
 _HEADING: Final = lazy_pattern(rf"(## .*) · ({_DAY})(?: to ({_DAY}))?")
 _SHOW: Final = lazy_pattern(rf" \(show ({_ID})\)$")

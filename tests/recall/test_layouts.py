@@ -174,7 +174,8 @@ BLOCK = f"[{S}] (score=0.8700, method=direct_match, {AT})\nContent: One line"
         ({"confidence": 0.0999}, "nothing close (confidence 0.10); nearest:"),
         ({"confidence": 0.0612}, "nothing close (confidence 0.06); nearest:"),
         ({"confidence": 0.0}, "nothing close (confidence 0.00); nearest:"),
-        ({"confidence": 0.3, "least_confidence": 0.3}, "doubtful (confidence 0.30)"),
+        ({"confidence": 0.3, "least_confidence": 0.3}, "doubtful (confidence 0.30, needed 0.30)"),
+        ({"confidence": 0.6, "least_confidence": 0.3}, "likely (confidence 0.60)"),
     ],
 )
 def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first: str) -> None:
@@ -189,10 +190,10 @@ def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first
 @pytest.mark.parametrize(
     ("least", "best", "first"),
     [
-        (0.5, 0.2871, "not sure enough (confidence 0.29, needed 0.50); nearest:"),
-        (1.0, 0.999, "not sure enough (confidence 0.999, needed 1.00); nearest:"),
-        (0.5432, 0.5431, "not sure enough (confidence 0.54, needed 0.55); nearest:"),
-        (0.00001, 0.0, "not sure enough (confidence 0.00, needed 0.01); nearest:"),
+        (0.5, 0.2871, "doubtful (confidence 0.29, needed 0.50); nearest:"),
+        (1.0, 0.999, "doubtful (confidence 0.999, needed 1.00); nearest:"),
+        (0.5432, 0.5431, "doubtful (confidence 0.54, needed 0.55); nearest:"),
+        (0.00001, 0.0, "nothing close (confidence 0.00, needed 0.01); nearest:"),
     ],
 )
 def test_abstention_shows_the_nearest(least: float, best: float, first: str) -> None:

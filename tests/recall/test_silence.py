@@ -80,7 +80,7 @@ def test_a_question_that_nothing_answers_brings_nothing(store: vestig.Vestig) ->
     block = store.recall(UNANSWERED, context=True).context
     assert block is not None
     assert (block.text, block.ids) == ("", ())
-    assert block.note.startswith("not sure enough (confidence 0.0")
+    assert block.note.startswith("nothing close (confidence 0.0")
 
 
 def test_the_first_of_nothing_says_why(store: vestig.Vestig) -> None:

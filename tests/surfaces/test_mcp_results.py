@@ -319,7 +319,7 @@ def test_where_recall_abstains_the_nearest_are_shown_as_such(tmp_path: Path) -> 
     with at.store as store:
         store.commit_many(["The office is in Oslo.", "Ada lives in Lisbon.", "Ben likes tea."])
         text = recalled(at, query="who won the chess game in Lima?", limit=2, all=False)
-    assert text.startswith("not sure enough (confidence 0.")
+    assert text.startswith(("doubtful (confidence 0.", "nothing close (confidence 0."))
     assert text.splitlines()[0].endswith("; nearest:")
     assert len(ids(text)) == 2
 

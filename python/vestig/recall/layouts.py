@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, ROUND_UP, Decimal
 from typing import Final
 
 import msgspec
@@ -82,28 +82,12 @@ def _rounded(value: float, below: float | None = None) -> str:
     return format(shown, "f")
 
 
-def _below(least: float, best: float) -> str:
-    """That the store is less sure than it has to be.
-
-    Example:
-        >>> _below(0.5472, 0.2871)
-        'not sure enough (confidence 0.29, needed 0.55)'
-        >>> _below(0.5472, 0.5469)
-        'not sure enough (confidence 0.547, needed 0.55)'
-    """
-    needed = Decimal(repr(least)).quantize(Decimal("0.01"), rounding=ROUND_UP)
-    return f"not sure enough (confidence {_rounded(best, float(needed))}, needed {needed})"
-
-
 def first_line(result: RecallResult) -> str | None:
     """How sure the store is; None where the profile has no confidence."""
-    confidence, least = result.confidence, result.least_confidence
-    if confidence is None:
+    if result.confidence is None:
         return None
-    foreign = _first_is_foreign(result)
-    if result.abstained and least is not None:
-        return f"{_below(least, confidence)}{_nearest(foreign)}"
-    return confidence_line(confidence, foreign=foreign)
+    foreign, least = _first_is_foreign(result), result.least_confidence
+    return confidence_line(result.confidence, least, foreign=foreign)
 
 
 def first_words(result: RecallResult) -> str | None:
@@ -116,11 +100,12 @@ def first_words(result: RecallResult) -> str | None:
     return f"{certainty}{_FOREIGN}" if foreign else str(certainty)
 
 
-def confidence_line(confidence: float, *, foreign: bool = False) -> str:
+def confidence_line(confidence: float, least: float | None = None, *, foreign: bool = False) -> str:
     """How sure the store is of what follows.
 
     Args:
         confidence: that of the result.
+        least: the one that was needed; None: whatever it is.
         foreign: what follows first is in another language than the question.
 
     Example:
@@ -129,11 +114,35 @@ def confidence_line(confidence: float, *, foreign: bool = False) -> str:
         >>> confidence_line(0.31, foreign=True)
         'doubtful (confidence 0.31), in another language than the question'
     """
-    certainty = certainty_of(confidence)
-    said = f"{certainty} (confidence {_rounded(confidence)})"
-    if certainty is Certainty.NOTHING_CLOSE:
+    said = _confidence(confidence, least)
+    withheld = least is not None and confidence < least
+    if withheld or certainty_of(confidence) is Certainty.NOTHING_CLOSE:
         return f"{said}{_nearest(foreign)}"
     return f"{said}{_FOREIGN}" if foreign else said
+
+
+def _confidence(confidence: float, least: float | None = None) -> str:
+    """How sure the store is, as a word and a number; of what is not likely, or was not sure enough,
+    also the confidence that was needed.
+
+    Example:
+        >>> _confidence(0.947), _confidence(0.061)
+        ('likely (confidence 0.95)', 'nothing close (confidence 0.06)')
+        >>> _confidence(0.5469, 0.5472), _confidence(0.31, 0.2)
+        ('doubtful (confidence 0.547, needed 0.55)', 'doubtful (confidence 0.31, needed 0.20)')
+    """
+    certainty = certainty_of(confidence)
+    if least is None or (certainty is Certainty.LIKELY and confidence >= least):
+        return f"{certainty} (confidence {_rounded(confidence)})"
+    if certainty is Certainty.LIKELY:
+        certainty = Certainty.DOUBTFUL
+    needed = _hundredths(least, ROUND_UP if confidence < least else ROUND_DOWN)
+    shown = _rounded(confidence, float(needed))
+    return f"{certainty} (confidence {shown}, needed {needed})"
+
+
+def _hundredths(value: float, rounding: str) -> Decimal:
+    return Decimal(repr(value)).quantize(Decimal("0.01"), rounding=rounding)
 
 
 def _nearest(foreign: bool) -> str:
@@ -341,7 +350,7 @@ def line_without_results(result: RecallResult) -> str:
     """Return what stands instead of results: which threshold left none, or that nothing was
     eligible."""
     if result.abstained and result.nearest and result.least_confidence is not None:
-        return _below(result.least_confidence, result.confidence or 0.0)
+        return _confidence(result.confidence or 0.0, result.least_confidence)
     if result.min_score is None or result.best_score is None:
         return NO_RESULTS
     least, best = _threshold(result.min_score), _rounded(result.best_score, result.min_score)
