@@ -17,7 +17,7 @@ POSITIONAL_MAX = 6
 # earlier group. A room of `store` is named with it.
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "lazy_pattern", "private_folder", "decoders", "result_words", "_core"),
-    ("other_words",),
+    ("other_words", "reprs"),
     ("types", "argument_words"),
     ("errors",),
     (

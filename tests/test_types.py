@@ -10,6 +10,7 @@ import vestig
 from tables import each
 from vestig import types
 from vestig.arguments import choice
+from vestig.testing import HashingEmbedder
 from vestig.times import to_plain
 
 RECORD_WORDS = ("Kind", "Status", "EventType", "EdgeType", "JobState", "CommitOutcomeKind")
@@ -92,3 +93,53 @@ def test_a_store_takes_words_in_any_case_and_holds_one(store: vestig.Vestig) -> 
     )
     (hit,) = store.recall("office in Oslo", where={"kinds": ["Memory"], "roles": ["User"]})
     assert hit.id == memory.id
+
+
+def test_a_printed_value_is_what_counts_in_a_few_lines() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        text = "The espresso machine is broken until somebody has found the part. " * 9
+        outcome = store.commit(text, tags=["kitchen"], key="espresso", author="Ada")
+        memory = store.get("espresso")
+        gone = store.forget(outcome.memory_id, dry_run=True)
+        values = [outcome, gone, store.show(memory.id), store.admin.stats(), store.admin.doctor()]
+        page = store.list()
+    assert repr(memory) == (
+        f"<Memory {memory.id} 'The espresso machine is broken until somebody has found the…'"
+        " key='espresso' author='Ada'>"
+    )
+    assert str(memory) == repr(memory)
+    assert repr(outcome).startswith("CommitOutcome(outcome=INSERTED_NEW,\n  memory_id='mem_")
+    assert "content_hash" not in repr(outcome)
+    assert outcome.to_dict()["content_hash"] == outcome.content_hash
+    assert gone.memory_ids[0] in repr(gone)
+    for value in values:
+        lines = repr(value).split("\n")
+        assert len(lines) <= 8
+        assert max(map(len, lines)) <= 80
+    assert repr(page) == f"<MemoryPage 1>\n  {memory!r}"
+
+
+def test_a_printed_memory_says_when_it_holds() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        ended = store.commit("The oven was out", t_valid="2020-01-01", t_invalid="2020-02-01")
+        store.commit("A ticket costs 14 pounds", key="ticket", t_valid="2021-01-01")
+        store.commit("A ticket costs 15 pounds", key="ticket", t_valid="2090-01-01")
+        wrong = store.commit("The lift carries nine people")
+        store.deprecate(wrong.memory_id)
+        where = {"include_expired": True}
+        marks = {one.content[:24]: repr(one) for one in store.list(where=where)}
+        for hit in store.recall("what was out, the oven?", all=True, where=where):
+            if hit.id == ended.memory_id:
+                assert repr(hit).endswith("'The oven was out' (ended 2020-02-01)>")
+                break
+        else:
+            raise AssertionError("not found")
+    assert marks["The oven was out"].endswith(" (ended 2020-02-01)>")
+    assert marks["A ticket costs 14 pounds"].endswith(" (until 2090-01-01)>")
+    assert marks["A ticket costs 15 pounds"].endswith(" (from 2090-01-01)>")
+    assert marks["The lift carries nine pe"].endswith(" (withdrawn)>")
+
+
+def test_a_record_word_is_printed_as_json_has_it() -> None:
+    assert repr(types.Status.ACTIVE) == "<Status.ACTIVE: 'ACTIVE'>"
+    assert f"{types.Status.ACTIVE}" == "ACTIVE" == to_plain(types.Status.ACTIVE)

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.language.text_forms import one_line
 from vestig.other_words import NamesMissing
-from vestig.printed import how_many
+from vestig.printed import how_many, state_words
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
 from vestig.times import to_plain
@@ -262,7 +262,10 @@ class RecallHit(NamesMissing):
         return partial(RecallHit, **values), ()
 
     def __repr__(self) -> str:
-        return f"<RecallHit {self.id} {self.score:.3f} {one_line(self.content, SNIPPET)!r}>"
+        flags = self.reason.flags
+        words = [] if flags is UNSET else state_words(self.memory, flags, "UTC")
+        state = f" ({', '.join(words)})" if words else ""
+        return f"<RecallHit {self.id} {self.score:.3f} {one_line(self.content, SNIPPET)!r}{state}>"
 
     @property
     def id(self) -> str:
@@ -622,6 +625,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
             parts.append("abstained")
         if self.more:
             parts.append(f"{how_many(self.more, exact=self.more_is_exact)} more")
+        if self.counts.cut:
+            parts.append(f"{self.counts.cut} cut")
         parts += [f"degraded {entry.code}" for entry in self.degraded]
         return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 

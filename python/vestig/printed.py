@@ -6,12 +6,20 @@ What is printed here is recognised again when it comes back (`vestig.echoes`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
 from typing import Final, Protocol
 
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
-from vestig.types import MODEL_ROLES, Anchor, AnchorState, Kind, Memory, Role, Status
+from vestig.types import (
+    MODEL_ROLES,
+    Anchor,
+    AnchorState,
+    Kind,
+    Memory,
+    Role,
+    holds_until_successor,
+    state_marks,
+)
 
 # Characters of a text that layouts of one line show.
 LIST_CHARS: Final = 100
@@ -141,37 +149,10 @@ def limits(
     return f"({', '.join(notes)})" if notes else ""
 
 
-def flags_of(memory: Memory, query_time: datetime) -> list[str]:
-    """Return what a reader should know of the state of a memory as it was known: withdrawn, not
-    valid at the query's time, pinned; of a statement of a model, whether it is confirmed."""
-    flags = []
-    expired = memory.t_expired is not None and not _holds_until_successor(memory, query_time)
-    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
-        flags.append("no_longer_valid")
-    if memory.t_valid > query_time:
-        flags.append("not_yet_valid")
-    if expired:
-        flags.append("expired")
-    if memory.status is Status.ARCHIVED:
-        flags.append("archived")
-    if memory.pinned:
-        flags.append("pinned")
-    if memory.role in MODEL_ROLES:
-        flags.append("confirmed" if memory.confirmed else "unconfirmed")
-    return flags
-
-
-def _holds_until_successor(memory: Memory, at: datetime) -> bool:
-    """Return whether a memory is superseded by one that begins later than this: it holds until
-    then."""
-    end = memory.t_invalid
-    return memory.status is Status.SUPERSEDED and end is not None and end > max(memory.t_valid, at)
-
-
 def status_words(memory: Memory) -> str:
     """Return the status of a memory in words that are true at any time: what a later memory is
     announced to replace holds until then, although its `status` is SUPERSEDED already."""
-    if memory.t_expired is not None and _holds_until_successor(memory, memory.t_expired):
+    if memory.t_expired is not None and holds_until_successor(memory, memory.t_expired):
         return f"until {memory.t_invalid:%Y-%m-%d}"
     return memory.status.word
 
@@ -181,17 +162,7 @@ def state_words(
 ) -> list[str]:
     """Return what a reader has to know of the state of a memory: that it was withdrawn or replaced,
     ended, does not hold yet, or was put aside."""
-    words = []
-    if "expired" in flags:
-        replaced = memory.status is Status.SUPERSEDED
-        words.append("replaced" if replaced else "withdrawn")
-    if "no_longer_valid" in flags and memory.t_invalid is not None:
-        words.append(f"ended {day_of(memory.t_invalid, zone)}" if day else "ended")
-    if "not_yet_valid" in flags:
-        words.append(f"from {day_of(memory.t_valid, zone)}" if day else "not yet")
-    if "archived" in flags:
-        words.append("archived")
-    return words
+    return state_marks(memory, flags, (lambda moment: day_of(moment, zone)) if day else None)
 
 
 def how_many(count: int, *, exact: bool) -> str:

@@ -71,6 +71,10 @@ class SequenceResult(_Value, Generic[_T_co], frozen=True, kw_only=True):
     """A result that is the sequence of what its first field holds: it has a length, indexes,
     slices, a truth value, and is walked through like the tuple itself."""
 
+    def __repr__(self) -> str:
+        of = f" of {total}" if (total := getattr(self, "total", 0)) > len(self) else ""
+        return listing(f"<{type(self).__name__} {len(self)}{of}>", self._items)
+
     def __len__(self) -> int:
         return len(self._items)
 
@@ -460,7 +464,7 @@ class DiffReport(_Value, frozen=True, kw_only=True):
     seq: int
 
 
-class ForgetReport(_Value, frozen=True, kw_only=True, repr_omit_defaults=True):
+class ForgetReport(_Value, frozen=True, kw_only=True):
     """Holds what `forget` removed, and the proof that it is gone from every file.
 
     `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
@@ -652,9 +656,6 @@ class ItemPage(SequenceResult[Item], frozen=True, kw_only=True):
     offset: int
     seq: int
 
-    def __repr__(self) -> str:
-        return listing(f"<ItemPage {len(self)} of {self.total}, from {self.offset}>", self.items)
-
 
 class GcReport(_Value, frozen=True, kw_only=True):
     """Holds what `gc` removed, or with `dry_run` would. `items_removed`: items past their
@@ -747,8 +748,8 @@ class CompactReport(_Value, frozen=True, kw_only=True):
 
 class BackupReport(_Value, frozen=True, kw_only=True):
     """Where `admin.backup` put the copy, or `vestig.restore` the store, and how large it is.
-    `memories`: those of every namespace; `statuses` divides them: `count` has the active ones, and
-    superseded ones whose successor begins later."""
+    `memories`: of every namespace, by `statuses`; `count` has what is active or holds until a later
+    one begins."""
 
     path: str
     memories: int

@@ -6,15 +6,16 @@ and of the core are integers, microseconds since 1970-01-01T00:00:00Z (`*_us`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
 from vestig.decoders import converted
 from vestig.other_words import NamesMissing
+from vestig.reprs import brief, snippet
 from vestig.times import to_plain
 
 __all__ = [
@@ -90,6 +91,9 @@ class RecordWord(Word):
         member = str.__new__(cls, value.upper())
         member._value_ = value
         return member
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}.{self.name}: {self.word!r}>"
 
     @property
     def word(self) -> str:
@@ -272,13 +276,33 @@ class CommitOutcomeKind(RecordWord):
 
 
 class _Value(NamesMissing, msgspec.Struct, frozen=True, kw_only=True):
-    """Base of public values: immutable, and `to_dict()` is the JSON of every surface."""
+    """Base of public values: immutable, and `to_dict()` is the JSON of every surface. Printed, a
+    value is its fields that say something."""
+
+    # fields that printing leaves out
+    _silent: ClassVar[Collection[str]] = ()
+
+    def __repr__(self) -> str:
+        names = self.__struct_fields__
+        defaults = dict(zip(reversed(names), reversed(self.__struct_defaults__), strict=False))
+        fields = [(name, getattr(self, name)) for name in names if name not in self._silent]
+        return brief(
+            type(self).__name__,
+            [
+                (name, value)
+                for name, value in fields
+                if value not in _NOTHING and value != defaults.get(name, msgspec.NODEFAULT)
+            ],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
         plain = to_plain(self)
         assert isinstance(plain, dict)
         return plain
+
+
+_NOTHING: Final[tuple[object, ...]] = (None, (), "", {}, msgspec.UNSET)
 
 
 class TemporalWindow(_Value, frozen=True, kw_only=True):
@@ -513,6 +537,17 @@ class Memory(_Value, frozen=True, metaclass=_OfStores):
     metadata: dict[str, Any]
     key: str | None = None
 
+    def __repr__(self) -> str:
+        at = self.t_expired or self.t_created
+        marks = state_marks(self, flags_of(self, at), _day)
+        if self.t_invalid is not None and self.t_invalid > at:
+            marks.append(f"until {_day(self.t_invalid)}")
+        said = {"key": self.key, "scope": self.scope, "author": self.author}
+        parts = [self.id, repr(snippet(self.content))]
+        parts += [f"{name}={snippet(value)!r}" for name, value in said.items() if value is not None]
+        parts += [f"({', '.join(marks)})"] if marks else []
+        return f"<Memory {' '.join(parts)}>"
+
     @property
     def created_at(self) -> datetime:
         """Read-only alias of `t_created`."""
@@ -528,6 +563,54 @@ class Memory(_Value, frozen=True, metaclass=_OfStores):
         """The fields that its text was made of; None for a text that was given as it is."""
         fields = self.metadata.get("structured")
         return None if fields is None else converted(fields, StructuredText)
+
+
+def flags_of(memory: Memory, query_time: datetime) -> list[str]:
+    """Return what a reader should know of the state of a memory as it was known: withdrawn, not
+    valid at the query's time, pinned; of a statement of a model, whether it is confirmed."""
+    flags = []
+    expired = memory.t_expired is not None and not holds_until_successor(memory, query_time)
+    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
+        flags.append("no_longer_valid")
+    if memory.t_valid > query_time:
+        flags.append("not_yet_valid")
+    if expired:
+        flags.append("expired")
+    if memory.status is Status.ARCHIVED:
+        flags.append("archived")
+    if memory.pinned:
+        flags.append("pinned")
+    if memory.role in MODEL_ROLES:
+        flags.append("confirmed" if memory.confirmed else "unconfirmed")
+    return flags
+
+
+def holds_until_successor(memory: Memory, at: datetime) -> bool:
+    """Return whether a memory is superseded by one that begins later than this: it holds until
+    then."""
+    end = memory.t_invalid
+    return memory.status is Status.SUPERSEDED and end is not None and end > max(memory.t_valid, at)
+
+
+def state_marks(
+    memory: Memory, flags: Collection[str], day: Callable[[datetime], str] | None
+) -> list[str]:
+    """Return what a reader has to know of the state of a memory, without the day where none is
+    given: that it was withdrawn or replaced, ended, does not hold yet, or was put aside."""
+    marks = []
+    if "expired" in flags:
+        marks.append("replaced" if memory.status is Status.SUPERSEDED else "withdrawn")
+    if "no_longer_valid" in flags and memory.t_invalid is not None:
+        marks.append("ended" if day is None else f"ended {day(memory.t_invalid)}")
+    if "not_yet_valid" in flags:
+        marks.append("not yet" if day is None else f"from {day(memory.t_valid)}")
+    if "archived" in flags:
+        marks.append("archived")
+    return marks
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
 
 
 class Event(_Value, frozen=True, kw_only=True):
@@ -651,7 +734,7 @@ class MaskedSecret(_Value, frozen=True, kw_only=True):
     places: tuple[str, ...] = ()
 
 
-class CommitOutcome(_Value, frozen=True, kw_only=True, repr_omit_defaults=True):
+class CommitOutcome(_Value, frozen=True, kw_only=True):
     """The result of a commit.
 
     `memory_id`: the memory that now stands for the text, None when refused.
@@ -666,6 +749,10 @@ class CommitOutcome(_Value, frozen=True, kw_only=True, repr_omit_defaults=True):
     such as `content[0:80]`, once its secrets were masked. `seq`: the state of the ledger after it.
     It is false where the text was refused.
     """
+
+    _silent: ClassVar[Collection[str]] = (
+        "content_hash", "occurred_at", "source", "namespace", "thresholds", "event_id", "jobs",
+    )  # fmt: skip
 
     outcome: CommitOutcomeKind
     memory_id: str | None

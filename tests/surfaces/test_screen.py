@@ -379,6 +379,10 @@ def test_a_history_has_each_text_whole(vestig: Vestig, on_terminal: OnTerminal) 
     ]
     said = " ".join(line.strip() for line in lines if not line.startswith("mem_"))
     assert said == f"{NOTE} Sold. {NOTE}"
+    for text in ("The kettle is red", "The kettle is blue"):
+        vestig("add", text, "--key", "kettle")
+    first = on_terminal("history", "kettle")[1][0]
+    assert re.search(r"  \d{4}-\d\d-\d\d \d\d:\d\d – \d\d:\d\d  superseded$", first)
 
 
 def test_what_holds_until_an_announced_value_is_not_superseded_yet(

@@ -51,7 +51,6 @@ from vestig.ids import id_text, is_full_id, new_id
 from vestig.language.text_forms import CONTROL_CHARACTERS, unusable_reason
 from vestig.messages import BETWEEN_PARTS, text_parts
 from vestig.ports import CommitHook
-from vestig.printed import flags_of
 from vestig.session.embedding import (
     check_identity,
     embed_memories,
@@ -70,6 +69,7 @@ from vestig.types import (
     Degradation,
     ItemError,
     RetentionPolicy,
+    flags_of,
 )
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
 from vestig.language.text_forms import first_of
 from vestig.memories.versions import versions_of
 from vestig.other_words import by_caller
-from vestig.printed import flags_of
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.references import (
     paths_as_sources,
@@ -51,6 +50,7 @@ from vestig.types import (
     Source,
     Status,
     SupersessionRecord,
+    flags_of,
 )
 
 if TYPE_CHECKING:

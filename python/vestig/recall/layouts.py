@@ -26,12 +26,12 @@ from vestig.printed import (
     SEPARATOR,
     anchor_words,
     content_lines,
-    flags_of,
     note_line,
     said_by,
     state_words,
 )
 from vestig.times import age_words, to_us
+from vestig.types import flags_of
 
 NO_RESULTS: Final = "No memories found."
 _FOREIGN: Final = ", in another language than the question"

@@ -25,8 +25,7 @@ from vestig.language.languages import differ, language_of
 from vestig.language.text_forms import one_line
 from vestig.language.words import frame_words
 from vestig.ports import ScanRow
-from vestig.printed import flags_of
-from vestig.types import Memory, Stability, TemporalWindow, is_undated
+from vestig.types import Memory, Stability, TemporalWindow, flags_of, is_undated
 
 START: Final = "START"
 _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 3: "RELATION"}

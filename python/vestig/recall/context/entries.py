@@ -17,13 +17,13 @@ from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.words import asks
 from vestig.memories.read import anchors_of, as_known
 from vestig.ports import ScanRow
-from vestig.printed import anchor_words, flags_of
+from vestig.printed import anchor_words
 from vestig.recall.context.block import Counted, Entry, block
 from vestig.recall.context.budget import measure, short_ids
 from vestig.recall.query import BoundQuery
 from vestig.session.session import Session
 from vestig.times import from_us
-from vestig.types import Anchor, Kind, Memory, OriginType
+from vestig.types import Anchor, Kind, Memory, OriginType, flags_of
 
 if TYPE_CHECKING:
     from vestig.commit.canonical_form import CanonicalForm

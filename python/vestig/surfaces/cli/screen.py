@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.language.text_forms import escaped_breaks, single_spaced
 from vestig.lazy_pattern import lazy_pattern
-from vestig.printed import flags_of, said_by, state_words, status_words
+from vestig.printed import said_by, state_words, status_words
+from vestig.types import flags_of
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
@@ -170,7 +171,7 @@ def rows(text: str, screen: Screen) -> str:
 
 
 def outcome(value: CommitOutcome, args: Args, screen: Screen) -> str:
-    """What a commit stored, and a line for each memory that it may replace."""
+    """The outcome of a commit, and a line for each memory that it may replace."""
     from vestig.surfaces.cli import render
 
     first, *lines = render.outcome(value, args).split("\n")
@@ -196,7 +197,9 @@ def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
 
     lines = []
     for one, (since, until) in zip(found, render.spans(found), strict=True):
-        cells = (short_id(one.id), f"{since} – {'' if until == '–' else until}", *_status(one))
+        # of an end on the day of the beginning, the time
+        end = until[11:] if until[11:] and since.startswith(until[:10]) else until
+        cells = (short_id(one.id), f"{since} – {'' if end == '–' else end}", *_status(one))
         lines.append(cut("  ".join(cells).rstrip(), screen.columns))
         text = wrapped(single_spaced(one.content), screen.columns - len(_INDENT))
         lines += [f"{_INDENT}{line}" for line in text]

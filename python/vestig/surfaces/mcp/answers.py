@@ -37,7 +37,6 @@ from vestig.memories.read import anchors_of, as_known
 from vestig.printed import (
     anchor_words,
     clean,
-    flags_of,
     how_many,
     limits,
     on_line,
@@ -63,6 +62,7 @@ from vestig.types import (
     Memory,
     Role,
     Status,
+    flags_of,
 )
 
 # Tokens of an explained result where the caller gives no budget.

@@ -136,9 +136,9 @@ def _committed(call: Call, commit_it: Callable[..., Any], given: dict[str, Any])
 
 
 def _beside(store: Vestig, outcome: CommitOutcome) -> dict[str, Any]:
-    """What the text of an outcome is made with: until when what it supersedes holds, where a later
-    time was announced; else which of the similar memories it may replace, those that it states
-    anew and those that are nearly equal, but no values of other keys."""
+    """Return what the text of an outcome is made with: until when what it supersedes holds, where a
+    later time was announced; else which of the similar memories it may replace: those that it
+    states anew and those that are nearly equal, but no values of other keys."""
     ids = outcome.superseded or [one.memory_id for one in outcome.similar]
     if not ids:
         return {}
