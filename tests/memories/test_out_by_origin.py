@@ -69,7 +69,7 @@ def test_a_withdrawal_takes_what_the_filter_matches_and_never_more(where: Any, e
         ({"where": {}}, "where: expected id, or a filter"),
         (
             {"where": {"since": "2020-01-01"}},
-            'all that matches since alone is taken by deprecate(where={"since": …}, all=True)',
+            'to deprecate by since alone, add all=True: deprecate(where={"since": …}, all=True)',
         ),
         ({"where": {"session_ids": None}}, "where.session_ids: expected a value"),
         ({"where": {"sources": "a", "session_ids": []}}, "where.session_ids: expected a value"),

@@ -11,7 +11,7 @@ import vestig
 
 # Module → the line before which one is added, and that. These say what the column is.
 DECLARED = {
-    "types.py": ("    key: str | None = None\n\n    @property\n", "    language: str | None\n"),
+    "types.py": ("    key: str | None = None\n\n    def __repr__", "    language: str | None\n"),
     "store/tables/memories.py": (
         '            text("key", Erase.NAMES, null=True, value=Value.KEY),\n',
         '            text("language", exempt=_LABEL, null=True, value=Value.LABEL),\n',

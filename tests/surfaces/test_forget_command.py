@@ -79,7 +79,7 @@ def test_the_plan_names_the_fields_that_select(vestig: Vestig, ids: list[str]) -
     assert "1 memory would be forgotten for good, selected by tags, since:" in answer.out
     refused = vestig("memory", "forget", "--since", "2000-01-01", "--yes")
     assert refused.code == 2
-    assert "is taken by `vestig forget --since … --all`" in refused.err
+    assert "add --all: `vestig forget --since … --all`" in refused.err
     assert vestig("memory", "forget", "--all", "--yes").code == 2
     assert vestig("memory", "forget", "--tags", "old", "--yes").code == 0
 
@@ -149,7 +149,7 @@ def test_what_a_session_or_a_source_brought_is_taken_out(vestig: Vestig, command
     [
         ((), "where: expected id, or a filter"),
         (("--yes",), "where: expected id, or a filter"),
-        (("--since", "2020-01-01", "--yes"), "is taken by `vestig deprecate --since … --all`"),
+        (("--since", "2020-01-01", "--yes"), "add --all: `vestig deprecate --since … --all`"),
         (("--session", "", "--yes"), "session_ids: expected"),
         (("--session", "s", "--only", "--yes"), "only: expected it beside `sources`"),
         ((UNKNOWN, "--session", "s", "--yes"), "id: expected either id or where"),
@@ -235,7 +235,6 @@ def test_a_field_that_selects_nothing_alone_leads_to_the_line_that_does(
     for name in ("forget", "deprecate"):
         refused = vestig(name, "--until", "7d")
         assert refused.code == 2
-        assert f"all that matches until alone is taken by `vestig {name} --until … --all`" in (
-            refused.err
-        )
+        line = f"`vestig {name} --until … --all`"
+        assert f"to {name} by until alone, add --all: {line}" in refused.err
     assert vestig("count").out == f"{len(ids)}\n"

@@ -200,7 +200,7 @@ def test_a_question_for_all_says_that_some_were_left_out() -> None:
             store.recall(query, all=True)
             for query in ("Tell me everything about the pump", "When did the pump fail?")
         )
-    said = ["3 that rank far lower were left out: --all shows them"]
+    said = ["what ranks far lower was left out: --all shows it"]
     for result, shown in ((every, said), (one, [])):
         counts = msgspec.structs.replace(result.counts, cut=3)
         assert render.more(msgspec.structs.replace(result, counts=counts), {}) == shown

@@ -646,7 +646,9 @@ def _whole_selection(request: str, names: Sequence[str]) -> str:
     fields = ", ".join(f'"{name}": …' for name in names)
     options = " ".join(f"--{name.replace('_', '-')} …" for name in names)
     typed = by_caller(f"{call}(where={{{fields}}}, all=True)", f"`vestig {call} {options} --all`")
-    return f"all that matches {', '.join(names)} alone is taken by {typed}"
+    return (
+        f"to {call} by {' and '.join(names)} alone, add {by_caller('all=True', '--all')}: {typed}"
+    )
 
 
 def selected_ids(session: Session, space: str, where: Filter) -> list[str]:

@@ -213,8 +213,8 @@ def _layout(value: RecallResult, args: Args, layout: str) -> str:
 
 
 def more(value: RecallResult, args: Args) -> list[str]:
-    """How many more memories answer, or were left out of an answer that is to have all, and what
-    brings them."""
+    """How many more memories answer, or that some were left out of an answer that is to have all,
+    and what brings them."""
     if not value.results:
         return []
     if value.more:
@@ -222,9 +222,8 @@ def more(value: RecallResult, args: Args) -> list[str]:
         return [MORE.format(count=count, offset=int(args.get("offset") or 0) + len(value))]
     from vestig.language.words import asks_for_all
 
-    left_out = value.counts.cut
-    if left_out and asks_for_all(value.query or ""):
-        return [f"{left_out} that rank far lower were left out: --all shows them"]
+    if value.counts.cut and asks_for_all(value.query or ""):
+        return ["what ranks far lower was left out: --all shows it"]
     return []
 
 
