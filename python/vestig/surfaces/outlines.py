@@ -56,7 +56,7 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "memory show": Outline(
         "memory",
-        "One memory with its sources, events and replacements.",
+        "One memory with its sources and replacements.",
         short="show",
         frequent=True,
     ),
