@@ -164,14 +164,36 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(entries)})(?!\w)")
 
 
+_TIME: Final = (
+    r"(?:times?|night|weeks?|weekend|months?|years?|quarter|season|spring|summer|autumn|fall|winter"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|christmas|easter|century|decade"
+    r"|few|couple|two|three|four|five|six|ten|\d+)"
+)
+# Words of the past that mean none here: an age, the last of several, an end, a name; a change that
+# is yet to be made.
+_NOT_PAST: Final = lazy_pattern(
+    rf"\bhow old\b|\blast\b(?!\s+{_TIME}\b)|\buntil\s+(?:when|what|which)\b"
+    r"|\bfirst\s+(?:names?|aid|aiders?)\b"
+    r"|\b(?:do|does|to|can|may|must|should|shall|will)(?:\s+\w+){0,2}\s+change\b"
+)
+_DUTY: Final = lazy_pattern(r"\b(?:must|should|may|can|needs?|ha(?:ve|s)\s+to)\b")
+_BEFORE: Final = lazy_pattern(r"\bbefore\b")
+
+
 def speaks_of_past(query: str) -> bool:
     """Return whether a question asks about what was: by its verbs, or by a word of time.
 
     Example:
         >>> [speaks_of_past(one) for one in ("Where did Tom live?", "Where does Tom live?")]
         [True, False]
+        >>> [speaks_of_past(one) for one in ("What came last week?", "When is the last ferry?")]
+        [True, False]
     """
-    return _pattern("past").search(query.lower()) is not None
+    read = _NOT_PAST.sub(" ", query.lower())
+    # what must be done before something must be done now
+    read = _BEFORE.sub(" ", read) if _DUTY.search(read) else read
+    return _pattern("past").search(read) is not None
 
 
 # At its end, "before" names no time before which; who has done something before asks of now.
