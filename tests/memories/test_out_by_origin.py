@@ -180,7 +180,7 @@ def test_a_withdrawal_is_whole_or_not_at_all(opener: Opener) -> None:
     with pytest.raises(vestig.ValidationError, match="t_invalid: expected a time from t_valid"):
         store.deprecate(where={"sources": "log"}, t_invalid="2026-02-01")
     assert len(active(store)) == 2
-    seq = store.deprecate(where={"sources": "log"}, t_invalid="2026-04-01").seq
+    seq = store.deprecate(where={"sources": "log"}, t_invalid="2026-03-17").seq
     assert store.admin.stats().seq == seq
     assert store.count(valid_at="2026-03-15", where={"include_expired": True}) == 2
     assert store.deprecate(where={"sources": "log"}).memory_ids == ()

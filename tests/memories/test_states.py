@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import vestig
@@ -49,6 +51,42 @@ def test_chain_of_three(store: vestig.Vestig) -> None:
     assert store.show(a).memory.superseded_by == b
     alone = store.commit("Delta waters the plants").memory_id
     assert store.supersession_chain(alone) == []
+
+
+def test_what_replaced_a_memory_before_and_still_holds_is_named(store: vestig.Vestig) -> None:
+    old = store.commit("The wardrobe key is with Dilys Farrow").memory_id
+    assert old is not None
+    before = store.commit("Ravi Anand keeps what opens the cupboard", supersedes=[old])
+    assert before.warnings == ()
+    said = rf"{old} was already replaced by {before.memory_id}, which still holds"
+    texts = ("Joan Hale looks after all of the costumes", "Pete Orr has a drawer for small things")
+    dry = store.commit(texts[0], supersedes=[old], dry_run=True)
+    second = store.commit(texts[0], supersedes=[old])
+    for outcome in (dry, second):
+        assert re.match(said, outcome.warnings[0])
+    # what is named with it is replaced too
+    both = [old, str(second.memory_id)]
+    third = store.commit(texts[1], supersedes=both)
+    assert third.warnings == ()
+    fourth = three(store)[0]
+    record = store.supersede(old, fourth)
+    assert re.match(rf"{old} was already replaced by {third.memory_id}", record.warnings[0])
+    assert f"supersede('{third.memory_id}', new)" in record.warnings[0]
+    store.supersede(str(third.memory_id), fourth)
+    store.deprecate(fourth)
+    assert store.commit("The spare cupboard is empty", supersedes=[old]).warnings == ()
+
+
+def test_each_item_of_a_batch_that_replaces_one_memory_is_told_of_those_before(
+    store: vestig.Vestig,
+) -> None:
+    old = three(store)[0]
+    texts = ("Joan Hale looks after all of the costumes", "Pete Orr has a drawer for small things")
+    first, second = store.commit_many([{"content": text, "supersedes": [old]} for text in texts])
+    assert isinstance(first, vestig.CommitOutcome)
+    assert isinstance(second, vestig.CommitOutcome)
+    assert first.warnings == ()
+    assert f"{old} was already replaced by {first.memory_id}" in second.warnings[0]
 
 
 def test_refused_pairs_change_nothing(store: vestig.Vestig) -> None:

@@ -204,22 +204,26 @@ def test_payloads_name_both_ends(opener: Opener) -> None:
         assert set(payload) >= {"content_hash", "tags", "artifact_ref", "reason"}
 
 
-def test_what_is_deprecated_with_a_later_end_is_left_out_at_once_and_says_so(
+def test_an_end_that_is_to_come_is_refused_by_a_withdrawal_and_set_by_an_update(
     opener: Opener,
 ) -> None:
     clock = FrozenClock("2026-01-01")
     store = opener(clock=clock)
     first, other = (
-        str(store.commit(f"The parking contract is with Haus {n}").memory_id) for n in (7, 8)
+        str(store.commit(f"The parking contract is with Haus {n}", tags=["haus"]).memory_id)
+        for n in (7, 8)
     )
-    [warning] = store.deprecate(first, t_invalid="2026-12-31").warnings
-    assert warning.startswith("what is withdrawn is left out from now on, and not from 2026-12-31")
-    assert "update(id, t_invalid=…)" in warning
-    assert store.deprecate(other, t_invalid="2026-01-01").warnings == ()
-    assert store.count() == 0
-    store.commit("The parking contract is with Haus 9", tags=["haus"])
     haus = vestig.Filter(tags="haus")
-    plan = store.deprecate(where=haus, t_invalid="2026-12-31", dry_run=True)
-    assert plan.warnings == (warning,)
-    assert store.deprecate(where=haus, t_invalid="2026-12-31").warnings == (warning,)
-    assert store.deprecate(where=haus, t_invalid="2026-12-31").warnings == ()
+    seq = store.admin.stats().seq
+    for withdraw in (
+        lambda: store.deprecate(first, t_invalid="2026-12-31"),
+        lambda: store.deprecate(where=haus, t_invalid="2026-12-31"),
+        lambda: store.deprecate(where=haus, t_invalid="2026-12-31", dry_run=True),
+        lambda: store.deprecate(first, where={"until": "2026-12-31"}),  # type: ignore[call-overload]
+    ):
+        with pytest.raises(vestig.ValidationError, match=r"update\(id, t_invalid=…\) lets a memory"):
+            withdraw()
+    assert (store.count(), store.admin.stats().seq) == (2, seq)
+    store.update(first, t_invalid="2026-12-31")
+    assert store.deprecate(other, t_invalid="2026-01-01").changed
+    assert [one.id for one in store.list()] == [first]

@@ -244,8 +244,9 @@ def test_equal_texts_share_one_line_with_both_days(opener: Opener, clock: Frozen
     store = opener(embedder=Counting())
     text = "The release is today"
     old = str(store.commit(text, session_id="s-1", sequence=0).memory_id)
+    clock.move(days=1)
     store.deprecate(old, t_invalid="2026-03-19")
-    clock.move(days=7)
+    clock.move(days=6)
     new = store.commit(text, session_id="s-2", sequence=0).memory_id
     block = context(store, "when is the release?", limit=2, include_expired=True)
     assert block.folded == {new: old}

@@ -688,7 +688,8 @@ class Vestig(NamesUnknown):
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
-            ValidationError: nothing is selected, or `t_invalid` lies before a fact began.
+            ValidationError: nothing is selected, or `t_invalid` is to come, or lies before a fact
+                began.
             NotFoundError: an unknown id. ConflictError: the memory of that id has ended already.
                 Nothing is changed in these cases.
 

@@ -380,7 +380,7 @@ class Batch(Group):
             )
         decision.kind = CommitOutcomeKind.EXACT_DUPE if exact else CommitOutcomeKind.NEAR_DUPE
         decision.memory_id, decision.event_id, decision.score = memory.id, event.id, score
-        self._supersede(item, decision, memory.id, to_us(memory.t_valid))
+        self._supersede(view, item, decision, memory.id, to_us(memory.t_valid))
 
     def _insert(
         self,
@@ -440,7 +440,7 @@ class Batch(Group):
         # a dry run has no ids for what it does not store
         stored = [one for one in mentions if one.new is None or not self.dry]
         decision.entities = tuple([one.entity_id for one in stored])
-        self._supersede(item, decision, memory.id, item.begins_us)
+        self._supersede(view, item, decision, memory.id, item.begins_us)
         if item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)
 
@@ -557,22 +557,38 @@ class Batch(Group):
         return tuple(scored[: chosen.max_edges_per_memory])
 
     def _supersede(
-        self, item: Item, decision: Decision, successor_id: str, t_valid_us: int
+        self,
+        view: LedgerView,
+        item: Item,
+        decision: Decision,
+        successor_id: str,
+        t_valid_us: int,
     ) -> None:
         """Supersession rows of `supersedes` and of the key, in the commit's own transaction."""
         successor = successor_of(item, successor_id, t_valid_us)
+        by_key = [] if decision.by_key is None else [decision.by_key]
+        ends = {successor_id, *(one.id for one in (*decision.replaced, *by_key))}
         for old in decision.replaced:
             known = self._successors.setdefault(old.id, set())
             if successor_id in known:
                 continue  # repeating a pair writes nothing
             known.add(successor_id)
             decision.warnings += states.replacement_warnings(old, successor)
+            decision.warnings += states.replaced_before_warnings(
+                old, ends, lambda id: self._memory(view, item, id), self.now_us
+            )
             self._replace(old, successor)
         replaced = [old.id for old in decision.replaced]
         if decision.by_key is not None:
             self._replace(decision.by_key, successor, by_key=True)
             replaced.append(decision.by_key.id)
         decision.superseded = tuple(replaced)
+
+    def _memory(self, view: LedgerView, item: Item, id: str) -> Memory | None:
+        """The memory of an id as the items before leave it; None where there is none."""
+        if id in self._known:
+            return self._known[id]
+        return next(iter(view.memories(item.request.namespace, [id])), None)
 
     def _replace(self, old: Memory, successor: states.Successor, *, by_key: bool = False) -> None:
         """The rows of one replacement. `by_key`: the old memory holds no longer than until the

@@ -50,7 +50,7 @@ _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
 
 class StateChange(_Value, frozen=True, kw_only=True):
     """Holds what a lifecycle call did; `changed` is false where the state was already so.
-    `warnings`: what ended with it, or does not hold as long as was meant."""
+    `warnings`: what ended with it."""
 
     memory_id: str
     action: str
@@ -130,15 +130,19 @@ def check_end(memory: Memory, end_us: int | None) -> None:
         )
 
 
-def _later_end(end_us: int | None, now_us: int) -> tuple[str, ...]:
-    """Return a warning where what is withdrawn has an end that has not come."""
-    if end_us is None or end_us <= now_us:
-        return ()
-    until = by_caller("update(id, t_invalid=…)", "vestig update ID --t-invalid T")
-    return (
-        f"what is withdrawn is left out from now on, and not from {format_us(end_us)}: {until} lets"
-        " it hold until then",
-    )
+def _check_ended(end_us: int | None, now_us: int) -> None:
+    """What is withdrawn is left out at once, so that its fact has no end to come."""
+    if end_us is not None and end_us > now_us:
+        raise ValidationError(
+            "t_invalid",
+            format_us(end_us),
+            "a time that has come, for what is withdrawn is left out at once",
+            f"{_until()} lets a memory hold until then",
+        )
+
+
+def _until() -> str:
+    return by_caller("update(id, t_invalid=…)", "`vestig update ID --t-invalid T`")
 
 
 def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) -> None:
@@ -352,6 +356,33 @@ def replacement_warnings(old: Memory, successor: Successor) -> list[str]:
     return warnings
 
 
+def replaced_before_warnings(
+    old: Memory, ends: Collection[str], known: Callable[[str], Memory | None], now_us: int
+) -> list[str]:
+    """Return that what replaced a memory before still holds beside its new successor, where it
+    does.
+
+    Args:
+        ends: ids of the new successor and of all that it replaces.
+        known: the memory of an id; None = there is none any more.
+    """
+    holds, seen = old, {old.id}
+    while holds.status is Status.SUPERSEDED:
+        after = None if holds.superseded_by is None else known(holds.superseded_by)
+        if after is None or after.id in seen:
+            return []
+        seen.add(after.id)
+        holds = after
+    over = holds.t_invalid is not None and to_us(holds.t_invalid) <= now_us
+    if holds is old or holds.id in ends or holds.status is not Status.ACTIVE or over:
+        return []
+    ended = by_caller(f"supersede({holds.id!r}, new)", f"`vestig supersede {holds.id} NEW`")
+    return [
+        f"{old.id} was already replaced by {holds.id}, which still holds beside the new one;"
+        f" {ended} replaces it too"
+    ]
+
+
 def rule_warnings(view: LedgerView, memory: Memory) -> list[str]:
     """Return that a memory which is active no longer is the text of a rule, where it is."""
     if rule_rows.of_memory(view, memory.namespace, memory.id) is None:
@@ -376,13 +407,8 @@ def change_state(
     action: str,
     decide: Callable[[LedgerView, Memory, int], tuple[ChangeSet | None, tuple[str, ...]]],
     namespace: object = None,
-    warnings: tuple[str, ...] = (),
 ) -> StateChange:
-    """Reads the memory under the write lock, decides, writes; nothing changes on an error.
-
-    Args:
-        warnings: what the call itself has to say.
-    """
+    """Reads the memory under the write lock, decides, writes; nothing changes on an error."""
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
     with session.operation(action, without_store="make"):
@@ -403,9 +429,9 @@ def change_state(
                 version=after.version,
                 fields=fields,
                 seq=seq,
-                warnings=warnings
+                warnings=()
                 if changes is None or after.status is Status.ACTIVE
-                else (*warnings, *rule_warnings(txn, memory)),
+                else tuple(rule_warnings(txn, memory)),
                 degraded=tuple(degraded),
             )
             keep_answer(txn, lambda: done)
@@ -443,6 +469,13 @@ def check_deprecation(asked: DeprecateRequest) -> None:
     Raises:
         ValidationError: says what would select.
     """
+    if asked.id is not None and "until" in asked.where.given():
+        raise ValidationError(
+            "until",
+            "it beside id",
+            "it as a filter, without id",
+            f"{_until()} lets a memory hold until T",
+        )
     check_selection(asked, "id", asked.id)
     if asked.id is not None and asked.dry_run:
         raise ValidationError(
@@ -454,6 +487,7 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
     """Withdraws a memory, or ends its fact at `t_invalid`."""
     assert asked.id is not None, "a filter has a call of its own"
     end = asked.t_invalid
+    _check_ended(end, session.now_us())
 
     def decision(
         _: LedgerView, memory: Memory, now: int
@@ -461,14 +495,14 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
         check_end(memory, end)
         return deprecate_changes(memory, asked.reason or "", end, now), ()
 
-    warnings = _later_end(end, session.now_us())
-    return change_state(session, asked.id, "deprecate", decision, asked.namespace, warnings)
+    return change_state(session, asked.id, "deprecate", decision, asked.namespace)
 
 
 def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
     """Withdraws every memory that a filter selects and that has not expired, in one transaction;
     the text of a rule only if the filter names its id."""
     end, space = asked.t_invalid, session.in_namespace(asked.namespace)
+    _check_ended(end, session.now_us())
     degraded: list[Degradation] = []
     with session.operation("deprecate", without_store="make"):
         found = selected_ids(session, space, asked.where)
@@ -494,7 +528,6 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
                 seq=txn.seq,
                 warnings=(
                     *notes,
-                    *(_later_end(end, session.now_us()) if memories else ()),
                     *(
                         f"{id} is the text of a rule, which stays: a filter ends it only by its id"
                         for id in kept
@@ -548,7 +581,15 @@ def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
             written = txn.supersessions(space, before.id)
             record = existing_record(before.id, after.id, written)
             assert record is not None, "a written record is readable"
-            warnings = tuple(replacement_warnings(before, successor))
+            warnings = (
+                *replacement_warnings(before, successor),
+                *replaced_before_warnings(
+                    before,
+                    (before.id, after.id),
+                    lambda id: next(iter(txn.memories(space, [id])), None),
+                    now_us,
+                ),
+            )
             if rule_rows.of_memory(txn, space, after.id) is None:
                 warnings += tuple(rule_warnings(txn, before))
             if warnings:
