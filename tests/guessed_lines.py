@@ -58,7 +58,30 @@ LINES: Final = {
     "reads chats, and memories as JSON lines": "add --jsonl f;add --batch f;add --messages f",
     "`vestig export -` writes to standard output": "export;export --stdout",
     'add "…"` again': "undelete ID;undeprecate ID",
-    "shows the tags of each": "tags;tag list;list tags",
+    "lists the tags of all": "tags;tag list;list tags",
+    "`vestig rule check --text": "rule check 'buy a fog machine';check 'buy a fog machine'"
+    ";rule check hello",
+    "as `--from yesterday` up to now": "diff yesterday today",
+    "The newest come first": "list --order-by newest;list --order-by desc;list --order-by date",
+    "n Vestig it is `vestig rule list`": "list --kind rule;list --kinds rule;list --kind rules",
+    "n Vestig it is `vestig entity list`": "list --kind entity;list --kinds entities",
+    "`vestig --store ../store2 export FILE` and": "merge ../store2",
+    "`vestig list -n N`": "tail -n 2;tail;tail -5",
+    "--key drinks.price": "add drinks.price 'Mulled wine is 4 pounds'",
+    "--key price": "add price 'Mulled wine is 4 pounds'",
+    "`vestig update ID --t-invalid T": "deprecate ID --at 2036-12-31"
+    ";deprecate ID --until 2036-12-31;deprecate ID --t-invalid 2036-12-31"
+    ";deprecate ID --expires 2036-12-31",
+    "--clear scope": "update ID --no-scope;update ID --scope none;update ID --scope ''"
+    ";update ID --clear-scope;update ID --unset scope;update ID --unscoped",
+    "prints the texts alone": "recall x --no-scores;recall x --quiet;search x -q",
+    "prints the text alone": "get k --short;get k -q;get k --raw;get k --value",
+    "`vestig history KEY` shows all": "get k --history;get k --version 1;history k --as-of today"
+    ";history k --limit 1;history k -n 1;get k --all",
+    "jq .metadata.tags": "show ID --field tags;show ID --fields tags",
+    "No store is written over": "restore bk --yes;restore bk --overwrite;restore bk --in-place",
+    "what was forgotten is in a backup": "undo",
+    "`vestig list --entities NAME`": "history 'Tom Beddoes';get 'Tom Beddoes'",
     "--key maria.city": "supersede maria.city 'Maria lives in Porto'",
     "`vestig forget --keys KEY`": "forget 'maria lives';forget maria;forget ines.phone;unset k",
     "`vestig backup d`": "backup create d;backup new d",
@@ -134,7 +157,7 @@ LINES: Final = {
     "end with Ctrl-C": "stop;exit",
     "what changed": "digest",
     "vestig recall --context": "inject x",
-    "`vestig update ID --scope S`": "mv ID x;move ID x",
+    "`vestig update ID --scope S`": "mv ID x;move ID x;mv 1b2c3d4e petra;move a b",
     "`vestig supersede OLD NEW`": "contradictions;conflicts",
     "`vestig list`.": "lst;lis",
     "`vestig add`.": "ad x",
@@ -159,7 +182,6 @@ LINES: Final = {
     "housekeeping gc": "gc",
     "vestig rebuild|": "embed",
     "in quotes": "add one two;recall lab partner",
-    "--supersedes": "supersede ID 'a new text'",
     "vestig rebuild": "reindex;housekeeping rebuild;housekeeping reindex",
     "vestig doctor": "housekeeping doctor;housekeeping check;test;check;fsck",
     "memory forget": "memory rm X;memory delete X;memory remove X",
@@ -219,7 +241,8 @@ LINES: Final = {
     "vestig --store DEST restore": "restore b --to d;restore b d;restore --force b"
     ";restore b --target d;restore b --output d;restore b --dest d",
     '--content "…"': "update ID 'a new text'",
-    "--content": "update ID --text x;update ID --body x;update ID --message x",
+    "--content": "supersede ID 'a new text'"
+    ";update ID --text x;update ID --body x;update ID --message x",
     'add "…"': "add --content x;add --text x;add --message x;add --fact x;add -m x",
     'recall "…"': "recall --query x;recall -q x;recall --question x",
     'search "…"': "search --query x;list --grep x;list --contains x;list --search x;list --query x"
@@ -272,7 +295,7 @@ LINES: Final = {
     "jq -r '.results[].content'": "recall x --raw;search x --text-only",
     "--include-expired.": "list --deleted;count --superseded",
     "jq -r '.memories[].id'": "list --ids-only;list -q;list --columns id,text;list --quiet",
-    "--snippet-len": "list --wide;list --no-trunc",
+    "--snippet-len": "list --wide;list --no-trunc;list --short;list --brief",
     "-n 3.": "list -3;recall x -3",
     "All that have a value are listed": "keys --all",
     "--anchor FILE names": "add x --source-file a.py",
@@ -300,7 +323,8 @@ LINES: Final = {
     "--include-expired": "list --all;list -a;list --include-superseded;list --expired"
     ";list --include-deprecated",
     "vestig config show": "recall x --model m;add x --embedder e",
-    "--ascending": "list --reverse;list --asc;list --oldest-first",
+    "--ascending": "list --reverse;list --asc;list --oldest-first;list --sort oldest"
+    ";list --order-by oldest;list --order asc",
     "--order-by": "list --sort date;list --sort-by date",
     "--offset": "list --page 2;list --skip 5",
     "": "entity add Ada;document edit X;item rename k;rule run"

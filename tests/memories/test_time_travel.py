@@ -221,7 +221,9 @@ def test_an_end_that_is_to_come_is_refused_by_a_withdrawal_and_set_by_an_update(
         lambda: store.deprecate(where=haus, t_invalid="2026-12-31", dry_run=True),
         lambda: store.deprecate(first, where={"until": "2026-12-31"}),  # type: ignore[call-overload]
     ):
-        with pytest.raises(vestig.ValidationError, match=r"update\(id, t_invalid=…\) lets a memory"):
+        with pytest.raises(
+            vestig.ValidationError, match=r"update\(id, t_invalid=…\) lets a memory"
+        ):
             withdraw()
     assert (store.count(), store.admin.stats().seq) == (2, seq)
     store.update(first, t_invalid="2026-12-31")

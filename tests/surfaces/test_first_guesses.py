@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -492,7 +493,11 @@ def test_a_word_that_is_near_nothing_names_no_command(vestig: Vestig, typed: str
 def test_a_new_text_in_the_place_of_an_id_is_told_how(vestig: Vestig, ids: list[str]) -> None:
     answer = vestig("supersede", ids[0], "Deploys run on Mondays now.")
     assert answer.code == 2
-    assert f'`vestig add "…" --supersedes {ids[0]}` stores a new text' in answer.err
+    assert f'`vestig update {ids[0]} --content "…"` gives it a new text' in answer.err
+    vestig("update", ids[0], "--tags", "infra", "--scope", "work")
+    new = vestig("update", ids[0], "--content", "Deploys run on Mondays now.", "--json").document
+    kept = vestig("show", new["memory_id"], "--json").document
+    assert (kept["scope"], kept["metadata"]["tags"]) == ("work", ["infra"])
 
 
 def test_two_texts_are_told_which_memory_has_the_first(vestig: Vestig, ids: list[str]) -> None:
@@ -506,6 +511,64 @@ def test_two_texts_are_told_which_memory_has_the_first(vestig: Vestig, ids: list
         answer = vestig("supersede", old, "A new text for it.")
         assert (answer.code, way in answer.err) == (2, True), answer.err
     assert vestig("count").out == f"{len(ids) + 1}\n"
+
+
+NOTHINGS = {
+    "scope": ("none", "NULL", "", " "),
+    "tags": ("none", "nil"),
+    "t_invalid": ("none", "never", ""),
+    "retention_until": ("never",),
+    "trigger": ("",),
+}
+
+
+@each(("field", "words"), NOTHINGS.items())
+def test_a_word_for_nothing_is_told_how_a_field_is_emptied(
+    vestig: Vestig, ids: list[str], field: str, words: tuple[str, ...]
+) -> None:
+    flag = f"--{field.replace('_', '-')}"
+    for word in words:
+        answer = vestig("update", ids[0], flag, word)
+        assert (answer.code, f"`--clear {field}`" in answer.err) == (2, True), answer.err
+    for typed in (f"--no{flag[1:]}", f"--clear{flag[1:]}"):
+        assert f"--clear {field}." in vestig("update", ids[0], typed).err
+    assert vestig("update", ids[0], "--clear", field).code == 0
+
+
+def test_a_word_for_nothing_that_a_memory_has_is_its_own(vestig: Vestig, ids: list[str]) -> None:
+    vestig("add", "The tide is out", "--scope", "none", "--tags", "null")
+    vestig("update", ids[0], "--scope", "none", "--tags", "null")
+    assert vestig("count", "--scope", "none", "--tags", "null").out == "2\n"
+
+
+def test_tags_are_counted_by_the_line_that_is_named(vestig: Vestig) -> None:
+    for n in range(23):
+        vestig("add", f"The crane of bay {n} lifts {n + 2} tonnes", "--tags", "crane")
+    said = vestig("tags").err
+    selects = re.search(r"jq -r 'select\((.*?)\) \| (\S+)'", said)
+    assert selects is not None
+    assert selects.groups() == ('.status == "active"', ".metadata.tags[]?")
+    lines = map(json.loads, vestig("export", "-").out.splitlines())
+    active = [one for one in lines if one.get("status") == "active"]
+    assert sum("crane" in one["metadata"].get("tags", ()) for one in active) == 23
+
+
+def test_a_store_that_is_imported_is_told_how_its_memories_come(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    backup, lines = tmp_path / "bk", str(tmp_path / "all.jsonl")
+    vestig("backup", str(backup))
+    for named in (backup, tmp_path / "store"):
+        error = vestig("import", str(named)).err
+        assert "`vestig import --merge FILE`" in error
+        assert len(error) < 400
+    assert f"`vestig --store {backup} export FILE`" in vestig("import", str(backup)).err
+    vestig("forget", ids[0], "--yes")
+    assert vestig("export", lines, "--store", str(backup)).code == 0
+    assert vestig("import", "--merge", lines).code == 0
+    other = ("--store", str(tmp_path / "other"))
+    assert vestig("restore", str(backup), *other).code == 0
+    assert vestig("count", *other).out == f"{len(ids)}\n"
 
 
 def test_words_too_many_for_an_id(vestig: Vestig, ids: list[str]) -> None:

@@ -23,6 +23,7 @@ from vestig.errors import ValidationError
 from vestig.exchange.inputs import BYTES_MAX, Input, shell_word
 from vestig.json_text import RepeatedNameError, read_json
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 
 # --- JSON -------------------------------------------------------------------------------------
 
@@ -555,7 +556,6 @@ def unknown(name: str, seen: str, hint: str) -> ValidationError:
         seen: what was found in it, never a text of it.
         hint: a sentence with the nearest format and the command; "" for a file without records.
     """
-    accepted = "; ".join(f"{word} by {sign}" for word, sign in FORMAT_SIGNS.items())
     advice = hint or (
         "Text that is none of these is read as a document by"
         f" `vestig import --format document {shell_word(name)}`; pictures, sound"
@@ -566,7 +566,21 @@ def unknown(name: str, seen: str, hint: str) -> ValidationError:
         "",
         "",
         message=f"format: no format knows {name}: {seen}. {advice}"
-        f" Accepted are {accepted}. docs/import.md shows each of them",
+        f" Accepted are {', '.join(FORMAT_SIGNS)}; docs/import.md shows each of them",
+    )
+
+
+def a_store(folder: str) -> ValidationError:
+    """The refusal of a folder that holds a store or a backup of one, which no format reads."""
+    ways = by_caller(
+        "vestig.open(folder).export(file) and import_(file, merge=True) bring its memories here,"
+        " vestig.restore(folder, path) brings a backup to another place",
+        f"`vestig --store {shell_word(folder)} export FILE` and `vestig import --merge FILE` bring"
+        f" its memories here, `vestig --store DEST restore {shell_word(folder)}` brings a backup to"
+        " another place",
+    )
+    return ValidationError(
+        "files", folder, "", message=f"files: the folder is a store, which no format reads; {ways}"
     )
 
 

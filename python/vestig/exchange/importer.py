@@ -23,7 +23,7 @@ from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions,
 from vestig.exchange.converter import Converter
 from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
 from vestig.exchange.documents import DocumentFile, DocumentOptions, import_documents
-from vestig.exchange.file_records import RecordFile, unknown
+from vestig.exchange.file_records import RecordFile, a_store, unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.formats.table import is_document
 from vestig.exchange.inputs import (
@@ -51,6 +51,7 @@ from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
 from vestig.store.records.memory_queries import recorded_places
 from vestig.store.records.reads import LedgerView
+from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.telemetry import span
 from vestig.turns import give_way, shared_or
 from vestig.types import Degradation, EdgeType, ItemError, Memory, Status
@@ -165,10 +166,18 @@ class _Files:
             yield from self._of_file(source)
             self._done, self._current = self._done + source.size, None
         if not self.run.tallies:
+            self._check_no_store()
             endings = {os.path.splitext(one.name)[1].lower()[:12] or "none" for one in self._inputs}
             seen = ", ".join(sorted(endings)[:_ENDINGS_SHOWN]) or "no file"
             where = self._archives[0].name if self._archives else "the folder"
             raise unknown(os.path.basename(where), f"none of its files ({seen}) is of a format", "")
+
+    def _check_no_store(self) -> None:
+        """Refuses files none of which can be read and one of which is the ledger of a store."""
+        paths = (one.path or "" for one in self._inputs)
+        ledger = next((one for one in paths if os.path.basename(one) == LEDGER_FILE), None)
+        if ledger is not None:
+            raise a_store(os.path.dirname(ledger))
 
     def _add(self, source: Input) -> None:
         try:

@@ -186,7 +186,9 @@ def _no_key(name: str) -> str:
     listed = by_caller(
         "keys() lists those that have one", "`vestig keys` lists those that have one"
     )
-    return f"no value under this key; {listed}"
+    named = by_caller('list(where={"entities": …})', "`vestig list --entities NAME`")
+    said_of = f", and {named} lists what mentions a name" if " " in name else ""
+    return f"no value under this key; {listed}{said_of}"
 
 
 _SCOPES_NAMED: Final = 3

@@ -131,7 +131,7 @@ def check_end(memory: Memory, end_us: int | None) -> None:
 
 
 def _check_ended(end_us: int | None, now_us: int) -> None:
-    """What is withdrawn is left out at once, so that its fact has no end to come."""
+    """Refuses an end that is to come, for what is withdrawn is left out at once."""
     if end_us is not None and end_us > now_us:
         raise ValidationError(
             "t_invalid",

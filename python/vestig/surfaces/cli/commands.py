@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -25,6 +26,7 @@ from vestig.surfaces.cli.option_words import (
 from vestig.surfaces.cli.other_words import (
     MANY,
     instead_of,
+    instead_of_listing,
     instead_of_path,
     instead_of_text,
     instead_of_words,
@@ -393,7 +395,8 @@ class _Command(click.Command):
                 word = (*value, "")[0] if row.nargs == -1 else value
                 hint = ""
                 if self._operation in _TAKE_PATHS and not os.path.lexists(word):
-                    hint = instead_of_path(word, self._operation, _formats(self, ctx))
+                    formats = [] if ctx.params.get("format") else _formats(self, ctx)
+                    hint = instead_of_path(word, self._operation, formats)
                 elif isinstance(word, str) and _shown(row) == _TEXT:
                     hint = instead_of_text(word, self._operation, ctx.command_path)
                 if hint:
@@ -411,10 +414,13 @@ class _Command(click.Command):
             given = [str(ctx.params[row.name]) for row in takes]
             hint = instead_of_words(self._operation, [*given, *ctx.args], _formats(self, ctx))
             return f"Unexpected {extra!r}: it takes {names}. {hint}".rstrip()
+        first = str(ctx.params[takes[-1].name])
         if any(len(word.split()) > 1 for word in ctx.args):
             many = MANY if self._operation == "memory add" else ""
+            if many and len(ctx.args) == 1 and len(first.split()) == 1:
+                many = f'; a text with its key is `vestig add "…" --key {shlex.quote(first)}`'
             return f"Expected one text, got {len(ctx.args) + 1}: it takes one a call{many}."
-        whole = " ".join([str(ctx.params[takes[-1].name]), *ctx.args])
+        whole = " ".join([first, *ctx.args])
         words = len(whole.split())
         path = " ".join([ctx.command_path, *(str(ctx.params[row.name]) for row in takes[:-1])])
         if len(whole) > TYPED_CHARS or not set(whole).isdisjoint(_QUOTED_OTHERWISE):
@@ -600,9 +606,12 @@ def _usage(error: click.UsageError, terminal: Terminal, words: Sequence[str]) ->
 def _instead_of_option(typed: str, context: click.Context, words: Sequence[str]) -> str:
     rows = context.command.get_params(context)
     places = [row for row in rows if isinstance(row, click.Argument)]
+    value = value_of_option(typed, words)
+    if typed == "--kind" and (listing := instead_of_listing(value.lower())):
+        return listing
     return instead_of_option(
         typed,
-        value_of_option(typed, words),
+        value,
         context.command_path.removeprefix(_NAME).removeprefix(" memory").strip(),
         [name for row in rows if row not in places for name in row.opts],
         {str(row.name).upper(): _shown(row) for row in places},

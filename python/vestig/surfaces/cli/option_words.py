@@ -84,6 +84,9 @@ _PLACES: Final[Mapping[str, str]] = {
     "BACKUP": "--from --backup --input --file --path -i",
 }
 BACKUP: Final = "`vestig backup DEST`"
+# Words that are typed for no value, in small letters.
+NOTHING: Final = ("", "none", "null", "nil", "never")
+_EMPTIES: Final = lazy_pattern(r"--(?:no|clear|unset|remove|delete|empty|reset)-([a-z-]+)")
 RESTORE: Final = "restore into another place with `vestig --store DEST restore BACKUP`"
 _LISTINGS: Final = "list, count"
 _READS: Final = f"{_LISTINGS}, recall, search"
@@ -91,6 +94,19 @@ _IDS_ALONE: Final = (
     "--json prints every field; `vestig list --json | jq -r '.memories[].id'` prints the ids alone"
 )
 _QUIET: Final = "messages go to standard error, which 2>/dev/null leaves out"
+_TEXTS_ALONE: Final = (
+    "`vestig recall \"…\" --json | jq -r '.results[].content'` prints the texts alone"
+)
+_TEXT_ALONE: Final = "`vestig get KEY --json | jq -r .content` prints the text alone"
+_VERSIONS: Final = (
+    "`vestig history KEY` shows all values of a key, each with its times, `vestig get KEY"
+    " --valid-at TIME` the one of a time"
+)
+# More to say about an option that another word was meant as.
+_MORE: Final[Mapping[str, str]] = {
+    "--order-by": ", such as --order-by created_at or t_valid, the newest first; --ascending turns"
+    " that round",
+}
 # Commands divided by commas, options of others → what does it in another way.
 _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     (
@@ -135,6 +151,29 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--key K ends the value that the key has, and --supersedes ID ends a memory",
     ),
     (
+        "get",
+        "--short -q --quiet --value --raw --plain --text --text-only --content --brief",
+        _TEXT_ALONE,
+    ),
+    ("get", "--history --versions --version --all -a --previous --old", _VERSIONS),
+    (
+        "history",
+        "--as-of --valid-at --at --limit -n -k --last --since --until --from --to --version",
+        _VERSIONS,
+    ),
+    (
+        "show",
+        "--field --fields --columns --select --only --short -q --quiet",
+        "`vestig show ID --json` prints every field, and `jq .metadata.tags` behind it one alone",
+    ),
+    (
+        "deprecate",
+        "--at --on --date --when --end --ends --valid-until --valid-to --expires",
+        "`vestig update ID --t-invalid TIME` ends a fact, also at a time that is to come; here"
+        " --t-invalid TIME says when it ended",
+    ),
+    ("update", "--unscoped", "--clear scope leaves it without one"),
+    (
         "recall, search",
         "--with-scores --scores --show-scores --score",
         "--json has the scores, and --explain says what they are made of",
@@ -165,15 +204,21 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "recall, search",
-        "--raw --plain --text-only --content-only --bare",
-        "`vestig recall \"…\" --json | jq -r '.results[].content'` prints the texts alone",
+        "--raw --plain --text-only --content-only --bare --no-scores --no-score --texts --short"
+        " --brief",
+        _TEXTS_ALONE,
     ),
     ("list", "--ids-only --id-only -q --quiet --only-ids", _IDS_ALONE),
     ("list", "--columns --fields --select --cols", _IDS_ALONE),
     (
         "list",
-        "--wide --no-trunc --no-truncate -w --full-text",
-        "--snippet-len N shows more of a text",
+        "--wide --no-trunc --no-truncate -w --full-text --short --brief --compact",
+        "--snippet-len N says how much of each text is shown",
+    ),
+    (
+        "recall, search",
+        "-q --quiet --silent",
+        f"{_QUIET}; {_TEXTS_ALONE}",
     ),
     (_READS, "--quiet --silent", _QUIET),
     ("keys", "--all -a", "all that have a value are listed"),
@@ -245,7 +290,12 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "`vestig rule add TEXT --when 'command ~ \"git push*\"' --do deny` is a whole line",
     ),
     ("update", "--key", '`vestig add "…" --key K` gives a key to a text'),
-    ("restore", "--to --target --dest --destination --output --out -o --into --force", RESTORE),
+    (
+        "restore",
+        "--to --target --dest --destination --output --out -o --into --force --yes -y --in-place"
+        " --replace --overwrite",
+        f"no store is written over; {RESTORE}",
+    ),
     (
         f"{_READS}, add, import",
         "--model --llm --embedder --embedding-model",
@@ -294,8 +344,10 @@ def instead_of_option(
     """
     if _NUMBER.fullmatch(typed) and "--limit" in options:
         return f"In Vestig it is -n {typed[1:]}."
-    if typed == "-q" and (not value or value.startswith("-")) and "QUERY" in places:
-        return sentence(_QUIET)
+    if typed == "-q" and value and not value.startswith("-") and "QUERY" in places:
+        return f"It is typed without an option: `vestig {command} {places['QUERY']}`."
+    if "--clear" in options and (field := _emptied(typed, value)):
+        return f"In Vestig it is --clear {field}."
     if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
         return "In Vestig it is --json."
     if typed == "--from" and (named := format_of(value, formats)):
@@ -315,10 +367,21 @@ def instead_of_option(
     ]
     if ours:
         dated = f", with a date such as {_DATE}" if times & {*ours} and "-" not in value else ""
-        return f"In Vestig it is {' or '.join(ours)}{dated}."
+        return f"In Vestig it is {' or '.join(ours)}{dated or _MORE.get(ours[0], '')}."
     # a name that is merely a little alike misleads
     near = nearest(typed, options)
     return f"Did you mean {near}?" if near else ""
+
+
+def _emptied(typed: str, value: str) -> str:
+    """The field that an option would empty; "" = none that can be."""
+    # imported here: a command line that is right needs none of it
+    from vestig.calls.commit import CLEARABLE
+
+    named = _EMPTIES.fullmatch(typed)
+    by_value = value if typed in ("--unset", "--remove", "--empty", "--reset", "--delete") else ""
+    field = (named[1] if named else by_value).replace("-", "_")
+    return field if field in CLEARABLE else ""
 
 
 def near_choice(typed: str, words: Mapping[str, str]) -> str:
@@ -346,6 +409,16 @@ _NOT_CHOSEN: Final[tuple[tuple[str, str, str], ...]] = (
         "whatsapp signal telegram slack discord teams imessage messenger sms irc matrix gemini",
         'A chat of another program is read as lines of JSON such as {"speaker": "Ann", "text": "…",'
         ' "timestamp": "2026-01-05T10:00:00"}, with --format messages.',
+    ),
+    (
+        "created_at",
+        "oldest old asc ascending first",
+        "--ascending lists from the smallest: --order-by created_at --ascending, the oldest first.",
+    ),
+    (
+        "created_at",
+        "newest new desc descending latest recent last date time",
+        "The newest come first: --order-by created_at, or t_valid for when a fact began.",
     ),
     (
         "cursor",

@@ -6,6 +6,7 @@ They are named in the error and never run: some of these commands change or eras
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -94,7 +95,9 @@ _NOTES: Final[Mapping[str, str]] = {
     "--help": "; its last lines say how your shell completes commands",
     "import --mirror -r FOLDER": ", run again whenever the folder has changed",
     "deprecate ID": ", which withdraws what was added by mistake; `vestig unarchive ID` and `vestig"
-    " unpin ID` end those states, and `vestig add` stores a text that was replaced again",
+    " unpin ID` end those states, and `vestig add` stores a text that was replaced again; what was"
+    f" forgotten is in a backup alone: {RESTORE}",
+    "tail": ", and `vestig list -n N` shows the newest memories",
     "log": ", and `vestig history KEY` for one key or memory",
     "audit": ", and `vestig events ID` for one memory",
     "index": ", after which recall finds it; `vestig rebuild` makes the projection again",
@@ -121,9 +124,9 @@ _NOTES: Final[Mapping[str, str]] = {
     " up documents, and stores claims of conversations",
     "eval": f", which reads {QUESTIONS}",
     "recall --expect ID": " beside the question",
-    "list --tags A,B": " for the memories that have some; `vestig list --json` shows the"
-    " tags of each, and `jq -r '.memories[].metadata.tags[]?' | sort | uniq -c` behind it counts"
-    " them",
+    "list --tags A,B": " for the memories that have some; `vestig export - | jq -r"
+    " 'select(.status == \"active\") | .metadata.tags[]?' | sort | uniq -c` lists the tags of all,"
+    " and how often each is there",
     "watch": ", run again whenever the folder has changed; `vestig diff --from TIME` shows what was"
     " recorded",
     "update ID --t-invalid TIME": ", and `vestig deprecate ID` where it is wrong",
@@ -150,7 +153,7 @@ _OF_CALLS: Final[Mapping[str, str]] = {
     "import_": "import",
 }
 # Words that mean something else before the id of a memory; "" = nothing does it.
-_ID: Final = lazy_pattern(r"mem_[0-9a-f-]{8,36}")
+_ID: Final = lazy_pattern(r"(?:mem_)?[0-9a-f]{8}[0-9a-f-]{0,28}")
 _SHOW: Final = "in Vestig it is `vestig show ID`"
 _OF_A_MEMORY: Final[Mapping[str, str]] = {
     "info": _SHOW,
@@ -165,7 +168,12 @@ _OF_A_MEMORY: Final[Mapping[str, str]] = {
 _ASKED_OF_RULES: Final = ("check", "test", "guard", "allow", "allowed", "verify", "validate")
 _NEW_KEY: Final = (
     'a key is not renamed: `vestig add "…" --key NEW` stores its value under another, and `vestig'
-    " forget --keys OLD` takes the old one out"
+    " forget --keys OLD` takes the old one out; `vestig update ID --scope S` moves a memory to"
+    " another scope"
+)
+_ASKS_RULES: Final = (
+    "`vestig rule check --command '…'` asks the rules of a line for a shell, `vestig rule check"
+    ' --text "…"` of a text'
 )
 _CALL: Final = lazy_pattern(r"store\.(?:(\w+)\.)?(\w+)")
 # A group of calls in Python → the group of commands.
@@ -283,11 +291,12 @@ _FURTHER: Final[Mapping[str, str]] = {
     "restore": RESTORE,
     "memory update": '`vestig update ID --content "…"` gives it a new text, `vestig update ID'
     ' --tags A,B` sets all of its tags, and `vestig add "…" --key KEY` gives a key a new value',
-    "rule check": 'name the command: `vestig rule check --command "…"`',
-    "rule test": 'name the command: `vestig rule test --command "…"`',
+    "rule check": _ASKS_RULES,
+    "rule test": "name what is tried: `vestig rule test --command '…'`, or --text \"…\"",
     "inspect": "`vestig show ID` prints one memory",
-    "diff": "name the times: `vestig diff --from A --to B`; `vestig --store BACKUP list` shows what"
-    " is in a backup",
+    "diff": "name the times: `vestig diff --from A` shows what came since, as `--from yesterday` up"
+    " to now; `--to B` ends it, a day with its first moment; `vestig --store BACKUP list` shows"
+    " what is in a backup",
     "keys": "all are listed, or those of `vestig keys --prefix P`",
     "mcp": "it serves as it stands; `vestig install EDITOR` has an editor start it",
 }
@@ -372,10 +381,17 @@ def _by_what_follows(words: Sequence[str], typed: str, group: str) -> str:
         return ""
     if typed in ("trash", "bin") and first and not first.startswith("-"):
         return "in Vestig it is `vestig forget ID`"
+    if typed == "merge" and (os.sep in first or os.path.isdir(first)):
+        return (
+            f"it is two commands: `vestig --store {shlex.quote(first)} export FILE` and `vestig"
+            " import --merge FILE`"
+        )
+    if typed == "tail" and (first in ("-n", "--lines") or first[1:].isdigit()):
+        return "in Vestig it is `vestig list -n N`, the newest first"
     if is_id:
         return _OF_A_MEMORY.get(typed, "")
     if typed in _ASKED_OF_RULES and (" " in first or typed == "guard"):
-        return "in Vestig it is `vestig rule check --command '…'`"
+        return _ASKS_RULES
     if typed in ("rename", "mv", "move") and len(after) > 1 and not after[1].startswith("-"):
         return _NEW_KEY
     return ""
@@ -440,15 +456,24 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
     if named:
         return f"In Vestig it is --format {named[0]}."
     if command == "memory list":
-        lists = {name.rpartition(" ")[0]: name for name in OUTLINES if name.endswith(" list")}
-        listing = lists.get(nearest(words[-1], lists)) or COMMANDS.get(words[-1], "")
-        listing = words[-1] if words[-1] == "keys" else listing
-        counted = words[-1] in ("users", "scopes", "namespaces")
-        known = counted or "list" in listing.split() or listing == "keys"
-        if known:
-            return f"In Vestig it is `vestig {listing}`{_NOTES.get(listing, '')}."
-        return _none_of(words[-1], "")
+        return instead_of_listing(words[-1]) or _none_of(words[-1], "")
     return sentence(_FURTHER.get(command, ""))
+
+
+def instead_of_listing(word: str) -> str:
+    """Return the command that lists what a word names, as a sentence; "" = none is known.
+
+    Example:
+        >>> instead_of_listing("rule"), instead_of_listing("banana")
+        ('In Vestig it is `vestig rule list`.', '')
+    """
+    lists = {name.rpartition(" ")[0]: name for name in OUTLINES if name.endswith(" list")}
+    listing = lists.get(nearest(word, lists)) or COMMANDS.get(word, "")
+    listing = word if word == "keys" else listing
+    counted = word in ("users", "scopes", "namespaces")
+    if not (counted or "list" in listing.split() or listing == "keys"):
+        return ""
+    return f"In Vestig it is `vestig {listing}`{_NOTES.get(listing, '')}."
 
 
 def instead_of_path(word: str, command: str, formats: Collection[str]) -> str:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.lazy_pattern import lazy_pattern
-from vestig.surfaces.cli.option_words import WHOLE_LINES, near_choice, none_of_choice
+from vestig.surfaces.cli.option_words import (
+    NOTHING,
+    WHOLE_LINES,
+    near_choice,
+    none_of_choice,
+)
+from vestig.surfaces.cli.other_words import instead_of_listing
 from vestig.surfaces.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -30,6 +36,8 @@ class _AnyCase(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         words = {word.casefold(): word for word in self.choices}
         typed = str(value).casefold()
+        if typed in NOTHING and typed not in words and (clear := _emptying(param, ctx)):
+            self.fail(f"{value!r} is no value; `{clear}` empties it", param, ctx)
         if near := near_choice(typed, words):
             text = f"{value[:TYPED_CHARS]!r} is none of them; did you mean {near}?"
             whole = WHOLE_LINES.get(f"{ctx and ctx.info_name} {near}", "")
@@ -38,6 +46,16 @@ class _AnyCase(click.Choice[str]):
             shown = ", ".join(self.choices)
             self.fail(f"{value[:TYPED_CHARS]!r} is none of {shown}. {hint}", param, ctx)
         return super().convert(words.get(typed, value), param, ctx)
+
+
+def _emptying(param: click.Parameter | None, ctx: click.Context | None) -> str:
+    """Return the option that empties the field of an option; "" = none does."""
+    from vestig.calls.commit import CLEARABLE
+
+    rows = [] if ctx is None else ctx.command.params
+    name = "" if param is None else param.name
+    can = name in CLEARABLE and any("--clear" in row.opts for row in rows)
+    return f"--clear {name}" if can else ""
 
 
 def _type(param: Argument) -> Any:
@@ -176,7 +194,10 @@ def _words(param: Words, texts: Sequence[str]) -> list[str]:
     allowed = {choice.casefold(): choice for choice in param.choices}
     for word in words:
         if word.casefold() not in allowed:
-            raise ValidationError(param.name, word, f"one of {', '.join(param.choices)}")
+            shown = f"one of {', '.join(param.choices)}"
+            listing = instead_of_listing(word.lower()) if param.name == "kinds" else ""
+            hint = listing.replace("In Vestig", "in Vestig").rstrip(".")
+            raise ValidationError(param.name, word, shown, hint)
     return [allowed[word.casefold()] for word in words]
 
 

@@ -14,8 +14,10 @@ from vestig.calls.declaration import rows_of
 from vestig.errors import HygieneError, ValidationError
 from vestig.ids import memory_id_text
 from vestig.language.text_forms import one_line
+from vestig.other_words import AT_COMMAND_LINE
 from vestig.printed import status_words
 from vestig.surfaces.cli import removal, render
+from vestig.surfaces.cli.option_words import NOTHING
 from vestig.surfaces.operation import (
     YES,
     Call,
@@ -206,7 +208,27 @@ def _update(call: Call) -> Any:
             "at least one field to set or --clear",
             'such as --content "…" or --tags A,B',
         )
+    _check_cleared(call, given)
     return call.store.update(memory_id, **given)
+
+
+def _check_cleared(call: Call, given: Mapping[str, Any]) -> None:
+    """Refuses a word for nothing that was typed in the place of a field's value, unless it is one
+    that a memory has."""
+    if not AT_COMMAND_LINE.get():
+        return
+    for name in (one for one in commit.CLEARABLE if one in given):
+        value = given[name]
+        word = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if not isinstance(word, str) or word.strip().casefold() not in NOTHING:
+            continue
+        has_it: FilterFields = {"include_expired": True, "include_archived": True}
+        if name == "scope" and word.strip():
+            has_it["scope"] = [word]
+        elif name == "tags":
+            has_it["tags"] = [word]
+        if len(has_it) == 2 or not call.store.count(where=has_it):
+            raise ValidationError(name, word, "a value", f"`--clear {name}` leaves it without one")
 
 
 def _supersede(call: Call) -> Any:
@@ -221,7 +243,9 @@ def _in_place_of(call: Call, old: str) -> str:
     """Return what stores a new text in the place of a memory that is named by its id, its key or
     its text."""
     if memory_id_text(old) is not None:
-        return f'`vestig add "…" --supersedes {old}` stores a new text in its place'
+        return (
+            f'`vestig update {old} --content "…"` gives it a new text, and keeps its scope and tags'
+        )
     if len(old.split()) == 1 or old in call.store.keys(prefix=old):
         return f'`vestig add "…" --key {shlex.quote(old)}` stores a new text in its place'
     found = call.store.search(old, all=True) if old.strip() else ()
