@@ -84,6 +84,21 @@ def test_tests_of_fields(when: str, fires: bool | None) -> None:
     assert decided(when, action).fires == (YES if fires else NO)
 
 
+@pytest.mark.parametrize("text", ["20 tyres of Reifen VOGT", "reifen vogt", "Reifen Vogt"])
+def test_case_says_nothing_in_a_text_and_counts_elsewhere(text: str) -> None:
+    def fires(when: str, **action: Any) -> list[str]:
+        rules = [("rule", CompiledRule(parse_condition("when", when), None))]
+        return [name for name, one in RuleSet(rules).decide(Action(**action)) if one.fires == YES]
+
+    assert fires('text ~ "*Reifen V?gt*"', text=text)
+    assert fires('text in ("x", "REIFEN VOGT", "20 tyres of reifen vogt")', text=text)
+    assert decided("text ~ tyre", Action(text="A TYRE"), "text ~ a").gave_way
+    for field in ("tool", "command", "path"):
+        action: dict[str, Any] = {"paths": ["vogt"]} if field == "path" else {field: "vogt"}
+        assert not fires(f"{field} = Vogt", **action)
+        assert not fires(f"{field} ~ V*t", **action)
+
+
 def test_a_field_that_an_action_lacks_is_none_of_its_values() -> None:
     assert decided("path = a", Action(tool="Bash")).fires == NO
     assert decided("not path = a", Action(tool="Bash")).fires == YES

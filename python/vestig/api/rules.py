@@ -51,7 +51,7 @@ class Rules(CallsOfGroup):
         Args:
             text: The rule in words, as a memory.
             when: The condition over the action: tool, path, command, url and text with =, ~ (a
-                glob), in, and, or, not.
+                glob), in, and, or, not; case counts but in text.
             do: What is done: the model is reminded, the user is asked, or the action is denied.
             unless: The condition under which the rule gives way.
             scope: The scope that it binds, such as a project. Absent: every one.
@@ -132,7 +132,7 @@ class Rules(CallsOfGroup):
             id: Id of the memory, or at least 8 characters of it.
             text: The rule in other words: a memory that supersedes the one before.
             when: The condition over the action: tool, path, command, url and text with =, ~ (a
-                glob), in, and, or, not.
+                glob), in, and, or, not; case counts but in text.
             do: What is done: the model is reminded, the user is asked, or the action is denied.
             unless: The condition under which the rule gives way. An empty text takes it away.
             namespace: The namespace to act in instead of the store's own.

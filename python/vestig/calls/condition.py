@@ -236,7 +236,13 @@ class _Parser:
         token = self._next
         came = token.came
         allowed = f"{expected} at character {token.at + 1}"
-        return ValidationError(self._field, came, allowed, f"an example: {EXAMPLE}")
+        hint = f"{self._of_numbers()}an example: {EXAMPLE}"
+        return ValidationError(self._field, came, allowed, hint)
+
+    def _of_numbers(self) -> str:
+        """Return that numbers are not compared, where somebody compares one here."""
+        said = "".join(token.text for token in self._tokens[self._at : self._at + 2])
+        return "no numbers are compared, a test is of words; " if {*said} & {*"<>"} else ""
 
     def _takes(self, kind: str, word: str = "") -> bool:
         token = self._next
@@ -302,7 +308,8 @@ class _Parser:
         allowed = f"one of {', '.join(FIELDS)} at character {token.at + 1}"
         came = token.came
         near = nearest_name(came, FIELDS) if token.kind == "word" else None
-        hint = (f"{near} is meant? " if near else "") + f"an example: {EXAMPLE}"
+        hint = f"{near} is meant? " if near else self._of_numbers()
+        hint += f"an example: {EXAMPLE}"
         before = self._tokens[max(0, self._at - 3) : self._at]
         kinds = [one.kind for one in (*before[1:], *self._tokens[self._at : self._at + 2])]
         if kinds[:3] in (["=", "word", "word"], ["~", "word", "word"]) and kinds[3] not in "=~":

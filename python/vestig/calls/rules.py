@@ -53,7 +53,7 @@ class ConditionText(Argument, frozen=True, kw_only=True):
 
 _WHEN: Final = (
     "The condition over the action: tool, path, command, url and text with =, ~ (a glob), in, and,"
-    " or, not."
+    " or, not; case counts but in text."
 )
 _DO: Final = "What is done: the model is reminded, the user is asked, or the action is denied."
 _UNLESS: Final = "The condition under which the rule gives way."

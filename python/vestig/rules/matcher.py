@@ -28,7 +28,7 @@ _NO_COMMANDS: Final = Commands((), None)
 
 class Action:
     """An action that is about to happen. `paths`: of the files that it names, without `.`, `..` and
-    double slashes."""
+    double slashes. `text`: in small letters, for of free words case says nothing."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Action:
         self.tool = tool
         self.paths = tuple(dict.fromkeys(_plain_path(path) for path in paths if path))
         self.url = None if url is None else _plain_url(url)
-        self.text = text
+        self.text = None if text is None else text.casefold()
         self._line = command
 
     def each_path(self) -> Iterator[Action]:
@@ -271,6 +271,8 @@ def _value(test: Test, value: str) -> str:
         return " ".join(value.split())
     if test.field == "url":
         return _plain_url(value)
+    if test.field == "text":
+        return value.casefold()
     return value.removeprefix("./") if test.field == "path" else value
 
 
