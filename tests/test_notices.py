@@ -64,6 +64,24 @@ def test_what_was_stored_or_known_is_true_and_gives_none(store: vestig.Vestig) -
     assert all((store.commit("The mast is tall", dry_run=True), store.commit_structured("a", "b")))
 
 
+def test_secrets_that_were_masked_give_a_warning_that_names_their_rules(
+    store: vestig.Vestig,
+) -> None:
+    text, secret = "The password of the gate is {}", "Kettenblatt42!"
+    outcomes: list[Any] = []
+    (said,) = warned(lambda: outcomes.append(store.commit(text.format(secret))))
+    assert said.startswith("commit stored [secret:password] in the place of what is a secret")
+    assert secret not in said
+    assert outcomes[0].masked[0].places
+    items = ["The mast is tall", text.format("Zahnkranz77!")]
+    (said,) = warned(lambda: store.commit_many(items))
+    assert said.startswith("commit_many stored [secret:password]")
+    mast = str(store.commit("The mast is tall").memory_id)
+    (said,) = warned(lambda: store.update(mast, f"The mast is old, its password is {secret}"))
+    assert said.startswith("update stored [secret:password]")
+    assert warned(lambda: store.commit(text.format("Ritzel_88x!"), dry_run=True)) == []
+
+
 def test_a_long_text_is_led_to_a_document(store: vestig.Vestig) -> None:
     (said,) = warned(lambda: store.commit_structured("Harbour", LONG))
     assert said.startswith("commit_structured stored nothing: Content too long")

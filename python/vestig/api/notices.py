@@ -51,6 +51,18 @@ def warn_of_refusal(call: str, outcome: CommitOutcome) -> None:
         warn_caller(f"{call} stored nothing: {_why(outcome)}")
 
 
+def warn_of_masked(call: str, results: Iterable[CommitOutcome | ItemError | None]) -> None:
+    """Warns of secrets that were masked in what was stored, by the rules that found them."""
+    stored = [one for one in results if isinstance(one, CommitOutcome) and one]
+    rules = dict.fromkeys(mask.rule for one in stored for mask in one.masked)
+    if rules:
+        markers = ", ".join(f"[secret:{rule}]" for rule in rules)
+        warn_caller(
+            f"{call} stored {markers} in the place of what is a secret; `masked` of the outcome"
+            " says where it was"
+        )
+
+
 def warn_of_items(results: Sequence[CommitOutcome | ItemError]) -> None:
     """Warns of items of a batch that were not stored, with the reason of the first."""
     refused = [place for place, result in enumerate(results) if not result]

@@ -24,6 +24,7 @@ from vestig.api.notices import (
     warn_of_all,
     warn_of_errors,
     warn_of_items,
+    warn_of_masked,
     warn_of_refusal,
     warned,
 )
@@ -543,10 +544,12 @@ class Vestig(NamesUnknown):
 
     @staticmethod
     def _stored(call: str, outcome: CommitOutcome, asked: Mapping[str, Any]) -> CommitOutcome:
-        """The outcome of a commit; with a warning of a text that was refused, and of what a named
-        memory leaves behind that it replaced."""
+        """The outcome of a commit; with a warning of a text that was refused, of secrets that were
+        masked, and of what a named memory leaves behind that it replaced."""
         if asked.get("dry_run"):
             return outcome
+        if outcome.masked:
+            warn_of_masked(call, [outcome])
         if not outcome or (asked.get("supersedes") and outcome.warnings):
             warn_of_refusal(call, outcome)
             warn_of_all(call, outcome.warnings)
@@ -568,6 +571,7 @@ class Vestig(NamesUnknown):
         results = pipeline.commit_many(self._session, items)
         if not all(results):
             warn_of_items(results)
+        warn_of_masked("commit_many", results)
         return results
 
     def update(
@@ -635,7 +639,9 @@ class Vestig(NamesUnknown):
         asked = checked(calls.commit.UpdateRequest, arguments if clean.refused else clean.arguments)
         from vestig.commit import update as updating
 
-        return updating.update(self._session, asked, () if clean.refused else clean.secrets)
+        done = updating.update(self._session, asked, () if clean.refused else clean.secrets)
+        warn_of_masked("update", [done.outcome])
+        return done
 
     @overload
     def deprecate(
