@@ -206,14 +206,16 @@ s.commit('x', dedupe=True)
     "artifact_ref": """
 s.commit('x', url='x') ; s.commit('x', source_url='x')
 """,
-    "t_valid (from when it holds) or t_ref": """
-s.commit('x', reference_time='x')
+    "t_ref (when it was said) or t_valid (from when it holds)": """
+s.commit('x', reference_time='x') ; s.commit('x', said_at='x') ; s.commit('x', created_at='x')
+s.commit('x', timestamp=1) ; s.commit('x', date='x') ; s.commit('x', time='x')
+s.commit('x', when='x') ; s.commit_structured('x', 'y', date='x')
 """,
     "store.commit_many, whose items": """
 s.commit(messages=[])
 """,
     "entities": """
-s.commit('x', entity='a')
+s.commit('x', entity='a') ; s.commit('x', about='Ada') ; s.commit('x', mentions='Ada')
 """,
     "descending": """
 s.list(reverse=True) ; s.list(newest_first=True)
@@ -604,8 +606,39 @@ s.rules.add('x', when='prescribing an antibiotic') ; s.rules.add('x', when={'too
 s.rules.add('x', when='tool:prescribe') ; s.rules.add('x', when='') ; s.rules.add('x', when='tool')
 s.rules.add('x', 'tool = Bash', unless='tool:')
 """,
-    SAYS + "unscoped, true in where, adds what has no scope": """
+    SAYS + 'where={"scope": […], "unscoped": True} adds what has no scope': """
 s.recall('q', scope=['bob', None]) ; s.list(scope=['bob', None])
+s.recall('q', where={'scope': ['bob', None]})
+""",
+    SAYS + 'as in store.recall(query, where={"scope": \'bob\', "unscoped": True})': """
+s.scoped('bob').recall('q', unscoped=True) ; s.scoped('bob').list(where={'unscoped': True})
+s.scoped('bob').recall('q', where={'unscoped': True})
+""",
+    "memory_id of the RecallHit|id of the Memory": """
+s.history(hit) ; s.get(hit) ; s.history(memory) ; s.get(memory)
+""",
+    "update(id, text) for a new text in its place": """
+s.supersede(hit, 'The pump is in hall two')
+""",
+    'where={"entities": …}': """
+s.list(about='Ada') ; s.list(person='Ada') ; s.recall('q', about='Ada') ; s.count(mentions='Ada')
+s.list(people='Ada') ; s.forget(about='Ada')
+""",
+    "store.search(query)": """
+s.list(text='pump') ; s.list(contains='pump') ; s.list(query='pump') ; s.count(text='pump')
+""",
+    "store.rules.list()": """
+[rule for rule in s.rules] ; list(s.rules) ; s.rules()
+""",
+    "store.graph.entities()": """
+list(s.graph)
+""",
+    "store.items.list()": """
+list(s.items) ; 'k' in s.items
+""",
+    SAYS + "no numbers are compared, a test is of words; an example: tool = Bash": """
+s.rules.add('x', when='tool = x and price > 150') ; s.rules.add('x', when='price>150')
+s.rules.add('x', when='text > 150') ; s.rules.add('x', when='price >= 150')
 """,
     SAYS + "the store that it is a view of takes every scope": """
 s.scoped('bob').recall('q', unscoped=True) ; s.scoped('bob').count(scope_prefix='b')

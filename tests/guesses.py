@@ -77,6 +77,10 @@ STORE: Final = {
     "store.diff(start) for the store, and store.events": "audit audit_log event_log log",
     "store.events|store.diff": "get_events",
     "store.diff": "timeline changes since changelog",
+    'store.forget(where={"scope": …}) for what stands in a scope of somebody\'s own, which'
+    ' store.scoped(scope) writes, and where={"entities": […]} for what mentions somebody': (
+        "forget_person delete_person erase_person forget_customer forget_about"
+    ),
     "store.forget": "delete remove erase purge delete_all drop delete_memory "
     " delete_many remove_all forget_all delete_user forget_user delete_scope remove_user"
     " delete_memories forget_many discard forget_scope remove_memory rm",

@@ -44,7 +44,7 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
         "artifact_ref": "url uri link ref reference",
         "t_valid": "date timestamp time created_at when valid_from valid_at at occurred_at"
         " event_time event_date happened_at",
-        "entities": "entity",
+        "entities": "entity about person people mentions mentioning",
         "include_vectors": "include_embeddings with_vectors include_embedding",
         "descending": "reverse desc newest_first",
         "valid_from": "date timestamp time created_at when t_valid valid_at at",
@@ -128,8 +128,8 @@ _STATES: Final = (
         "metadata (kept with it; nothing ranks by it)": "importance priority weight salience"
         " confidence language lang parent parent_id",
         'provenance={"artifact_ref": …}': "url source_url uri link",
-        "t_valid (from when it holds) or t_ref (when it was said)": "reference_time reference_date"
-        " said_at",
+        "t_ref (when it was said) or t_valid (from when it holds)": "reference_time reference_date"
+        " said_at created_at timestamp time date datetime when",
         "store.commit_many, whose items take content and role": "messages turns",
         'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "branch",
     }
@@ -148,6 +148,10 @@ MORE_OF_CALLS: Final[Mapping[str, str]] = {
 # A call with too many arguments by place → what stands by name.
 BY_NAME: Final[Mapping[str, str]] = {
     "Vestig.commit": " (a text with its key is store.commit(text, key=…))",
+}
+_WORDS_IN_TEXTS: Final = {
+    "store.search(query), which finds by words and meaning": "text query q content contains search"
+    " match keyword keywords"
 }
 # What one call alone has a word for: name of the call → what is given in its place.
 _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -169,7 +173,9 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     | {"id (store.get(key).id), or store.commit(text, key=…) for a new value of a key": "key"},
     "the filter": {"ids, which store.search(query) finds": "text query q content search contains"},
     "entities": {"store.graph.entity(name)": "name query q search prefix id"},
-    "list": {"order_by (the field) or descending (True or False)": "order direction ascending asc"},
+    "count": _WORDS_IN_TEXTS,
+    "list": _WORDS_IN_TEXTS
+    | {"order_by (the field) or descending (True or False)": "order direction ascending asc"},
     "get": {f"{LEAVE_OUT}: {_NO_DEFAULT}": "default"},
     "forget": {"ids, which store.search(query) finds": "query q text search"},
     "keys": {"prefix": "pattern glob match startswith starts_with"},

@@ -190,6 +190,11 @@ _STORE: Final[Mapping[str, str]] = {
     " get_collection create_collection get_or_create_collection",
     "store.forget": "delete remove erase purge discard drop rm unremember",
     _EVERY_MEMORY: "clear reset wipe truncate empty flushdb flushall",
+    'store.forget(where={"scope": …}) for what stands in a scope of somebody\'s own, which'
+    ' store.scoped(scope) writes, and where={"entities": […]} for what mentions somebody': (
+        "forget_person delete_person erase_person remove_person forget_user delete_user erase_user"
+        " remove_user forget_customer delete_customer forget_about"
+    ),
     "store.deprecate": "retract withdraw invalidate revoke mark_wrong",
     "store.deprecate(id) for what was added by mistake; what was replaced is committed again, with"
     " its key": "undo revert",
@@ -621,6 +626,22 @@ _LISTS: Final[Mapping[str, str]] = {
     "items": "store.items.list(), or {memory.key: memory.content"
     " for memory in store if memory.key}",
 }
+
+
+def of_every_scope(scope: str, name: str) -> str:
+    """The hint of a view, which has one scope, that was asked for others.
+
+    Args:
+        name: the field of the filter that asked for them.
+
+    Example:
+        >>> of_every_scope("tom", "unscoped")[-42:]
+        'where={"scope": \'tom\', "unscoped": True})'
+    """
+    hint = "the store that it is a view of takes every scope"
+    if name == "unscoped":
+        hint += f', as in store.recall(query, where={{"scope": {scope!r}, "unscoped": True}})'
+    return hint
 
 
 def group_that_is_called(group: str) -> TypeError:

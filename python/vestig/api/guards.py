@@ -18,6 +18,7 @@ from vestig.other_words import (
     attribute_of_store,
     group_that_is_called,
     missing_attribute,
+    of_every_scope,
 )
 
 if TYPE_CHECKING:
@@ -110,9 +111,10 @@ def _wrong_arguments(
     for name in given:
         if name not in names:
             if name in _OF_SCOPES and getattr(places[0] if places else None, "_binding", None):
+                scope = places[0]._binding.scope  # type: ignore[attr-defined]
                 return TypeError(
-                    f"{owner} has no argument {name}, for this view reads its own scope alone; the"
-                    " store that it is a view of takes every scope"
+                    f"{owner} has no argument {name}, for this view reads its own scope alone;"
+                    f" {of_every_scope(scope, name)}"
                 )
             near = _near(name, names, owner)
             return TypeError(unknown_name(name, names, owner, near=near, brief=True))
@@ -249,11 +251,14 @@ class NamesUnknown:
 
 
 class CallsOfGroup(NamesUnknown):
-    """The base of the groups of calls, which are called by nobody themselves."""
+    """The base of the groups of calls, which are neither called nor read one by one themselves."""
 
     if not TYPE_CHECKING:
 
         def __call__(self, *_: object, **__: object) -> NoReturn:
+            raise group_that_is_called(type(self).__name__.lower())
+
+        def __iter__(self) -> NoReturn:
             raise group_that_is_called(type(self).__name__.lower())
 
 

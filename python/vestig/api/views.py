@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 from vestig.calls.argument import AUTO, check_scope
 from vestig.calls.filter import Filter
 from vestig.errors import ConflictError, NotFoundError, ValidationError
+from vestig.other_words import of_every_scope
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _check(
                 f"{path}{name}",
                 value,
                 f"none, for this view is bound to the scope {binding.scope!r}",
-                "the store that it is a view of takes every scope",
+                of_every_scope(binding.scope, name),
             )
 
 

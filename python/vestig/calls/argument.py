@@ -323,6 +323,8 @@ class KeyOrId(Key, frozen=True):
     def check(self, field: str, value: Any) -> Any:
         if isinstance(value, str) and value.startswith("mem_"):
             return check_id_prefix(field, value, "mem")
+        if own := id_of_object(value):
+            raise ValidationError(field, type(value).__name__, "a key or an id", own)
         return key_name(field, value)
 
 

@@ -84,7 +84,7 @@ _widens: Final = partial(Field, effect=Effect.WIDENS)
 
 
 # A field whose blank may come of a caller who knows no name → what is said of it.
-_NONE_AMONG: Final = {"scope": "unscoped, true in where, adds what has no scope"}
+_NONE_AMONG: Final = {"scope": 'where={"scope": […], "unscoped": True} adds what has no scope'}
 _NO_SCOPE: Final = {"scope": "leave it out where every scope is meant"}
 
 

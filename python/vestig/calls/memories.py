@@ -95,9 +95,16 @@ class Replaced(Id, frozen=True):
             return super().check(field, value)
         except ValidationError as error:
             of_key = by_caller("store.get(key).id", "the id that `vestig get KEY --json` shows")
-            own = id_of_object(value) or f"the memory of a key is named by its id; use {of_key}"
             new = by_caller("update(id, text)", "`vestig update ID --content TEXT`")
-            hint = f"{own}, or {new} for a new text in its place"
+            if own := id_of_object(value).removeprefix("use "):
+                hint = (
+                    f"use {new} for a new text in its place, or {own} for one that is stored"
+                )
+            else:
+                hint = (
+                    f"the memory of a key is named by its id; use {of_key}, or {new} for a new text"
+                    " in its place"
+                )
             raise ValidationError(field, error.value, error.allowed, hint) from None
 
 
