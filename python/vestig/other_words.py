@@ -635,8 +635,8 @@ def of_every_scope(scope: str, name: str) -> str:
         name: the field of the filter that asked for them.
 
     Example:
-        >>> of_every_scope("tom", "unscoped")[-42:]
-        'where={"scope": \'tom\', "unscoped": True})'
+        >>> print(of_every_scope("tom", "unscoped").partition(", as in ")[2])
+        store.recall(query, where={"scope": 'tom', "unscoped": True})
     """
     hint = "the store that it is a view of takes every scope"
     if name == "unscoped":

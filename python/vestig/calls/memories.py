@@ -97,9 +97,7 @@ class Replaced(Id, frozen=True):
             of_key = by_caller("store.get(key).id", "the id that `vestig get KEY --json` shows")
             new = by_caller("update(id, text)", "`vestig update ID --content TEXT`")
             if own := id_of_object(value).removeprefix("use "):
-                hint = (
-                    f"use {new} for a new text in its place, or {own} for one that is stored"
-                )
+                hint = f"use {new} for a new text in its place, or {own} for one that is stored"
             else:
                 hint = (
                     f"the memory of a key is named by its id; use {of_key}, or {new} for a new text"
