@@ -83,6 +83,7 @@ LINES: Final = {
     "what was forgotten is in a backup": "undo",
     "`vestig list --entities NAME`": "history 'Tom Beddoes';get 'Tom Beddoes'",
     "--key maria.city": "supersede maria.city 'Maria lives in Porto'",
+    "`vestig forget --entities NAME`": "forget 'Winifred Oake'",
     "`vestig forget --keys KEY`": "forget 'maria lives';forget maria;forget ines.phone;unset k",
     "`vestig backup d`": "backup create d;backup new d",
     "recall --expect ID": "why-not x ID",

@@ -379,6 +379,8 @@ def test_a_folder_that_is_named_as_a_command_is_used_where_it_is_there(
     (tmp_path / "list").mkdir()
     assert vestig("backup", "list").code == 0
     assert vestig("export", "./new").code == 0
+    assert vestig("export", "--format", "md", "md").code == 0
+    assert (tmp_path / "md").is_dir()
     (tmp_path / "document").write_text("# Crane\n\nThe crane lifts nine tonnes.\n")
     assert vestig("import", "document", "--format", "document").code == 0
 
