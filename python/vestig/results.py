@@ -467,20 +467,18 @@ class DiffReport(_Value, frozen=True, kw_only=True):
 class ForgetReport(_Value, frozen=True, kw_only=True):
     """Holds what `forget` removed, and the proof that it is gone from every file.
 
-    `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
-    and links by likeness, is removed, and made again without it; later, where `degraded` has
-    `enrichment_pending`. `derived_removed`: claims that a language model had read out of the
-    removed memories alone. `documents_removed`: newest versions of documents that were forgotten
-    with all their versions. `residual_holders`: summaries that cover the removed memories, may
-    still tell of them, and were kept as asked. `had_superseded`: memories that stay and that the
-    removed ones had superseded; they stay superseded, and committing the text of one again makes it
-    current. `same_text`: memories that stay and have the very text of one that went. `also_named`:
-    where entities selected, memories that stay and whose text has a word of one of the names.
+    `reembedded`: memories that stay and whose claims lost evidence. What was made of it is removed,
+    and made again without it; later, where `degraded` has `enrichment_pending`. `derived_removed`:
+    claims that a model had read out of the removed memories alone. `documents_removed`: newest
+    versions of documents that were forgotten with all their versions. `residual_holders`: summaries
+    that cover the removed memories, were kept as asked. `had_superseded`: memories that stay and
+    that the removed ones had superseded; they stay superseded, and committing the text of one again
+    makes it current. `same_text`: memories that stay and have the very text of one that went.
+    `also_named`: where entities selected, memories that stay and have a word of a name of theirs.
     `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live records
-    hold as well. `residues` is 0: anything else is an error. `outside`:
-    what is not of this store and may still hold the texts. `machines_open`: machines with a copy of
-    the tenant that have not searched their files yet; each does at its next call. `warnings`: what
-    may not have gone that was meant.
+    hold as well. `residues` is 0: else it is an error. `outside`: what is not of this store and may
+    hold the texts. `machines_open`: machines with a copy of the tenant that have not searched yet;
+    each does at its next call. `warnings`: what may not have gone that was meant.
     """
 
     memory_ids: tuple[str, ...]

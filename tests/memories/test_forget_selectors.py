@@ -250,5 +250,6 @@ def test_who_is_called_by_a_word_of_the_name_is_named(opener: Opener) -> None:
     with pytest.warns(UserWarning, match=f"a word of the name stays in 2 memories.*{shorter}"):
         gone = store.forget(where=where)
     assert planned.also_named == gone.also_named
-    assert shorter in gone.also_named and len(gone.also_named) == 2
+    assert shorter in gone.also_named
+    assert len(gone.also_named) == 2
     assert store.forget(str(shorter)).also_named == ()

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from vestig.calls.filter import Filter
 from vestig.calls.items import DeleteRequest
 from vestig.calls.memories import ForgetRequest
 from vestig.calls.upkeep import PruneRequest
@@ -22,7 +23,8 @@ from vestig.errors import (
     StoreLockedError,
     VestigError,
 )
-from vestig.ids import id_text
+from vestig.filters import moments
+from vestig.ids import id_text, split_ids
 from vestig.language.names import words_of_name
 from vestig.language.text_forms import count_of, first_of
 from vestig.memories.states import (
@@ -30,13 +32,13 @@ from vestig.memories.states import (
     selected_documents,
     selected_ids,
     selected_items,
-    selected_names,
     selection_warnings,
     stated_by_no_other,
     superseded_by_them,
 )
 from vestig.other_words import by_caller
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
+from vestig.session.references import entity_ids
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store import erasure
 from vestig.store.records import erase_patterns, item_rows
@@ -64,7 +66,7 @@ def forget(
     with session.operation("forget", without_store="make"), session.freeing_space():
         found = [] if by_id else selected_ids(session, space, asked.where)
         notes = () if by_id else selection_warnings(session, space, asked.where)
-        names = () if by_id else selected_names(session, space, asked.where)
+        names = () if by_id else _selected_names(session, space, asked.where)
 
         def select(view: LedgerView) -> _Selected:
             named = found if asked.ids is None else _named(session, view, space, asked.ids)
@@ -237,6 +239,21 @@ def _with_their_texts(
     ids = [id_text("mem", id) for id in view.ids_with_hashes(space, sorted(hashes))]
     found = view.places(space, ids)
     return tuple(id for id in ids if id in found and session.may_name(found[id][0]))
+
+
+def _selected_names(session: Session, space: str, where: Filter) -> tuple[str, ...]:
+    """The names of the entities that a filter names."""
+    given = where.given().get("entities")
+    if not given:
+        return ()
+    at = moments(session.now_us()).known_at_us
+
+    def names(view: LedgerView, core: Any) -> tuple[str, ...]:
+        found = split_ids(entity_ids(view, core, space, tuple(given), at))
+        known = view.named_entities(space, [id_text("ent", one) for one in found])
+        return tuple(name for _, _, name, *_ in known)
+
+    return session.keeper.run(names)
 
 
 def _with_words_of(

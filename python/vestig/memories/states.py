@@ -28,7 +28,7 @@ from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
-from vestig.session.references import entity_ids, resolved, unknown_entities
+from vestig.session.references import resolved, unknown_entities
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
@@ -717,21 +717,6 @@ def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str
     if "entities" not in parts.fields:
         return ()
     return session.keeper.run(lambda view, core: unknown_entities(view, core, parts))
-
-
-def selected_names(session: Session, space: str, where: Filter) -> tuple[str, ...]:
-    """The names of the entities that a filter names."""
-    given = where.given().get("entities")
-    if not given:
-        return ()
-    at = moments(session.now_us()).known_at_us
-
-    def names(view: LedgerView, core: Any) -> tuple[str, ...]:
-        found = split_ids(entity_ids(view, core, space, tuple(given), at))
-        known = view.named_entities(space, [id_text("ent", one) for one in found])
-        return tuple(name for _, _, name, *_ in known)
-
-    return session.keeper.run(names)
 
 
 # Fields of a filter that select by what an item has too.
