@@ -121,7 +121,7 @@ def test_a_question_for_all_gets_the_count_in_its_block(bakery: vestig.Vestig) -
 
 def test_where_all_are_in_the_block_it_says_so(bakery: vestig.Vestig) -> None:
     whole = bakery.recall(BRANCHES, limit=20, context=True)
-    assert " Memories here: 14, all that were found." in _first_line(whole)
+    assert " Memories here: 14; no more bear on it." in _first_line(whole)
     again = bakery.commit(whole.context.text if whole.context else "")
     assert (bool(again.echoes), again.seq) == (True, None)
     # a line that has no room is not here
@@ -134,7 +134,7 @@ def test_where_all_are_in_the_block_it_says_so(bakery: vestig.Vestig) -> None:
     # what the caller leaves out may be more of the same
     without = [one.id for one in whole[:4]]
     rest = bakery.recall(BRANCHES, where={"exclude_ids": without}, limit=20, context=True)
-    assert "all that were found" not in _first_line(rest)
+    assert "no more bear" not in _first_line(rest)
 
 
 def test_what_a_block_shows_or_what_only_asks_is_no_more() -> None:
@@ -154,7 +154,7 @@ def test_what_a_block_shows_or_what_only_asks_is_no_more() -> None:
         assert 5 < here < 9
         assert f" Memories here: {here}; {9 - here} more bear on it." in _first_line(found)
         found = store.recall("Which customers run trucks with our tracker?", limit=9, context=True)
-        assert " Memories here: 9, all that were found." in _first_line(found)
+        assert " Memories here: 9; no more bear on it." in _first_line(found)
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,31 @@ def test_a_question_of_one_word_that_is_held_is_a_topic(store: vestig.Vestig) ->
     assert store.recall("who is late?").results
 
 
+ABOUT_MAREN = (
+    "Maren Holt plays Titania in the summer production.",
+    "Maren is allergic to latex, so no latex masks.",
+    "Maren Holt cannot rehearse on Thursdays.",
+    "Maren Holt wears costume size 38.",
+)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["tell me everything about Maren Holt", "Maren Holt", "who is maren holt?"],
+)
+def test_of_a_known_name_all_is_brought_that_has_a_word_of_it(
+    store: vestig.Vestig, query: str
+) -> None:
+    for text in (*ABOUT_MAREN, "Tom Beddoes is the stage manager."):
+        store.commit(text)
+    assert {hit.content for hit in store.recall(query)} == {*ABOUT_MAREN}
+    # one content word more, and what reads as no answer is left out
+    asked = store.recall("what is Maren Holt allergic to?")
+    assert asked[0].content == ABOUT_MAREN[1]
+    assert len(asked) < len(ABOUT_MAREN)
+    assert not store.recall("who is Maren Holt's landlord?")
+
+
 def test_what_brings_nothing_is_not_likely(store: vestig.Vestig) -> None:
     store.commit_many([f"Pallet {n} of the depot went to Ghent" for n in range(60)])
     known = store.recall("was the invoice paid late?", silence=0.02)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,14 @@ from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
-from vestig.language.words import asks_for_all, is_question, is_read_as_question, states
+from vestig.language.names import words_of_name
+from vestig.language.words import (
+    asks_for_all,
+    content_terms,
+    is_question,
+    is_read_as_question,
+    states,
+)
 from vestig.ports import Scan, ScanRow, within
 from vestig.recall.confidence import holds_a_word, log_odds
 from vestig.recall.judgement import LISTS, PROMPTS, QUESTIONS, Judgement, kind_fit, kind_of
@@ -247,13 +255,42 @@ def is_ordered_by_judge(bound: BoundQuery) -> bool:
 
 def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
     """Return whether the judge may say that nothing answers a query whose memories it orders: it
-    has two content words, or one that no memory of the scan holds. With one that is held a question
-    names a topic ("Who is Ada?"), of which any memory about it may be wanted."""
+    has two content words that are not one name, or one that no memory of the scan holds. Else a
+    question names a topic ("Who is Ada?"), of which any memory about it may be wanted."""
     if not is_ordered_by_judge(bound):
         return False
-    if len(_terms(bound, in_time=True)) >= _CONTENT_MIN:
+    if len(_terms(bound, in_time=True)) >= _CONTENT_MIN and name_asked_about(bound) is None:
         return True
     return not holds_a_word(bound.confidence_input(scan))
+
+
+def name_asked_about(bound: BoundQuery) -> str | None:
+    """Return the name that a query asks about as a whole ("everything about Ada Byron"): that of an
+    entity which is known by it and has all content words of the query."""
+    asked = _terms(bound, in_time=True)
+    return next(
+        (
+            one.name
+            for one in bound.entities
+            if one.score == 1 and asked and asked <= {of.term for of in content_terms(one.name, ())}
+        ),
+        None,
+    )
+
+
+def with_all_of_name(
+    bound: BoundQuery, namespace: str, results: Sequence[ScanRow], kept: Sequence[ScanRow]
+) -> Sequence[ScanRow]:
+    """Return the kept rows; where the query asks about a name as a whole, with those of the results
+    that have a word of it: any may be wanted, however little it reads like the query."""
+    name = name_asked_about(bound)
+    if name is None:
+        return kept
+    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, words_of_name(name)))})\b", re.IGNORECASE)
+    texts = bound.view.recalled(namespace, [row.id for row in results])
+    chosen = {row.id for row in kept}
+    chosen |= {id for id, found in texts.items() if words.search(found.content)}
+    return [row for row in results if row.id in chosen]
 
 
 def judged(

@@ -53,6 +53,7 @@ from vestig.recall.judged import (
     is_ordered_by_judge,
     judged,
     may_read,
+    with_all_of_name,
 )
 from vestig.recall.judgement import confidence_with, kind_fit
 from vestig.recall.pages import COUNTED, better_scores, is_all, kept_behind, scores_of
@@ -405,6 +406,7 @@ class BoundQuery:
             if len(kept) < len(results):
                 terms = frozenset(self.content_terms(scan))
                 kept = with_stated(self.view, chosen.namespace, results, kept, terms)
+                kept = with_all_of_name(self, chosen.namespace, results, kept)
         behind = [] if silent else kept_behind(rows[limit:], by.min_score, line, least)
         return Ranked(
             scan=scan,
