@@ -52,6 +52,23 @@ def test_keys_and_the_values_that_one_has_had(vestig: Vestig) -> None:
     assert (missing.code, missing.err.strip()) == (1, f"Error: Memory not found: saucer {NO_KEY}")
 
 
+def test_a_history_is_whole_from_whichever_version_it_is_asked(vestig: Vestig) -> None:
+    def added(text: str, *words: str) -> str:
+        stored = vestig("add", text, "--on-near-dup", "insert", *words, "--json").document
+        return str(stored["memory_id"])
+
+    plain = added("The dues are 60 euros", "--t-valid", "2024-01-01")
+    keyed = added("The dues are 65 euros", "--key", "dues", "--t-valid", "2025-01-01")
+    vestig("supersede", plain, keyed)
+    newest = added("The dues are 70 euros", "--key", "dues", "--t-valid", "2026-01-01")
+    last = added("The dues were given up", "--t-valid", "2026-06-01")
+    vestig("supersede", newest, last)
+    whole = vestig("history", keyed).out
+    assert [line.split(" | ")[3] for line in whole.splitlines()] == [plain, keyed, newest, last]
+    for asked in (plain, newest, last, "dues"):
+        assert vestig("history", asked).out == whole, asked
+
+
 def test_what_has_no_key_is_told(vestig: Vestig) -> None:
     vestig("add", "The kettle is red and loud")
     unknown = vestig("get", "teapot")

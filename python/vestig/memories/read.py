@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -254,8 +255,8 @@ def keys(session: Session, asked: KeysRequest) -> list[str]:
 
 
 def history(session: Session, asked: HistoryRequest) -> list[Memory]:
-    """Every value of a key, by the time from which it holds, withdrawn ones too; of the id of a
-    memory without a key, the chain of what replaced what.
+    """Every value of a key, or the memory of an id, with all that replaced one of them or was
+    replaced by it, by the time from which it holds, withdrawn ones too.
 
     Raises:
         NotFoundError: there is none.
@@ -263,12 +264,13 @@ def history(session: Session, asked: HistoryRequest) -> list[Memory]:
     space, name = session.in_namespace(asked.namespace), asked.key
     with session.operation("history"), session.ledger.read() as view:
         if name.startswith("mem_"):
-            found = _versions(session, view, session.memory(view, space, name))
+            first = [session.memory(view, space, name)]
         else:
-            found = keyed_memories.every_version(view, space, asked.scope, name)
-            if not found and memory_id_text(name) is not None:
+            first = keyed_memories.every_version(view, space, asked.scope, name)
+            if not first and memory_id_text(name) is not None:
                 ids = session.named_ids(view, space, f"mem_{name}")
-                found = _versions(session, view, session.memory(view, space, name)) if ids else []
+                first = [session.memory(view, space, name)] if ids else []
+        found = _versions(session, view, space, first)
         now_us = session.now_us()
         found = [one for one in found if not item_rows.is_hidden(view, one, now_us)]
         why = "" if found else _in_scopes(view, space, asked)
@@ -277,15 +279,34 @@ def history(session: Session, asked: HistoryRequest) -> list[Memory]:
     return found
 
 
-def _versions(session: Session, view: LedgerView, memory: Memory) -> list[Memory]:
-    """The memories of its key, or of its chain of replacements, oldest first."""
-    space = memory.namespace
-    if memory.key is not None:
-        return keyed_memories.every_version(view, space, memory.scope, memory.key)
-    records = view.supersessions(space, memory.id)
-    ids = [id for one in records for id in (one.superseded_id, one.superseding_id)]
-    found = view.memories(space, list(dict.fromkeys([*ids, memory.id])))
-    return [one for one in found if session.may_name(one.scope)]
+def _versions(
+    session: Session, view: LedgerView, space: str, first: Sequence[Memory]
+) -> list[Memory]:
+    """The memories of the keys of these, and of the chains of replacements that any of them is in,
+    by the time from which they hold; of one time, as they replaced each other."""
+    found: dict[str, Memory] = {}
+    chained: dict[str, int] = {}
+    keys: set[tuple[str | None, str]] = set()
+    left = list(first)
+    for one in left:  # it grows meanwhile
+        if one.id in found or not session.may_name(one.scope):
+            continue
+        found[one.id] = one
+        if one.key is not None and (one.scope, one.key) not in keys:
+            keys.add((one.scope, one.key))
+            left += keyed_memories.every_version(view, space, one.scope, one.key)
+        if one.id not in chained:
+            records = view.supersessions(space, one.id)
+            ids = dict.fromkeys(
+                id for row in records for id in (row.superseded_id, row.superseding_id)
+            )
+            chained |= {id: place for place, id in enumerate(ids)}
+            left += view.memories(space, list(ids))
+
+    def place(one: Memory) -> tuple[datetime, datetime, int]:
+        return one.t_valid, one.t_created, chained.get(one.id, 0)
+
+    return sorted(found.values(), key=place)
 
 
 _ITERATED: Final = 1_000
