@@ -1249,8 +1249,8 @@ class Vestig(NamesUnknown):
         self, key: str, *, scope: str | None = None, namespace: str | None = None
     ) -> builtins.list[Memory]:
         """Every value that a key has had, by the time from which it holds, withdrawn and announced
-        ones too, and what they replaced or were replaced by; of an id, those of its memory. `status`,
-        `t_valid` and `t_invalid` say what became of each; `events` has the log of one.
+        ones too, and what they replaced or were replaced by; of an id, those of its memory.
+        `status`, `t_valid` and `t_invalid` say what became of each; `events` has the log of one.
 
         Args:
             key: The key, or the id of one of its memories (mem_…).

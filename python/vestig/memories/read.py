@@ -187,9 +187,12 @@ def _no_key(name: str) -> str:
     listed = by_caller(
         "keys() lists those that have one", "`vestig keys` lists those that have one"
     )
-    named = by_caller('list(where={"entities": …})', "`vestig list --entities NAME`")
-    said_of = f", and {named} lists what mentions a name" if " " in name else ""
-    return f"no value under this key; {listed}{said_of}"
+    by_words = by_caller(
+        "search(query) finds memories by words, with the id that get and history take too",
+        '`vestig search "…"` finds memories by words, whose ids `vestig get` and `vestig history`'
+        " take too",
+    )
+    return f"no value under this key; {listed}{f', and {by_words}' if ' ' in name else ''}"
 
 
 _SCOPES_NAMED: Final = 3

@@ -89,6 +89,7 @@ NOTHING: Final = ("", "none", "null", "nil", "never")
 _EMPTIES: Final = lazy_pattern(r"--(?:no|clear|unset|remove|delete|empty|reset)-([a-z-]+)")
 RESTORE: Final = "restore into another place with `vestig --store DEST restore BACKUP`"
 _LISTINGS: Final = "list, count"
+_HIDDEN: Final = "--include-expired and --include-archived bring what is hidden"
 _READS: Final = f"{_LISTINGS}, recall, search"
 _IDS_ALONE: Final = (
     "--json prints every field; `vestig list --json | jq -r '.memories[].id'` prints the ids alone"
@@ -273,11 +274,8 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--namespace NS reads one at a time; `vestig export FILE --all-namespaces` takes all",
     ),
     (_READS, "--all-scopes --all-users", "without --scope every scope is read"),
-    (
-        _LISTINGS,
-        "--all -a --everything",
-        "--include-expired and --include-archived bring what is hidden",
-    ),
+    ("list", "--all -a --everything", f"--limit N lists up to N of them; {_HIDDEN}"),
+    ("count", "--all -a --everything", _HIDDEN),
     ("list", "-v --verbose --long --full", "--json prints every field"),
     (
         "list",

@@ -145,6 +145,7 @@ _NOTES: Final[Mapping[str, str]] = {
         " memories",
     ),
     'add "…" --anchor FILE:LINES': ", as it is stored; one that is stored gets no further anchor",
+    "entity merge A B": ", where both are known; the name of A becomes an alias of B",
     "anchor stale": " for sources that changed, and `vestig anchor show ID` for those of a memory",
 }
 # A call in Python whose command has another name.
@@ -199,6 +200,7 @@ _IN_GROUP: Final[Mapping[str, Mapping[str, str]]] = {
         'add "…" --anchor FILE:LINES': "add create set new",
     },
     "document": {"import": "import load ingest"},
+    "entity": {"entity merge A B": "alias aliases rename same join combine"},
     "rule": {"rule remove": "disable off deactivate suspend"},
     "graph": {"entity list": "entities nodes", "edge list": "edges links relations"},
 }
@@ -248,6 +250,7 @@ _SIMILAR: Final = (
     "`vestig add` names the memories that are similar, and `vestig supersede OLD NEW` ends one of"
     " two"
 )
+_NO_COUNTER: Final = "`vestig item put K VALUE --scope S` sets a value; none counts by itself"
 # Words in a group for what no command does → what does it.
 _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
@@ -269,10 +272,11 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         " from one store to another",
         "logs debug trace": "logs go to standard error, VESTIG_TELEMETRY__LOG_LEVEL=DEBUG brings"
         " more; `vestig diff --from TIME` shows what was recorded",
-        "incr decr increment decrement": "`vestig item put K VALUE --scope S` sets a value; none"
-        " counts by itself",
-        "remind reminder reminders due schedule agenda upcoming": "nobody is reminded; `vestig list"
-        " --since 2026-03-18 --until 2026-03-25` lists the facts that begin in these days",
+        "incr decr increment decrement": _NO_COUNTER,
+        "remind reminder reminders due schedule agenda upcoming": "nobody is reminded at a time;"
+        " `vestig rule add \"…\" --when 'text ~ *WORD*'` reminds an agent whose text has the word,"
+        " and `vestig list --since 2026-03-18 --until 2026-03-25` lists the facts that begin in"
+        " these days",
         "encrypt decrypt": "files of a store are not encrypted, so encrypt the disk; `vestig"
         " housekeeping secrets` finds secrets in texts",
         "stores use use-store db": "`--store PATH`, or VESTIG_STORE, names the store of a command,"
@@ -281,8 +285,9 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "branch": {"create new checkout switch main master dev feature experiment": _BRANCHES},
     "item": {
+        "incr decr increment decrement incrby decrby inc dec": _NO_COUNTER,
         "history versions log revisions": 'an item has its last value alone; `vestig add "…" --key'
-        " KEY` keeps all versions, which `vestig history KEY` shows"
+        " KEY` keeps all versions, which `vestig history KEY` shows",
     },
     "config": {"set edit unset reset": _CONFIG_SET},
 }

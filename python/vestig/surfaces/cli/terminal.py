@@ -313,7 +313,7 @@ class Terminal:
     def _notices(self, value: Any) -> None:
         total = getattr(value, "total", 0)
         if total and len(value) < total:
-            _echo_beside(f"{len(value)} of {total}; --offset shows others")
+            _echo_beside(f"{len(value)} of {total}; --limit and --offset show others")
         for entry in getattr(getattr(value, "context", None), "left_out", ()):
             _echo_beside(f"left out: {entry.id} ({entry.tokens} tokens)")
         for warning in getattr(value, "warnings", ()):
