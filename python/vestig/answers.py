@@ -624,7 +624,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         if self.abstained:
             parts.append("abstained")
         if self.more:
-            parts.append(f"{how_many(self.more, exact=self.more_is_exact)} more")
+            parts.append(f"{count_of_more(self)} more")
         if self.counts.cut:
             parts.append(f"{self.counts.cut} cut")
         parts += [f"degraded {entry.code}" for entry in self.degraded]
@@ -658,6 +658,14 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         plain = to_plain(self.plain_fields(explain=explain))
         assert isinstance(plain, dict)
         return plain
+
+
+def count_of_more(result: RecallResult) -> str:
+    """How many memories further pages bring, in words: none for certain where a model had no time
+    to read all, for another read may order them otherwise."""
+    if any(entry.code == "partial_backend" for entry in result.degraded):
+        return "perhaps some"
+    return how_many(result.more, exact=result.more_is_exact)
 
 
 _ON_REQUEST: Final = frozenset(("why_not", "context", "trace"))

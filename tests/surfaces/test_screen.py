@@ -44,6 +44,7 @@ from vestig.surfaces.cli.screen import (
     wrapped,
 )
 from vestig.testing import HashingEmbedder
+from vestig.types import Degradation
 
 COLUMNS, ROWS = 80, 24
 NOTE = (
@@ -410,6 +411,24 @@ def test_how_many_more_there_are_stands_below_the_results(
     _, lines = on_terminal("search", "boat", "--all", "-n", "20")
     assert lines[-1].endswith(" more: --offset 20")
     assert len(lines) < ROWS
+
+
+def test_what_is_no_result_or_not_sure_to_follow_is_told_apart() -> None:
+    with library.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        store.commit_many(["The pump failed on Monday", "The pump works", "The pump is loud"])
+        result = store.recall("does the pump work?", limit=2, all=True)
+    first, beside = result.results
+    late = (Degradation(code="partial_backend", detail="no answer in time"),)
+    shown = found(
+        msgspec.structs.replace(result, results=(first,), associated=(beside,), degraded=late),
+        {},
+        Screen(),
+    ).split("\n")
+    heads = [line for line in shown if line.startswith("mem_")]
+    assert ["(linked)" in line for line in heads] == [False, True]
+    assert shown[-1] == "perhaps some more: --offset 1"
+    # a promise holds where all was read
+    assert found(result, {}, Screen()).endswith("1 more: --offset 2")
 
 
 def test_each_similar_memory_is_a_line(vestig: Vestig, on_terminal: OnTerminal) -> None:

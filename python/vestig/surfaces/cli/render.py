@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.argument import AUTO
 from vestig.language.text_forms import escaped_breaks, one_line, row
-from vestig.printed import MORE, how_many, said_by, status_words
+from vestig.printed import MORE, said_by, status_words
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind, Kind, RetentionPolicy, Status
 
@@ -218,7 +218,9 @@ def more(value: RecallResult, args: Args) -> list[str]:
     if not value.results:
         return []
     if value.more:
-        count = how_many(value.more, exact=value.more_is_exact)
+        from vestig.answers import count_of_more
+
+        count = count_of_more(value)
         return [MORE.format(count=count, offset=int(args.get("offset") or 0) + len(value))]
     from vestig.language.words import asks_for_all
 

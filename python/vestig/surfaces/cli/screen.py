@@ -262,7 +262,10 @@ def _scope(one: Memory) -> list[str]:
 
 
 def _state_of(hit: RecallHit, result: RecallResult) -> list[str]:
-    words = state_words(hit.memory, flags_of(hit.memory, result.query_time), "UTC")
+    """State of a memory; of one beside the results, which the limit does not count, that links lead
+    to it."""
+    words = list(state_words(hit.memory, flags_of(hit.memory, result.query_time), "UTC"))
+    words += ["linked"] * (hit in result.associated)
     return [f"({', '.join(words)})"] if words else []
 
 

@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import ContextBlock, RecallHit, RecallResult
+from vestig.answers import ContextBlock, RecallHit, RecallResult, count_of_more
 from vestig.api.store import Vestig
 from vestig.arguments import listed, time_us
 from vestig.calls.declaration import checked
@@ -37,7 +37,6 @@ from vestig.memories.read import anchors_of, as_known
 from vestig.printed import (
     anchor_words,
     clean,
-    how_many,
     limits,
     on_line,
     said_by,
@@ -491,8 +490,7 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     layout = _layout(at, entries, budget, {frozenset(pair) for pair in folded.items()})
     more = ""
     if result.results and result.more:
-        count = how_many(result.more, exact=result.more_is_exact)
-        more = f"{count} more: offset {fields.get('offset', 0) + len(result)}."
+        more = f"{count_of_more(result)} more: offset {fields.get('offset', 0) + len(result)}."
     return recall_text(result, layout, explained=own if explained else None, more=more)
 
 
