@@ -208,6 +208,28 @@ def test_a_name_that_no_entity_has_is_warned_of_with_those_that_begin_so(
     assert len(reports[2].memory_ids) == 3
 
 
+def test_a_known_name_is_told_with_the_longer_ones_and_several_in_one_text_with_each(
+    store: vestig.Vestig,
+) -> None:
+    for number in range(3):
+        store.commit(f"walk {number} went to the old pier", entities=["Rex"])
+        store.commit(f"swim {number} went to the lake", entities=["Rex Falk"])
+    where: Any = {"entities": ["rex"]}
+    told = "entities: beside 'rex', also known: 'Rex Falk'"
+    assert warned(lambda: store.forget(where=where, dry_run=True))[0] == f"forget: {told}"
+    assert store.list(where).warnings == (told,)
+    assert warned(lambda: (store.count(where), store.list(where))) == [], "some were found"
+    assert store.scoped("bo").list(where).warnings[1:] == ()
+    both: Any = {"entities": ["Rex", "Rex Falk"]}
+    assert store.list(both).warnings == ()
+    joined: Any = {"entities": ["Rex,Rex Falk"]}
+    (said,) = warned(lambda: store.count(joined))
+    assert said.endswith("name each by itself: entities=['Rex', 'Rex Falk']")
+    one: Any = {"entities": ["Rex, Nobody"]}
+    (said,) = warned(lambda: store.count(one))
+    assert "name each" not in said
+
+
 def test_an_export_whose_name_promises_one_document_says_what_it_is(
     store: vestig.Vestig, tmp_path: Path
 ) -> None:

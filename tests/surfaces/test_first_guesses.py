@@ -301,6 +301,24 @@ def test_nearly_all_first_lines_are_led_right_and_none_wrong(
     assert vestig("list", "--json").out == before
 
 
+def test_several_scopes_or_names_in_one_text_are_told_how_each_is_named(vestig: Vestig) -> None:
+    for name in ("greta", "tomasz"):
+        vestig("add", f"The smoker of {name} is blue", "--scope", name, "--entity", name.title())
+    answer = vestig("list", "--scope", "greta,tomasz")
+    assert "name each: --scope greta --scope tomasz" in answer.err
+    assert len(vestig(*["list", "--scope", "greta", "--scope", "tomasz"]).out.splitlines()) == 2
+    answer = vestig("forget", "--entities", "Greta,Tomasz", "--yes")
+    assert "name each: --entities Greta --entities Tomasz" in answer.err
+    assert (
+        len(vestig(*["list", "--entities", "Greta", "--entities", "Tomasz"]).out.splitlines()) == 2
+    )
+    assert "name each" not in vestig("list", "--scope", "greta,nobody").err
+    vestig("add", "The gloves of Greta Falk are white", "--entity", "Greta Falk")
+    for words in ("list", "count", "forget --dry-run"):
+        said = vestig(*words.split(), "--entities", "Greta").err
+        assert said.count("beside 'Greta', also known: 'Greta Falk'") == 1, words
+
+
 def test_a_word_of_nobody_gets_no_hint(vestig: Vestig) -> None:
     found = []
     for word in guessed_lines.NO_COMMANDS.split():

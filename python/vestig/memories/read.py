@@ -28,6 +28,7 @@ from vestig.memories.versions import versions_of
 from vestig.other_words import by_caller
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.references import (
+    also_known,
     paths_as_sources,
     resolved,
     row_listing,
@@ -576,6 +577,7 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
             warnings=(
                 *at.warnings,
                 *unknown_entities(view, core, parts),
+                *also_known(view, core, parts),
                 *paths_as_sources(view, parts),
                 *later_updates(view, memories, at),
             ),

@@ -28,7 +28,7 @@ from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
-from vestig.session.references import resolved, unknown_entities
+from vestig.session.references import also_known, resolved, unknown_entities
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
@@ -712,11 +712,17 @@ def ids_of(session: Session, parts: FilterParts) -> list[str]:
 
 
 def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str, ...]:
-    """Warnings about names in a filter that nothing has, so that less is selected than is meant."""
+    """Warnings about names in a filter that nothing has, or that others have with a word more, so
+    that less is selected than is meant."""
     parts = filter_parts(where, space, moments(session.now_us()))
     if "entities" not in parts.fields:
         return ()
-    return session.keeper.run(lambda view, core: unknown_entities(view, core, parts))
+    return session.keeper.run(
+        lambda view, core: (
+            *unknown_entities(view, core, parts),
+            *also_known(view, core, parts),
+        )
+    )
 
 
 # Fields of a filter that select by what an item has too.

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -557,22 +558,60 @@ def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[s
     space, at = parts.namespace, parts.moments.known_at_us
     return tuple(
         f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r};"
-        f" {_those_known(view, parts, text)}"
+        f" {_those_known(view, core, parts, text)}"
         for text in parts.fields.get("entities", ())
         if not entity_ids(view, core, space, (text,), at)
     )
 
 
-def _those_known(view: LedgerView, parts: FilterParts, text: str) -> str:
-    """The entities whose names begin so, else where all of them are listed. Entities have no scope:
-    a call that names one, as those of a view do, is told none that others may have brought."""
+def also_known(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
+    """Warnings about entities beside those that a filter names, whose names begin like one of these
+    and go on, and which may be the same. For a callback of the keeper's `run`."""
+    given = parts.fields.get("entities", ())
+    at = parts.moments.known_at_us
+    chosen = split_ids(entity_ids(view, core, parts.namespace, given, at)) if given else []
+    if not chosen:
+        return ()
+    known = view.named_entities(parts.namespace, [id_text("ent", one) for one in chosen])
+    named = {norm_name(text) for _, _, text, *_ in known}
+    found = []
+    for text in given:
+        if entity_ids(view, core, parts.namespace, (text,), at):
+            others = [one for one in _longer(view, parts, text) if norm_name(one) not in named]
+            if others:
+                found.append(
+                    f"entities: beside {text[:_NAME_CHARS_MAX]!r}, also known: {_shown(others)}"
+                )
+    return tuple(found)
+
+
+def _longer(view: LedgerView, parts: FilterParts, text: str) -> list[str]:
+    """Names of entities that begin with this one and go on. Entities have no scope: a call that
+    names one, as those of a view do, is told none that others may have brought."""
+    if is_entity_id(text) or not parts.fields.keys().isdisjoint(BOUNDS):
+        return []
     with suppress(ValidationError):
-        name = norm_name(text)
-        if parts.fields.keys().isdisjoint(BOUNDS) and (
-            names := longer_names(view, parts.namespace, name, _NAMES_MAX)
-        ):
-            shown = ", ".join(repr(name[:_NAME_CHARS_MAX]) for name in names)
-            return f"known are {shown}" if len(names) < _NAMES_MAX else f"known are {shown}, …"
+        return longer_names(view, parts.namespace, norm_name(text), _NAMES_MAX)
+    return []
+
+
+def _shown(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name[:_NAME_CHARS_MAX]) for name in names)
+    return shown if len(names) < _NAMES_MAX else f"{shown}, …"
+
+
+def _those_known(view: LedgerView, core: Any, parts: FilterParts, text: str) -> str:
+    """The entities whose names begin so, or how several are named that stand in one text, else
+    where all of them are listed."""
+    if names := _longer(view, parts, text):
+        return f"known are {_shown(names)}"
+    at = parts.moments.known_at_us
+    several = [one for one in map(str.strip, text.split(",")) if one]
+    if len(several) > 1 and all(
+        entity_ids(view, core, parts.namespace, (one,), at) for one in several
+    ):
+        words = " ".join(f"--entities {quote(one)}" for one in several)
+        return by_caller(f"name each by itself: entities={several}", f"name each: {words}")
     listed = by_caller("store.graph.entities()", "`vestig entity list`")
     return f"{listed} gives those that there are"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sized
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.language.text_forms import count_of, first_of
@@ -19,7 +20,11 @@ _NAMED: Final = 5
 
 def notes(operation: Operation, call: Call, value: Any) -> list[str]:
     """Lines that stand on standard error beside a result."""
-    return [*_on_nothing(operation, call, value), *_on_first(operation, call, value)]
+    return [
+        *_on_nothing(operation, call, value),
+        *_on_counted_names(call, value),
+        *_on_first(operation, call, value),
+    ]
 
 
 def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
@@ -33,6 +38,19 @@ def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
     if unknown or "where" not in rows:
         return unknown
     return [*_unknown_scopes(call), *_before_it_was_stored(call)]
+
+
+def _on_counted_names(call: Call, value: Any) -> list[str]:
+    """Warnings about the entities of a filter, where the result is a number, which holds none."""
+    named = call.args.get("entities")
+    if not isinstance(value, int) or not named:
+        return []
+    from vestig.calls.filter import Filter
+    from vestig.memories.states import selection_warnings
+
+    space = call.args.get("namespace") or call.session.namespace
+    where = Filter(entities=tuple(named))
+    return [f"warning: {one}" for one in selection_warnings(call.session, space, where)]
 
 
 def _on_first(operation: Operation, call: Call, value: Any) -> list[str]:
@@ -99,5 +117,8 @@ def _unknown_scopes(call: Call) -> list[str]:
             continue
         near = nearest(scope.casefold(), by_word)
         hint = f"; nearest: {by_word[near]}" if near else "; `vestig stats` lists them"
+        several = [one for one in map(str.strip, scope.split(",")) if one]
+        if len(several) > 1 and known.keys() >= {*several}:
+            hint = "; name each: " + " ".join(f"--scope {quote(one)}" for one in several)
         lines.append(f"no memory has the scope {scope}{hint}")
     return lines
