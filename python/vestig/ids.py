@@ -153,6 +153,9 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
         hint = ""
         if prefix == "mem" and body == text:
             hint = _of_key(field)
+        elif prefix == "source":
+            listed = "store.documents() has the ids of documents"
+            hint = by_caller(listed, "`vestig document list` shows the ids of documents")
         raise ValidationError(
             field,
             text,

@@ -301,6 +301,50 @@ def test_nearly_all_first_lines_are_led_right_and_none_wrong(
     assert vestig("list", "--json").out == before
 
 
+def test_lines_of_a_pipe_that_become_one_memory_are_told(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    texts = {
+        "The shed has two saws\nThe cellar holds ten barrels\n": True,
+        "The shed has two saws, and\nthe cellar holds ten barrels\n": False,
+    }
+    for text, told in texts.items():
+        path = tmp_path / "piped.txt"
+        path.write_text(text, encoding="utf-8")
+        with path.open(encoding="utf-8") as stream:
+            monkeypatch.setattr(sys, "stdin", stream)
+            answer = vestig("add")
+        assert answer.code == 0
+        assert ("2 lines become one memory; one memory a line" in answer.err) == told
+
+
+def test_a_time_before_all_facts_is_told_with_what_dates_one(vestig: Vestig) -> None:
+    assert "--t-valid" not in vestig("recall", "stall fee", "--valid-at", "2020-01-01").err
+    vestig("add", "The stall fee is 18 euros a day")
+    said = "nothing stored held at the time of --valid-at: a fact holds from the --t-valid TIME"
+    for words in ("recall fee", "list"):
+        assert said in vestig(*words.split(), "--valid-at", "2020-01-01").err
+        assert said not in vestig(*words.split()).err
+    vestig("add", "The fee of old was 12 euros", "--t-valid", "2019-01-01")
+    assert said not in vestig("recall", "saw", "--valid-at", "2020-01-01").err
+
+
+def test_what_reads_alike_is_not_called_a_version_of_a_key(vestig: Vestig) -> None:
+    text = "The staging server of the boat club listens on port {}"
+    vestig("add", text.format(7070), "--key", "staging.port")
+    plain = vestig("add", text.format(7171), "--on-near-dup", "insert", "--json").document
+    shown = vestig("get", "staging.port").out
+    assert "version" not in shown
+    assert f"reads alike {plain['memory_id']}" in " ".join(shown.split())
+
+
+def test_a_document_that_is_named_by_its_path_is_told_where_its_id_is(vestig: Vestig) -> None:
+    vestig("add", "The shed has two saws")
+    answer = vestig("document", "forget", "notes.txt", "--yes")
+    assert answer.code == 2
+    assert "`vestig document list` shows the ids" in answer.err
+
+
 def test_several_scopes_or_names_in_one_text_are_told_how_each_is_named(vestig: Vestig) -> None:
     for name in ("greta", "tomasz"):
         vestig("add", f"The smoker of {name} is blue", "--scope", name, "--entity", name.title())

@@ -70,6 +70,25 @@ def sentences_by_line(text: str) -> int:
     return len(lines) if own and len(lines) >= _STATEMENTS_MIN else 0
 
 
+def lines_alone(text: str) -> int:
+    """How many lines a text has, where each seems to be said by itself: at least two without a
+    blank one between them, each at most 200 characters, of two words or more, and begun with a
+    capital letter or a digit, which a line that goes on with a sentence seldom is; else 0.
+
+    Example:
+        >>> [lines_alone(text) for text in ("The hat is red\\nA cat sleeps", "A hat\\nis red.")]
+        [2, 0]
+    """
+    lines = text.strip().splitlines()
+    alone = all(
+        len(line) <= _STATEMENT_CHARS
+        and (line[:1].isupper() or line[:1].isdigit())
+        and len(line.split()) > 1
+        for line in lines
+    )
+    return len(lines) if alone and len(lines) > 1 else 0
+
+
 def trimmed(text: str) -> str:
     """The text as it is kept: without white space at its ends, else unchanged.
 

@@ -37,7 +37,7 @@ def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
     unknown = _unknown_namespace(call)
     if unknown or "where" not in rows:
         return unknown
-    return [*_unknown_scopes(call), *_before_it_was_stored(call)]
+    return [*_unknown_scopes(call), *_before_it_was_stored(call), *_before_it_held(call)]
 
 
 def _on_counted_names(call: Call, value: Any) -> list[str]:
@@ -93,6 +93,19 @@ def _before_it_was_stored(call: Call) -> list[str]:
     held = call.store.count(valid_at=then, namespace=space)
     what = f"--valid-at {then} asks what held then, and finds {count_of(held, 'memory')}"
     return [f"nothing was stored yet by the time of --as-of; {what}"] if held else []
+
+
+def _before_it_held(call: Call) -> list[str]:
+    """A line where nothing that is stored held by the time of --valid-at."""
+    then, space = call.args.get("valid_at"), call.args.get("namespace")
+    if then is None or call.store.count(valid_at=then, namespace=space):
+        return []
+    if not call.store.count(namespace=space):
+        return []
+    return [
+        "nothing stored held at the time of --valid-at: a fact holds from the --t-valid TIME of"
+        " `vestig add`, else from when it was stored"
+    ]
 
 
 def _unknown_scopes(call: Call) -> list[str]:

@@ -255,7 +255,7 @@ def detail_rows(value: MemoryDetail) -> list[tuple[str, str]]:
     rows.extend(("similar", _judged(one)) for one in value.similar if one.verdict is not None)
     rows.extend(
         (
-            "other version",
+            "reads alike",
             f"{' '.join((one.memory_id, f'{one.t_valid:%Y-%m-%d}', *_role(one)))}:"
             f" {one_line(one.content, 120)}",
         )

@@ -129,6 +129,10 @@ def _text_of(operation: Operation, value: Any, args: Mapping[str, Any]) -> str:
     return screen.rows(text, size) if operation.rows else screen.folded(text, size)
 
 
+# Of a model that orders results and had no time, or failed, as a reader is told.
+_OF_MODELS: Final = "the order is a rougher one, for a model did not read all"
+
+
 def _echo_beside(text: str) -> None:
     """Prints beside the result, on standard error."""
     shown = _harmless(text)
@@ -173,10 +177,11 @@ class Terminal:
     def read_text(self, name: str) -> str:
         """Standard input for an argument of this name; says where a list of statements becomes the
         text of one memory."""
-        from vestig.language.text_forms import sentences_by_line
+        from vestig.language.text_forms import lines_alone, sentences_by_line
 
-        text = self.read_all()
-        lines = sentences_by_line(text) if name == "content" and not self.as_json else 0
+        text, lines = self.read_all(), 0
+        if name == "content" and not self.as_json:
+            lines = sentences_by_line(text) or lines_alone(text)
         if lines:
             self.note(
                 f"{lines} lines become one memory; one memory a line:"
@@ -320,7 +325,8 @@ class Terminal:
             _echo_beside(f"warning: {warning}")
         for entry in getattr(value, "degraded", ()):
             count = f" ({entry.count})" if entry.count > 1 else ""
-            _echo_beside(f"degraded: {entry.code}: {entry.detail}{count}")
+            what = _OF_MODELS if entry.code == "partial_backend" else entry.code
+            _echo_beside(f"degraded: {what}: {entry.detail}{count}")
         errors = getattr(value, "errors", ())
         for error in errors[:5]:
             _echo_beside(f"error: item {error.index}: {error.message}")
