@@ -431,6 +431,16 @@ def test_what_is_no_result_or_not_sure_to_follow_is_told_apart() -> None:
     assert found(result, {}, Screen()).endswith("1 more: --offset 2")
 
 
+def test_the_whole_text_of_a_rule_is_shown(vestig: Vestig, on_terminal: OnTerminal) -> None:
+    assert on_terminal("rule", "list")[1] == ["No rules found."]
+    text = "Never lend the extractor without a deposit, and write down who has it and until when"
+    vestig("rule", "add", text, "--when", "text ~ *extractor*")
+    _, lines = on_terminal("rule", "list")
+    assert lines[0].endswith("  remind  fired 0  when text ~ *extractor*")
+    assert " ".join(line.strip() for line in lines[1:]) == text
+    assert max(map(len, lines)) <= COLUMNS
+
+
 def test_each_similar_memory_is_a_line(vestig: Vestig, on_terminal: OnTerminal) -> None:
     old = str(vestig("add", f"The kettle is red. {NOTE}", "--json").document["memory_id"])
     _, lines = on_terminal("add", f"The kettle is blue. {NOTE}")

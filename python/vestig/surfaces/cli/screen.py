@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
     from vestig.results import DoctorReport, MemoryDetail, MemoryPage
     from vestig.retrieve.values import RetrieveResult
+    from vestig.rules.values import RulePage
     from vestig.types import CommitOutcome, Memory
 
 Args = Mapping[str, Any]
@@ -203,6 +204,21 @@ def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
         lines.append(cut("  ".join(cells).rstrip(), screen.columns))
         text = wrapped(single_spaced(one.content), screen.columns - len(_INDENT))
         lines += [f"{_INDENT}{line}" for line in text]
+    return "\n".join(lines)
+
+
+def rules(page: RulePage, _: Args, screen: Screen) -> str:
+    """Each rule: what it does, when, how often it did and its scope, and below that its text."""
+    lines = [] if page.rules else ["No rules found."]
+    for one in page.rules:
+        scope = "" if one.scope is None else f"  [{escaped_breaks(one.scope)}]"
+        head = f"{short_id(one.id)}  {one.do}  fired {one.fired}{scope}"
+        lines.append(cut(f"{head}  when {single_spaced(one.when)}", screen.columns))
+        text = wrapped(single_spaced(one.text), screen.columns - len(_INDENT))
+        lines += [f"{_INDENT}{line}" for line in text]
+    last = page.offset + len(page.rules)
+    if last < page.total:
+        lines.append(f"{page.offset + 1} to {last} of {page.total}; --offset {last} goes on")
     return "\n".join(lines)
 
 

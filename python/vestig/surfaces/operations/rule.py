@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import rules
 from vestig.language.text_forms import escaped_breaks, one_line, row
-from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operation import Call, Operation, on_screen
 
 if TYPE_CHECKING:
     from vestig.memories.states import StateChange
@@ -113,7 +113,7 @@ OPERATIONS: Final = (
         method="rules.list",
         document="rules",
         text=_listed,
-        rows=True,
+        screen=on_screen("rules"),
         without_store="empty",
     ),
     Operation(
