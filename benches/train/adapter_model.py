@@ -119,7 +119,7 @@ def logits(layers: Arrays, own: Parameters, given: Batch, dropout: float, key: A
     count, length = given.ids.shape
 
     def dropped(values: Any, place: int) -> Any:
-        if key is None:
+        if key is None or not dropout:
             return values
         kept = jax.random.bernoulli(jax.random.fold_in(key, place), 1 - dropout, values.shape)
         return jnp.where(kept, values / (1 - dropout), 0.0)

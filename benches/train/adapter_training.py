@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from adapter_file import adapter_arrays
 from judge_recipe import chance
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from adapter_model import Text
@@ -105,6 +106,12 @@ def arguments(about: str, steps: int, rate: float) -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=Path, help="the file of an adapter to begin with")
     parser.add_argument("--rate", type=float, default=rate, help="of the factors")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        help="of the trained weights in what is written; the rest is that of --start",
+    )
     parser.add_argument("--checkpoint-every", type=int, default=50, help="steps")
     parser.add_argument("--resume", action="store_true", help="from the checkpoint in --out")
     return parser
@@ -144,10 +151,24 @@ def train_and_write(
         resumes=wanted.resume,
     )
     own = train(settings, steps, loss, kept, begun)
+    if begun is not None:
+        own = averaged(own, begun, wanted.share)
+        about["share"] = wanted.share
     np.savez(wanted.out / "adapter.npz", **own)
     digest = hashlib.sha256((wanted.out / "adapter.npz").read_bytes()).hexdigest()
     text = json.dumps(about | {"adapter.npz": digest}, indent=1)
     (wanted.out / "trained_on.json").write_text(text + "\n", encoding="utf-8")
+
+
+def averaged(
+    trained: dict[str, NDArray[Any]], begun: dict[str, NDArray[Any]], share: float
+) -> dict[str, NDArray[Any]]:
+    """The mean of the weights of two adapters of one descent, the first of which counts `share`: a
+    mean keeps more of what the second was good at (Wortsman and others, 2022)."""
+    return {
+        name: (share * values + (1 - share) * begun[name]).astype(np.float32)
+        for name, values in trained.items()
+    }
 
 
 _GROUPS: Final = {"_inner": "factors", "_outer": "factors", ".weight": "head", ".bias": "head"}

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import train_judge_adapter
 import train_version_reader
 from adapter_file import MATRICES, RANK, adapter_file
-from adapter_training import Checkpoint, Settings, train
+from adapter_training import Checkpoint, Settings, averaged, train
 from judge_input import Memory, pair
 from judge_recipe import OUTDATED, RIGHT, WRONG
 from judge_scenes import (
@@ -229,6 +229,9 @@ def test_a_step_of_the_judge_holds_lists_with_the_right_record_first(kind: str) 
     assert all(whats[place] == WRONG for row in rows for place in row[1:])
     assert read.truth.answers[: len(whats)].tolist() == [what != WRONG for what in whats]
     assert read.truth.read.sum() == pytest.approx(1)
+    lengths = [len(one) for one in lists.lists(3)]
+    assert read.truth.whole.sum(1).tolist()[: len(lengths)] == lengths
+    assert read.truth.whole.sum(0).tolist() == [1] * len(whats) + [0] * (ROWS - len(whats))
 
 
 def test_the_loss_of_the_judge_falls_where_what_is_right_stands_higher() -> None:
@@ -251,6 +254,39 @@ def test_the_loss_of_the_judge_falls_where_what_is_right_stands_higher() -> None
     assert float(train_judge_adapter.loss(behind, read.truth)) == pytest.approx(
         float(train_judge_adapter.loss(better, read.truth))
     )
+
+
+def test_a_list_that_nothing_answers_costs_by_its_best_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("jax")
+    pytest.importorskip("optax")
+    scenes_read = [*scenes(READ)][:20]
+    steps = [Lists([], {SCENES_FILE: scenes_read}, "questions", seed=0).step(n) for n in (1, 2, 3)]
+    found = [
+        (read.truth, row)
+        for read in steps
+        for row in read.truth.whole
+        if row.sum() > 2 and not (row & (read.truth.answers > 0)).any()
+    ]
+    truth, row = found[0]
+    spread = np.full((ROWS, 2), -4, np.float32)
+    one_high = spread.copy()
+    one_high[np.flatnonzero(row)[0], 0] = 4
+
+    def rise() -> float:
+        losses = [float(train_judge_adapter.loss(each, truth)) for each in (spread, one_high)]
+        return losses[1] - losses[0]
+
+    by_list = rise()
+    monkeypatch.setattr(train_judge_adapter, "LIST_SHARE", 0.0)
+    assert by_list > rise() > 0
+
+
+def test_a_mean_of_adapters_lies_between_both() -> None:
+    trained, begun = ({"head.bias": np.full(2, value, np.float32)} for value in (1, 0))
+    assert averaged(trained, begun, 0.6)["head.bias"].tolist() == pytest.approx([0.6, 0.6])
+    assert averaged(trained, begun, 1.0)["head.bias"].tolist() == [1, 1]
 
 
 def test_an_adapter_that_adds_nothing_reads_as_the_layers() -> None:

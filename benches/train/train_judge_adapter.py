@@ -54,6 +54,8 @@ WORDS_SHARE: Final = 0.2
 # Records of a question of a folder.
 MEMORIES: Final = 9
 RANK_SHARE: Final = 0.7
+# Of a list as a whole: whether the records that are read answer its question at all.
+LIST_SHARE: Final = 0.5
 # Lists of a step that have a right record, and wrong ones of each, at most.
 _LISTS, _WRONG = 40, 12
 
@@ -63,11 +65,13 @@ class Truth(NamedTuple):
     answers: of each row, 1 where the record answers, outdated or not.
     read: 1 for each row that is one, over their number.
     lists: rows, right one first and wrong ones behind it; ROWS for none.
+    whole: lists × rows, which rows are of a list.
     """
 
     answers: Any
     read: Any
     lists: Any
+    whole: Any
 
 
 def _worlds(asked: Sequence[Asked]) -> list[CandidateWorld]:
@@ -137,9 +141,11 @@ class Lists:
         lists = self.lists(number)
         texts, whats = [], []
         rows = np.full((_LISTS, 1 + _WRONG), ROWS)
+        whole = np.zeros((_LISTS, ROWS), bool)
         filled = 0
-        for one in lists:
+        for place, one in enumerate(lists):
             first = len(texts)
+            whole[place, first : first + len(one)] = True
             texts += [each.text for each in one]
             whats += [each.what for each in one]
             of = {
@@ -153,13 +159,13 @@ class Lists:
         answers, read = np.zeros(ROWS, np.float32), np.zeros(ROWS, np.float32)
         answers[: len(whats)] = np.array(whats) != WRONG
         read[: len(whats)] = 1 / max(1, len(whats))
-        return Step(texts, Truth(answers, read, rows))
+        return Step(texts, Truth(answers, read, rows, whole))
 
 
 def loss(outputs: Any, truth: Truth) -> Any:
-    """The cross-entropy of *answers*, and a share of the softmax of *rank*: each right record
-    against the wrong ones of its question. An outdated record answers, and takes no part in
-    *rank*."""
+    """The cross-entropy of *answers*, of each record and, by the logarithm of the sum of their
+    exponentials, of each list, and a share of the softmax of *rank*: each right record against the
+    wrong ones of its question. An outdated record answers, and takes no part in *rank*."""
     import jax
     import jax.numpy as jnp
     import optax
@@ -168,7 +174,15 @@ def loss(outputs: Any, truth: Truth) -> Any:
     ranks = jnp.append(outputs[:, 1], -1e9)[truth.lists]
     filled = truth.lists[:, 0] < ROWS
     lost = jnp.where(filled, jax.nn.logsumexp(ranks, 1) - ranks[:, 0], 0)
-    return answers + RANK_SHARE * lost.sum() / jnp.maximum(1, filled.sum())
+    best = jax.nn.logsumexp(jnp.where(truth.whole, outputs[:, 0], -1e9), 1)
+    answered = (truth.whole & (truth.answers > 0)).any(1)
+    there = truth.whole.any(1)
+    silent = jnp.where(there, optax.sigmoid_binary_cross_entropy(best, answered), 0)
+    return (
+        answers
+        + LIST_SHARE * silent.sum() / jnp.maximum(1, there.sum())
+        + RANK_SHARE * lost.sum() / jnp.maximum(1, filled.sum())
+    )
 
 
 def main(given: Sequence[str]) -> int:
@@ -185,6 +199,7 @@ def main(given: Sequence[str]) -> int:
         rate=wanted.rate,
         head_rate=2e-4,
         unseen=0.06,
+        dropout=0.0,
         seed=wanted.seed,
     )
     read = builtin._vocabulary().ids

@@ -28,7 +28,7 @@ MODELS = {
     "judge": Model(
         judge.QUESTIONS,
         _core.JudgeWeights,
-        "06fcee4af4d40343c36959bd9074e82570371f4cf070416e1dcc2f99c98c6074",
+        "495527fded19091c545c66af2ac3b6a43875b73761222ae3f6b5b6e062373010",
     ),
     "judge of lists": Model(
         judge.LISTS,
@@ -43,7 +43,7 @@ MODELS = {
     "versions": Model(
         version_reader.ADAPTER,
         _core.VersionWeights,
-        "966d965dd2624bc2fbb99714305b0875fc4355d8b3347c90144723db28793989",
+        "8feaea95bb43d865e84e6b067ad03bfe691740fc886664f9b917203b826d9047",
     ),
 }
 

@@ -15,7 +15,7 @@ from vestig.rerankers.judge import MemoryText
 from vestig.rerankers.version_reader import ADAPTER
 
 # Of the logits of the 24 triples.
-GOLDEN = "e16225ce8824742fe6ac59dd588eafa3ef5569440cc6037dfe1fc7098721da59"
+GOLDEN = "6dc793534d0274415eebbf6b0e55cf79ff2dc7f74ad977184749a49e3c696c5e"
 CLS, SEP = 101, 102
 EARLY, LATE, QUESTION = "tuesday 3 march 2026 ·", "friday 5 june 2026 ·", "Where does Ada live?"
 

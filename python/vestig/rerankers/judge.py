@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 QUESTIONS: Final = Adapter(
     what="the judge",
     file="judge_adapter.bin",
-    sha256="d6fee3f8e56edbd19ce9ef4ed2171094a6e955dbe5a64246688fe2b9033f2d56",
+    sha256="770d278c1d2751aae7733ffd68681a8605c9d1cf6994af5c71aefe24d5486378",
     stem="vestig-judge-1",
 )
 # What is one of several things that are asked for, or helps with a task, reads unlike what answers

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ADAPTER: Final = Adapter(
     what="the version reader",
     file="version_adapter.bin",
-    sha256="bdbd50a5d36b40b7ea1f749abbd3f130397f56578c71b831a0f4ddc957057bfa",
+    sha256="3bf47192f1acefeae8230ccfd36681fccae0d445d5bcd3b367e1fdf782348129",
     stem="vestig-versions-1",
 )
 
