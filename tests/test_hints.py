@@ -55,6 +55,7 @@ def test_names_that_are_not_alike() -> None:
         check_names({"limit": 1, "zzz": 2}, ["limit"], "it")
 
 
+SAID = "t_ref (when it was said) or t_valid (from when it holds)"
 GUESSES: list[tuple[str, str, str]] = [
     *(("recall", word, "limit") for word in ("k", "n", "top_k", "topK", "max_results", "limits")),
     *(("recall", word, "query") for word in ("q", "question", "prompt", "text")),
@@ -66,7 +67,7 @@ GUESSES: list[tuple[str, str, str]] = [
     ("list", "top_n", "limit"),
     ("list", "sortBy", "order_by"),
     *(("commit", word, "content") for word in ("text", "body", "fact")),
-    *(("commit", word, "t_valid") for word in ("date", "createdAt", "timestamp")),
+    *(("commit", word, SAID) for word in ("date", "createdAt", "timestamp")),
     *(("commit", word, "scope") for word in ("user", "user_id", "userId", "customer_id")),
     *(("recall", word, "scope") for word in ("user", "user_id", "userid")),
     *(("commit", word, "author") for word in ("speaker", "sender", "auther")),
@@ -278,7 +279,8 @@ def test_what_is_said_of_a_call_that_lacks_something(line: str, said: str) -> No
     [
         (
             "s.supersede(memory, memory)",
-            "old: expected an id as text (mem_…), got 'Memory'; use the id of the Memory",
+            "old: expected an id as text (mem_…), got 'Memory'; use update(id, text) for a new text"
+            " in its place, or the id of the Memory for one that is stored",
         ),
         ("s.forget(memory)", "ids: expected a list of memory ids, got 'Memory'; use the id of"),
         ("s.forget([hit])", "ids[0]: expected an id as text (mem_…), got 'RecallHit'"),

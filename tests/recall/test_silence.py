@@ -396,11 +396,10 @@ def test_a_newest_version_that_came_first_is_not_cut(opener: Opener) -> None:
             "The printer in the hall was cleaned by Otto.",
             "Which model is the printer in the hall?",
         ),
-        pytest.param(
+        (
             "Ben's passport expires in March 2031.",
             "Ben left his passport at the hotel.",
             "When does Ben's passport expire?",
-            marks=pytest.mark.xfail(strict=True, reason="the version reader takes it for a change"),
         ),
         (
             "The bike lock code is 4471.",

@@ -178,7 +178,7 @@ def store() -> Iterator[vestig.Vestig]:
 def test_a_guess_does_not_come_without_what_a_user_states_about_the_same(
     embedder: vestig.Embedder,
 ) -> None:
-    fact = "We dropped Redis for the queue; it's NATS now."
+    fact = "Redis was taken out of the queue in spring."
     guess = "The queue is based on Redis."
 
     def found(role: str, *, fact: str = fact) -> list[str]:

@@ -592,11 +592,7 @@ def test_a_restatement_in_like_words_comes_first_alone_and_at_once(
             ["The staging server runs version 4.2.", "The production server runs version 4.1."],
             "What is the version of the staging server?",
         ),
-        pytest.param(
-            ["The gym opens at 6.", "The gym closes at 22."],
-            "What time does the gym open?",
-            marks=TAKEN,
-        ),
+        (["The gym opens at 6.", "The gym closes at 22."], "What time does the gym open?"),
     ],
 )
 def test_a_store_of_two_facts_keeps_the_one_that_is_asked_for(

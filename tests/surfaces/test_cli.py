@@ -269,7 +269,9 @@ def test_list_layout(vestig: Vestig, ids: list[str]) -> None:
     assert cells[0] == ids[0]
     assert cells[1].endswith(" UTC")
     assert cells[2:] == ["manual", "ACTIVE", "The staging..."]
-    assert "1 of 3; --offset" in vestig("memory", "list", "--limit", "1").err
+    assert (
+        "1 of 3; --limit and --offset show others" in vestig("memory", "list", "--limit", "1").err
+    )
 
 
 def test_recall_layouts_and_timing(vestig: Vestig, ids: list[str]) -> None:

@@ -190,10 +190,13 @@ def speaks_of_past(query: str) -> bool:
         >>> [speaks_of_past(one) for one in ("What came last week?", "When is the last ferry?")]
         [True, False]
     """
-    read = _NOT_PAST.sub(" ", query.lower())
+    past, lower = _pattern("past"), query.lower()
+    if past.search(lower) is None:
+        return False
+    read = _NOT_PAST.sub(" ", lower)
     # what must be done before something must be done now
     read = _BEFORE.sub(" ", read) if _DUTY.search(read) else read
-    return _pattern("past").search(read) is not None
+    return past.search(read) is not None
 
 
 # At its end, "before" names no time before which; who has done something before asks of now.

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -610,6 +609,9 @@ def _those_known(view: LedgerView, core: Any, parts: FilterParts, text: str) -> 
     if len(several) > 1 and all(
         entity_ids(view, core, parts.namespace, (one,), at) for one in several
     ):
+        # imported here: a recall mostly names none
+        from shlex import quote
+
         words = " ".join(f"--entities {quote(one)}" for one in several)
         return by_caller(f"name each by itself: entities={several}", f"name each: {words}")
     listed = by_caller("store.graph.entities()", "`vestig entity list`")

@@ -623,7 +623,7 @@ def _counts(item: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in flat.items())
 
 
-_OK_CHARS: Final = 120
+_OK_CHARS: Final = 300
 _MARKS = {"ok": "ok     ", "finding": "FINDING", "damage": "DAMAGE "}
 
 
