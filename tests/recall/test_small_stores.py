@@ -23,7 +23,7 @@ from vestig.recall.judgement import fit
 from vestig.recall.silence import least_confidence
 
 BENCHES = Path(__file__).parents[2] / "benches"
-NEAR_MISSES, LISTS = BENCHES / "near_misses", BENCHES / "lists"
+NEAR_MISSES, LISTS, CHANGES = (BENCHES / name for name in ("near_misses", "lists", "changes"))
 
 
 class Store(msgspec.Struct):
@@ -130,3 +130,21 @@ def test_a_question_for_several_things_brings_them(step: int) -> None:
     for counts, least, most in ((True, 0.3, 0.2), (False, 0.25, 0.3)):
         assert float(np.mean(brought[counts])) >= least
         assert float(np.mean(others[counts])) <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.torture)])
+def test_what_changes_is_told_from_what_only_looks_so(step: int) -> None:
+    """In the stores of `benches/changes` a later text takes the place of what answers, or only
+    looks like it, most often in the same words."""
+    newest, kept = [], []
+    for store, ids, asked in labelled_stores(CHANGES, step):
+        for text in ("The tea is in the left cupboard.", "The alarm is tested every Monday."):
+            store.commit(text, t_valid="2020-01-01")
+        for query in asked:
+            found = store.recall(query.text, all=True, query_time=query.date)
+            first = next(ids[hit.id] for hit in found if hit.id in ids)
+            (newest if query.outdated else kept).append(first in query.relevant)
+    assert (len(newest), len(kept)) == {1: (139, 169), 5: (29, 33)}[step]
+    assert sum(newest) >= 0.5 * len(newest)
+    assert sum(kept) >= 0.75 * len(kept)
