@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import vestig
 from tables import each
 from vestig.arguments import parse_time
 from vestig.commit.text import derive_stability
 from vestig.language.time.expressions import find_windows
+from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import Stability, derived_origin
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
@@ -77,3 +81,40 @@ def test_other_texts_are_of_unknown_stability(text: str) -> None:
 def test_the_stability_of_the_caller_wins() -> None:
     assert stability("I am tired today", Stability.STATIC) == "static"
     assert stability("I am tired today", Stability.UNKNOWN) == "unknown"
+
+
+@each(
+    ("text", "times", "windows"),
+    [
+        # said now: counted from now
+        ("The pump is broken until Sunday.", {}, [("Sunday", "2026-03-08")]),
+        # it began another day, and nobody told when it was said
+        ("The pump is broken until Sunday.", {"t_valid": "2026-02-10"}, []),
+        ("The pump is broken until Sunday.", {"t_valid": "2026-04-10"}, []),
+        # told
+        (
+            "The pump is broken until Sunday.",
+            {"t_valid": "2026-02-10", "t_ref": "2026-02-10"},
+            [("Sunday", "2026-02-15")],
+        ),
+        # both say the same
+        ("The pump is broken until Sunday.", {"t_valid": "2026-03-02"}, [("Sunday", "2026-03-08")]),
+        (
+            "The fee is 30 euros since 3 May 2025.",
+            {"t_valid": "2025-05-03"},
+            [("since 3 May 2025", "2025-05-03")],
+        ),
+    ],
+)
+def test_no_day_is_counted_where_nobody_told_when_it_was_said(
+    text: str, times: dict[str, Any], windows: list[tuple[str, str]]
+) -> None:
+    clock = FrozenClock("2026-03-04T10:00:00Z")
+    with vestig.open(":memory:", embedder=HashingEmbedder(), clock=clock) as store:
+        made = store.commit(text, **times)
+        found = store.get(str(made.memory_id)).times
+        read = [
+            (one.text.removeprefix("until "), f"{one.start or one.end:%Y-%m-%d}") for one in found
+        ]
+        assert read == windows
+        assert any("t_ref" in one for one in made.warnings) is (not windows)
