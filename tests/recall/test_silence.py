@@ -223,6 +223,7 @@ def test_of_a_known_name_all_is_brought_that_has_a_word_of_it(
     assert asked[0].content == ABOUT_MAREN[1]
     assert len(asked) < len(ABOUT_MAREN)
     assert not store.recall("who is Maren Holt's landlord?")
+    assert not store.recall("where is Maren Holt?")
 
 
 def test_what_brings_nothing_is_not_likely(store: vestig.Vestig) -> None:

@@ -24,6 +24,7 @@ from vestig.language.words import (
     is_read_as_question,
     states,
 )
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Scan, ScanRow, within
 from vestig.recall.confidence import holds_a_word, log_odds
 from vestig.recall.judgement import LISTS, PROMPTS, QUESTIONS, Judgement, kind_fit, kind_of
@@ -264,9 +265,17 @@ def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
     return not holds_a_word(bound.confidence_input(scan))
 
 
+_ASKS_ONE_THING: Final = lazy_pattern(
+    r"(?i)^\W*(?:where|when|why|how|whose|is|are|was|were|does|did|do|has|have|had|can)\b"
+)
+
+
 def name_asked_about(bound: BoundQuery) -> str | None:
-    """Return the name that a query asks about as a whole ("everything about Ada Byron"): that of an
-    entity which is known by it and has all content words of the query."""
+    """Return the name that a query asks about as a whole ("everything about Ada Byron", "who is Ada
+    Byron?"): that of an entity which is known by it and has all content words of the query. Who
+    asks where, when, why, how or if wants one thing of it."""
+    if _ASKS_ONE_THING.search(bound.request.query):
+        return None
     asked = _terms(bound, in_time=True)
     return next(
         (
