@@ -39,6 +39,11 @@ UNKNOWN: dict[str, tuple[str, Any, str | None]] = {
             "{content: .fact}"),
     "letta": ("blocks.json", [{"label": "human", "value": SECRET, "limit": 2000}],
               "{content: .value}"),
+    "own": ("own.jsonl", [b'{"text": "%b", "tags": ["hull"], "user": "Ann", "date": "2026-10-01"}'
+                          % SECRET.encode()],
+            "del(.text, .date, .user) + {content: .text, timestamp: .date, author: .user}"),
+    "own, no time": ("facts.jsonl", [b'{"text": "%b", "tags": ["hull"]}' % SECRET.encode()],
+                     "{content: .text, tags: .tags}"),
     "bookmarks": ("marks.json", {"roots": {"bar": {"children": []}}, "version": 1}, "content"),
     "package": ("package.json", {"name": "hull", "version": "1.0.0", "scripts": {}}, None),
     "geo": ("map.geojson", {"type": "FeatureCollection", "features": [
@@ -99,15 +104,31 @@ def test_the_command_of_the_error_brings_the_text_in(name: str, tmp_path: Path) 
     _, _, program, named = shlex.split(jq)
     assert named == file
     way, _, made = program.rpartition(" | ")
+    taken, _, made = made.rpartition(" + ")
+    taken_keys = re.findall(r"\.(\w+)", taken)
     fields = dict(one.split(": .") for one in made.strip("{}").split(", "))
     values = [json.loads(line) for line in path.read_bytes().splitlines()]
     for step in re.findall(r"\.?(\w*)(\[\])", way):
         values = [one for value in values for one in (value[step[0]] if step[0] else value)]
-    lines = [{field: value[key] for field, key in fields.items()} for value in values]
+    others = [
+        {key: kept for key, kept in one.items() if taken and key not in taken_keys}
+        for one in values
+    ]
+    if taken.startswith("{metadata: "):
+        others = [{"metadata": one} for one in others]
+    lines = [
+        other | {field: value[key] for field, key in fields.items()}
+        for other, value in zip(others, values, strict=True)
+    ]
     form = re.fullmatch(r"--format (\w+) -", rest)
     assert form is not None
     store, report = store_of(as_lines(*lines), format=form.group(1))
     assert (report.failed, [one.content for one in store.list()]) == (0, [SECRET])
+    (stored,) = store.list()
+    kept = stored.to_dict()["metadata"]
+    named = {*values[0]} - {*fields.values()}
+    assert named <= {*kept}
+    assert kept.get("tags") == values[0].get("tags")
 
 
 OTHERS: dict[str, Any] = {

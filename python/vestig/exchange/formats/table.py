@@ -217,9 +217,16 @@ def _command(name: str, value: dict[str, Any], way: str) -> str:
     time = next((key for key in _TIMES if _is_time(value.get(key))), None)
     if time is not None:
         fields |= {"timestamp": time} | ({} if author is None else {"author": author})
-    made = ", ".join(f"{field}: .{key}" for field, key in fields.items())
     form = "memories" if time is None else "messages"
-    program = f"{way} | {{{made}}}" if way != "." else f"{{{made}}}"
+    if time is None and isinstance(value.get("tags"), list):
+        fields["tags"] = "tags"
+    program = f"{{{', '.join(f'{field}: .{key}' for field, key in fields.items())}}}"
+    if value.keys() - {*fields.values()}:
+        others = f"del({', '.join(f'.{key}' for key in fields.values())})"
+        # memories refuse keys that they do not know
+        program = f"{f'{{metadata: {others}}}' if time is None else others} + {program}"
+    if way != ".":
+        program = f"{way} | {program}"
     return (
         f'If "{said}" holds the text, `jq -c {shlex.quote(program)} {shell_word(name)} |'
         f" vestig import --format {form} -` takes it in."
