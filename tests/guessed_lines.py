@@ -261,7 +261,7 @@ LINES: Final = {
     "--all-namespaces": "export d --all"
     ";list -A;list --all-namespaces;recall x --all-namespaces;count --all-namespaces",
     "ithout --scope": "recall x --all-scopes;list --all-scopes;list --all-users",
-    "--include-archived": "list --archived",
+    "--statuses ARCHIVED, or": "list --archived;count --archived;export f --archived;list --superseded",
     "--retention-until TIME": "add x --ttl 30d;add x --expires 2027-01-01",
     "--when": "rule add no --condition a;rule add no --if a",
     "--do": "rule add no --action deny",
@@ -293,7 +293,9 @@ LINES: Final = {
     "`vestig entity show": "graph Albatros;graph 'Anke Friis'",
     "In Vestig it is --valid-at.": "get k --as-of 2026-01-01",
     "jq -r '.results[].content'": "recall x --raw;search x --text-only",
-    "--include-expired.": "list --deleted;count --superseded",
+    "or SUPERSEDED": "count --superseded",
+    "`vestig diff --from TIME` tells the id": "list --deleted;list --forgotten;search x --trashed",
+    "--include-expired.": "list --expired",
     "jq -r '.memories[].id'": "list --ids-only;list -q;list --columns id,text;list --quiet",
     "--snippet-len": "list --wide;list --no-trunc;list --short;list --brief",
     "-n 3.": "list -3;recall x -3",
@@ -325,7 +327,7 @@ LINES: Final = {
     ";get k --at 2026;recall x --at 2026",
     "--mirror": "import --watch",
     "--version": "-V",
-    "--include-expired": "list --all;list -a;list --include-superseded;list --expired"
+    "--include-expired": "list --all;list -a;list --include-superseded"
     ";list --include-deprecated",
     "vestig config show": "recall x --model m;add x --embedder e",
     "--ascending": "list --reverse;list --asc;list --oldest-first;list --sort oldest"

@@ -51,7 +51,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--content": "--text --body --message --fact",
     "--ids": "--id --memory-id",
     "--include-expired": "--expired --include-superseded --include-deprecated --history"
-    " --include-history --deleted --trashed --trash --deprecated --superseded",
+    " --include-history --deprecated --superseded",
     "--ascending": "-r --reverse --asc --oldest-first",
     "--offset": "--skip --page --start",
     "--recursive": "--recurse -R --subfolders",
@@ -272,6 +272,18 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         _READS,
         "--all-namespaces -A",
         "--namespace NS reads one at a time; `vestig export FILE --all-namespaces` takes all",
+    ),
+    (
+        f"{_READS}, export, forget",
+        "--archived --only-archived --superseded --only-superseded",
+        "--statuses ARCHIVED, or SUPERSEDED, takes those alone; --include-archived, or"
+        " --include-expired, brings them beside the others",
+    ),
+    (
+        f"{_READS}, export, forget",
+        "--deleted --forgotten --trashed --trash --removed",
+        "what was forgotten is gone; `vestig diff --from TIME` tells the id of each, and"
+        " --include-expired brings what was replaced or withdrawn",
     ),
     (_READS, "--all-scopes --all-users", "without --scope every scope is read"),
     ("list", "--all -a --everything", f"--limit N lists up to N of them; {_HIDDEN}"),
