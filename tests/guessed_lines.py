@@ -127,7 +127,11 @@ LINES: Final = {
     "--tags A,B sets all": "update ID --add-tag a;update ID --remove-tag a",
     "--context --budget": "recall x --max-tokens 9",
     "ilters have options": "search x --where a;search x --filter a=b",
-    "a value is set in": "config recall.limit 5;config set recall.limit 5;config reset",
+    "`VESTIG_RECALL__DEFAULT_LIMIT=5 vestig …`": "config recall.limit 5;config set recall.limit 5"
+    ";config set recall.default_limit=5",
+    "`VESTIG_FIREWALL__SECRETS=off vestig …`": "config set firewall.secrets off",
+    "config explain firewall.secrets": "config unset firewall.secrets",
+    "in a file such as vestig.yaml, which --config names": "config reset;config set firewall.enabled false",
     "vestig config show`": "config path;where;path;env",
     "--do deny` is a whole line": "rule add --deny x;rule add x --ask;rule add x --command ls",
     "branches are those of git": "branch create b;branch checkout b;checkout b;switch b;checkout",
@@ -327,8 +331,7 @@ LINES: Final = {
     ";get k --at 2026;recall x --at 2026",
     "--mirror": "import --watch",
     "--version": "-V",
-    "--include-expired": "list --all;list -a;list --include-superseded"
-    ";list --include-deprecated",
+    "--include-expired": "list --all;list -a;list --include-superseded;list --include-deprecated",
     "vestig config show": "recall x --model m;add x --embedder e",
     "--ascending": "list --reverse;list --asc;list --oldest-first;list --sort oldest"
     ";list --order-by oldest;list --order asc",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from vestig.lazy_pattern import lazy_pattern
@@ -215,9 +216,6 @@ _TOLD_BY_LAST_WORD: Final = (
     "branch",
     "anchor",
 )
-_CONFIG_SET: Final = (
-    "a value is set in vestig.yaml or by a variable; `vestig config explain KEY` says what it takes"
-)
 _BRANCHES: Final = "branches are those of git, and `vestig branch list` lists those with memories"
 _CONVERSATION: Final = (
     '`vestig add "…" --session-id S --role user` stores a turn, and `vestig list --session S` lists'
@@ -289,7 +287,6 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "history versions log revisions": 'an item has its last value alone; `vestig add "…" --key'
         " KEY` keeps all versions, which `vestig history KEY` shows",
     },
-    "config": {"set edit unset reset": _CONFIG_SET},
 }
 # Commands whose words are too many → what takes the further ones.
 _FURTHER: Final[Mapping[str, str]] = {
@@ -340,8 +337,8 @@ def instead_of(words: Sequence[str], group: str, names: Collection[str]) -> str:
     """
     typed = words[0].lower().lstrip("-")
     where = f"vestig {group}".rstrip()
-    if group == "config" and "." in typed:
-        typed = "set"
+    if group == "config" and ("." in typed or typed in ("set", "edit", "unset", "reset")):
+        return f"There is none: {_setting(words if '.' in typed else words[1:])}."
     if not group and words[1:2] in (["list"], ["ls"]):
         typed = f"{typed.removesuffix('s')}s"
     if not group and typed.count(" "):
@@ -400,6 +397,25 @@ def _by_what_follows(words: Sequence[str], typed: str, group: str) -> str:
     if typed in ("rename", "mv", "move") and len(after) > 1 and not after[1].startswith("-"):
         return _NEW_KEY
     return ""
+
+
+def _setting(words: Sequence[str]) -> str:
+    """Return how a value is set: the variable of the key that words begin with, or that is near."""
+    # imported here: a command line that is right needs none of it
+    from vestig.config.merge import nearest_keys
+    from vestig.config.schema import default_values
+
+    said = list(takewhile(lambda word: not word.startswith("-"), words))
+    named, _, value = " ".join(said).replace("=", " ", 1).partition(" ")
+    keys = [named] if named in default_values() else nearest_keys(named)
+    key, line = "KEY", "VESTIG_SECTION__KEY=VALUE"
+    if len(keys) == 1:
+        (key,) = keys
+        line = f"VESTIG_{key.upper().replace('.', '__')}={shlex.quote(value or 'VALUE')}"
+    return (
+        "a value is set in a file such as vestig.yaml, which --config names, or for one command by a"
+        f" variable, `{line} vestig …`; `vestig config explain {key}` says what it takes"
+    )
 
 
 def _none_of(typed: str, group: str) -> str:
