@@ -72,6 +72,8 @@ LINES: Final = {
     "`vestig update ID --t-invalid T": "deprecate ID --at 2036-12-31"
     ";deprecate ID --until 2036-12-31;deprecate ID --t-invalid 2036-12-31"
     ";deprecate ID --expires 2036-12-31",
+    "`VESTIG_FIREWALL__SECRETS=off vestig add …`": "add x --no-mask;add x --raw;add x --plain"
+    ";update ID --no-mask;import f --no-redact",
     "--clear scope": "update ID --no-scope;update ID --scope none;update ID --scope ''"
     ";update ID --clear-scope;update ID --unset scope;update ID --unscoped",
     "prints the texts alone": "recall x --no-scores;recall x --quiet;search x -q",

@@ -329,6 +329,17 @@ def test_a_time_before_all_facts_is_told_with_what_dates_one(vestig: Vestig) -> 
     assert said not in vestig("recall", "saw", "--valid-at", "2020-01-01").err
 
 
+def test_a_mask_names_the_setting_that_keeps_a_text_as_it_is(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("add", "The wifi password is stargazer77xQ", "--json")
+    assert "VESTIG_FIREWALL__SECRETS=off" in vestig(*words[:2]).out
+    assert vestig(*words).document["masked"]
+    monkeypatch.setenv("VESTIG_FIREWALL__SECRETS", "off")
+    kept = vestig(*words).document
+    assert "stargazer77xQ" in vestig("show", kept["memory_id"]).out
+
+
 def test_what_reads_alike_is_not_called_a_version_of_a_key(vestig: Vestig) -> None:
     text = "The staging server of the boat club listens on port {}"
     vestig("add", text.format(7070), "--key", "staging.port")

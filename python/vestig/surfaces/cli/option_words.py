@@ -99,6 +99,7 @@ _TEXTS_ALONE: Final = (
     "`vestig recall \"…\" --json | jq -r '.results[].content'` prints the texts alone"
 )
 _TEXT_ALONE: Final = "`vestig get KEY --json | jq -r .content` prints the text alone"
+AS_IT_IS: Final = "`VESTIG_FIREWALL__SECRETS=off vestig add …` stores a secret as it is"
 _VERSIONS: Final = (
     "`vestig history KEY` shows all values of a key, each with its times, `vestig get KEY"
     " --valid-at TIME` the one of a time"
@@ -128,6 +129,12 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--t-invalid TIME marks it as ended from then on, and --retention-until TIME has the next"
         ' `vestig prune` after it delete it; `vestig item put K VALUE --text "…" --expires TIME`'
         " hides it from then on; TIME is a date such as 2027-01-31",
+    ),
+    (
+        "add, update, import",
+        "--no-mask --unmasked --no-masking --no-redact --no-firewall --allow-secrets --keep-secrets"
+        " --raw --plain --verbatim",
+        AS_IT_IS,
     ),
     ("add", "--stdin", "`vestig add -` reads standard input"),
     (

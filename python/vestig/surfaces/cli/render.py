@@ -165,7 +165,8 @@ def outcome(value: CommitOutcome, args: Args) -> str:
         named = [_replaced(one, holding.get(one)) for one in value.superseded]
         line += f" (supersedes {', '.join(named)})"
     if value.masked:
-        line += f" (masked: {', '.join(one.rule for one in value.masked)})"
+        rules = ", ".join(one.rule for one in value.masked)
+        line += f" (masked: {rules}; VESTIG_FIREWALL__SECRETS=off before the command keeps it)"
     return "\n".join([line, *_similar(value, args)])
 
 
