@@ -74,6 +74,15 @@ LINES: Final = {
     ";deprecate ID --expires 2036-12-31",
     "`VESTIG_FIREWALL__SECRETS=off vestig add …`": "add x --no-mask;add x --raw;add x --plain"
     ";update ID --no-mask;import f --no-redact",
+    "`vestig search 'tea cups'`": "list 'tea cups';list tea cups",
+    "`vestig search Maksutov`": "list Maksutov",
+    "`vestig recall … --scope nadia`": "--scope nadia recall x",
+    "`vestig rule list … --limit 3`": "--limit 3 rule list",
+    "`vestig search … --explain`": "--explain search x",
+    "xargs -n 1 vestig archive`": "archive --tag t;archive --scope s;archive --keys k",
+    "--statuses ARCHIVED --limit 1000 --json": "unarchive --tags t",
+    "xargs -n 1 vestig pin`": "pin --tags t",
+    "lists the tags of all, and how often": "stats --by tag;stats --tags",
     "--clear scope": "update ID --no-scope;update ID --scope none;update ID --scope ''"
     ";update ID --clear-scope;update ID --unset scope;update ID --unscoped",
     "prints the texts alone": "recall x --no-scores;recall x --quiet;search x -q",

@@ -329,6 +329,15 @@ def test_a_time_before_all_facts_is_told_with_what_dates_one(vestig: Vestig) -> 
     assert said not in vestig("recall", "saw", "--valid-at", "2020-01-01").err
 
 
+def test_a_time_before_all_was_stored_is_told(vestig: Vestig) -> None:
+    said = "nothing was stored yet by the time of --as-of; it asks what was stored by then"
+    assert "--as-of" not in vestig("recall", "fee", "--as-of", "2020-01-01").err
+    vestig("add", "The stall fee is 18 euros a day")
+    for words in ("recall fee", "list"):
+        assert said in vestig(*words.split(), "--as-of", "2020-01-01").err
+        assert said not in vestig(*words.split()).err
+
+
 def test_a_mask_names_the_setting_that_keeps_a_text_as_it_is(
     vestig: Vestig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,7 +393,8 @@ def test_a_word_of_nobody_gets_no_hint(vestig: Vestig) -> None:
             answer = vestig(*line.split(), f"--{word}")
             found.append((verdict(answer, ""), line, word, answer.err[-200:]))
         answer = vestig("list", word)
-        found.append((verdict(answer, ""), "list", word, answer.err[-200:]))
+        meant = f"`vestig search {word}` finds"
+        found.append((verdict(answer, meant), "list", word, answer.err[-200:]))
     assert [one for one in found if one[0] != "right"] == []
 
 

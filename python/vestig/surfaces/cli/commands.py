@@ -590,7 +590,8 @@ def _usage(error: click.UsageError, terminal: Terminal, words: Sequence[str]) ->
     from vestig.surfaces import wire
 
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        hint = _instead_of_option(error.option_name, error.ctx, words)
+        hint = _behind_command(error.option_name, error.ctx, words)
+        hint = hint or _instead_of_option(error.option_name, error.ctx, words)
         text = f"No such option {error.option_name!r}. {hint}".rstrip()
         error = click.UsageError(text, error.ctx)
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
@@ -601,6 +602,24 @@ def _usage(error: click.UsageError, terminal: Terminal, words: Sequence[str]) ->
     problem = wire.usage_problem(said, getattr(name, "name", None))
     terminal.complain(f"{where}Error: {said}", problem)
     return 2
+
+
+def _behind_command(typed: str, context: click.Context, words: Sequence[str]) -> str:
+    """Return how an option is typed that a group lacks and a command behind it has; "" = it is none
+    of that command."""
+    value, named = value_of_option(typed, words), list[str]()
+    command: click.Command | None = context.command
+    for word in words[words.index(typed) + 1 :] if typed in words else ():
+        inner = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if inner is not None:
+            command, named = inner, [*named, word]
+    if command is None or not named:
+        return ""
+    row = next((one for one in command.get_params(context) if typed in one.opts), None)
+    if row is None:
+        return ""
+    whole = typed if getattr(row, "is_flag", False) else f"{typed} {shlex.quote(value)}"
+    return f"It stands behind the command: `{context.command_path} {' '.join(named)} … {whole}`."
 
 
 def _instead_of_option(typed: str, context: click.Context, words: Sequence[str]) -> str:

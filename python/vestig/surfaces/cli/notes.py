@@ -86,13 +86,17 @@ def _namespaces(call: Call) -> list[str]:
 
 
 def _before_it_was_stored(call: Call) -> list[str]:
-    """A line where nothing was stored by the time of --as-of, and something held then."""
+    """A line where nothing was stored by the time of --as-of."""
     then, space = call.args.get("as_of"), call.args.get("namespace")
     if then is None or call.store.count(as_of=then, namespace=space):
         return []
+    if not call.store.count(namespace=space):
+        return []
     held = call.store.count(valid_at=then, namespace=space)
     what = f"--valid-at {then} asks what held then, and finds {count_of(held, 'memory')}"
-    return [f"nothing was stored yet by the time of --as-of; {what}"] if held else []
+    if not held:
+        what = "it asks what was stored by then, and --valid-at what held then, which is nothing"
+    return [f"nothing was stored yet by the time of --as-of; {what}"]
 
 
 def _before_it_held(call: Call) -> list[str]:

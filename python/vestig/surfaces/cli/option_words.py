@@ -100,6 +100,18 @@ _TEXTS_ALONE: Final = (
 )
 _TEXT_ALONE: Final = "`vestig get KEY --json | jq -r .content` prints the text alone"
 AS_IT_IS: Final = "`VESTIG_FIREWALL__SECRETS=off vestig add …` stores a secret as it is"
+TAGS_OF_ALL: Final = (
+    "`vestig export - | jq -r 'select(.status == \"active\") | .metadata.tags[]?' | sort | uniq -c`"
+    " lists the tags of all, and how often each is there"
+)
+_FILTERS: Final = (
+    "--tag --tags --scope --scopes --key --keys --entity --entities --author --authors --since"
+    " --until --before --after --source --kind --kinds --query --where --all"
+)
+_EACH: Final = (
+    "it takes one ID; `vestig list {} --limit 1000 --json | jq -r '.memories[].id' | xargs -n 1"
+    " vestig {}` does it to all that a filter selects, here a tag"
+)
 _VERSIONS: Final = (
     "`vestig history KEY` shows all values of a key, each with its times, `vestig get KEY"
     " --valid-at TIME` the one of a time"
@@ -136,6 +148,12 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         " --raw --plain --verbatim",
         AS_IT_IS,
     ),
+    *(
+        (command, _FILTERS, _EACH.format("--tags A", command))
+        for command in ("archive", "pin", "unpin", "confirm")
+    ),
+    ("unarchive", _FILTERS, _EACH.format("--tags A --statuses ARCHIVED", "unarchive")),
+    ("stats", "--by --group-by --group --tag --tags", TAGS_OF_ALL),
     ("add", "--stdin", "`vestig add -` reads standard input"),
     (
         "add",

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import meaning_of_word, nearest
-from vestig.surfaces.cli.option_words import BACKUP, QUESTIONS, RESTORE, format_of, sentence
+from vestig.surfaces.cli.option_words import (
+    BACKUP,
+    QUESTIONS,
+    RESTORE,
+    TAGS_OF_ALL,
+    format_of,
+    sentence,
+)
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 if TYPE_CHECKING:
@@ -125,9 +132,7 @@ _NOTES: Final[Mapping[str, str]] = {
     " up documents, and stores claims of conversations",
     "eval": f", which reads {QUESTIONS}",
     "recall --expect ID": " beside the question",
-    "list --tags A,B": " for the memories that have some; `vestig export - | jq -r"
-    " 'select(.status == \"active\") | .metadata.tags[]?' | sort | uniq -c` lists the tags of all,"
-    " and how often each is there",
+    "list --tags A,B": f" for the memories that have some; {TAGS_OF_ALL}",
     "watch": ", run again whenever the folder has changed; `vestig diff --from TIME` shows what was"
     " recorded",
     "update ID --t-invalid TIME": ", and `vestig deprecate ID` where it is wrong",
@@ -477,7 +482,9 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
     if named:
         return f"In Vestig it is --format {named[0]}."
     if command == "memory list":
-        return instead_of_listing(words[-1]) or _none_of(words[-1], "")
+        listing = instead_of_listing(words[-1]) or _none_of(words[-1], "")
+        text = shlex.quote(" ".join(words))
+        return listing or f"`vestig search {text}` finds memories by words."
     return sentence(_FURTHER.get(command, ""))
 
 
