@@ -83,6 +83,8 @@ LINES: Final = {
     "--statuses ARCHIVED --limit 1000 --json": "unarchive --tags t",
     "xargs -n 1 vestig pin`": "pin --tags t",
     "lists the tags of all, and how often": "stats --by tag;stats --tags",
+    "nothing brings it back; `VESTIG_FIREWALL__SECRETS=off": "unmask ID;unmask;unredact ID",
+    "In Vestig it is `vestig entity merge A B`, where both are known": "alias Bo 'Bo Falk'",
     "--clear scope": "update ID --no-scope;update ID --scope none;update ID --scope ''"
     ";update ID --clear-scope;update ID --unset scope;update ID --unscoped",
     "prints the texts alone": "recall x --no-scores;recall x --quiet;search x -q",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import meaning_of_word, nearest
 from vestig.surfaces.cli.option_words import (
+    AS_IT_IS,
     BACKUP,
     QUESTIONS,
     RESTORE,
@@ -66,6 +67,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "doctor": "health ping check verify fsck diagnose repair validate test selftest",
     "document list": "docs files sources",
     "entity list": "entities people names",
+    "entity merge A B": "alias",
     "edge list": "edges links relations",
     "edge link": "connect relate",
     "import": "index ingest load upload insert-many apply batch add-many bulk-add add-batch",
@@ -268,6 +270,7 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "review digest": _REVIEW,
         "flush persist": "what a command wrote is stored when it ends",
         "redo": '`vestig add "…"` stores a text again, with `--key KEY` where it has a key',
+        "unmask unredact": f"what was masked was never stored, and nothing brings it back; {AS_IT_IS}",
         "whoami": "a store asks for no account; `--scope S`, such as user/ada, is the label of"
         " one user's memories",
         "stop kill quit exit": "`vestig serve` and `vestig inspect` end with Ctrl-C",
