@@ -82,6 +82,7 @@ LINES: Final = {
     "xargs -n 1 vestig archive`": "archive --tag t;archive --scope s;archive --keys k",
     "--statuses ARCHIVED --limit 1000 --json": "unarchive --tags t",
     "xargs -n 1 vestig pin`": "pin --tags t",
+    "xargs -n 1 vestig confirm --by NAME`": "confirm --tags t",
     "lists the tags of all, and how often": "stats --by tag;stats --tags",
     "nothing brings it back; `VESTIG_FIREWALL__SECRETS=off": "unmask ID;unmask;unredact ID",
     "In Vestig it is `vestig entity merge A B`, where both are known": "alias Bo 'Bo Falk'",
@@ -144,7 +145,8 @@ LINES: Final = {
     ";config set recall.default_limit=5",
     "`VESTIG_FIREWALL__SECRETS=off vestig …`": "config set firewall.secrets off",
     "config explain firewall.secrets": "config unset firewall.secrets",
-    "in a file such as vestig.yaml, which --config names": "config reset;config set firewall.enabled false",
+    "in a file such as vestig.yaml, which --config names": "config reset"
+    ";config set firewall.enabled false",
     "vestig config show`": "config path;where;path;env",
     "--do deny` is a whole line": "rule add --deny x;rule add x --ask;rule add x --command ls",
     "branches are those of git": "branch create b;branch checkout b;checkout b;switch b;checkout",
@@ -278,7 +280,8 @@ LINES: Final = {
     "--all-namespaces": "export d --all"
     ";list -A;list --all-namespaces;recall x --all-namespaces;count --all-namespaces",
     "ithout --scope": "recall x --all-scopes;list --all-scopes;list --all-users",
-    "--statuses ARCHIVED, or": "list --archived;count --archived;export f --archived;list --superseded",
+    "--statuses ARCHIVED, or": "list --archived;count --archived;export f --archived"
+    ";list --superseded",
     "--retention-until TIME": "add x --ttl 30d;add x --expires 2027-01-01",
     "--when": "rule add no --condition a;rule add no --if a",
     "--do": "rule add no --action deny",

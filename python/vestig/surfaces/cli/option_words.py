@@ -150,8 +150,9 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     *(
         (command, _FILTERS, _EACH.format("--tags A", command))
-        for command in ("archive", "pin", "unpin", "confirm")
+        for command in ("archive", "pin", "unpin")
     ),
+    ("confirm", _FILTERS, _EACH.format("--tags A", "confirm --by NAME")),
     ("unarchive", _FILTERS, _EACH.format("--tags A --statuses ARCHIVED", "unarchive")),
     ("stats", "--by --group-by --group --tag --tags", TAGS_OF_ALL),
     ("add", "--stdin", "`vestig add -` reads standard input"),

@@ -270,7 +270,8 @@ _NO_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "review digest": _REVIEW,
         "flush persist": "what a command wrote is stored when it ends",
         "redo": '`vestig add "…"` stores a text again, with `--key KEY` where it has a key',
-        "unmask unredact": f"what was masked was never stored, and nothing brings it back; {AS_IT_IS}",
+        "unmask unredact": "what was masked was never stored, and nothing brings it back;"
+        f" {AS_IT_IS}",
         "whoami": "a store asks for no account; `--scope S`, such as user/ada, is the label of"
         " one user's memories",
         "stop kill quit exit": "`vestig serve` and `vestig inspect` end with Ctrl-C",
@@ -421,8 +422,8 @@ def _setting(words: Sequence[str]) -> str:
         (key,) = keys
         line = f"VESTIG_{key.upper().replace('.', '__')}={shlex.quote(value or 'VALUE')}"
     return (
-        "a value is set in a file such as vestig.yaml, which --config names, or for one command by a"
-        f" variable, `{line} vestig …`; `vestig config explain {key}` says what it takes"
+        "a value is set in a file such as vestig.yaml, which --config names, or for one command by"
+        f" a variable, `{line} vestig …`; `vestig config explain {key}` says what it takes"
     )
 
 
