@@ -330,7 +330,7 @@ def test_a_time_before_all_facts_is_told_with_what_dates_one(vestig: Vestig) -> 
 
 
 def test_a_time_before_all_was_stored_is_told(vestig: Vestig) -> None:
-    said = "nothing was stored yet by the time of --as-of; it asks what was stored by then"
+    said = "nothing was stored yet by the time of --as-of; nothing held then either: a fact"
     assert "--as-of" not in vestig("recall", "fee", "--as-of", "2020-01-01").err
     vestig("add", "The stall fee is 18 euros a day")
     for words in ("recall fee", "list"):

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # Other namespaces that a line names.
 _NAMED: Final = 5
+_HOLDS_FROM: Final = (
+    "a fact holds from the --t-valid TIME of `vestig add`, else from when it was stored"
+)
 
 
 def notes(operation: Operation, call: Call, value: Any) -> list[str]:
@@ -95,7 +98,7 @@ def _before_it_was_stored(call: Call) -> list[str]:
     held = call.store.count(valid_at=then, namespace=space)
     what = f"--valid-at {then} asks what held then, and finds {count_of(held, 'memory')}"
     if not held:
-        what = "it asks what was stored by then, and --valid-at what held then, which is nothing"
+        what = f"nothing held then either: {_HOLDS_FROM}"
     return [f"nothing was stored yet by the time of --as-of; {what}"]
 
 
@@ -106,10 +109,7 @@ def _before_it_held(call: Call) -> list[str]:
         return []
     if not call.store.count(namespace=space):
         return []
-    return [
-        "nothing stored held at the time of --valid-at: a fact holds from the --t-valid TIME of"
-        " `vestig add`, else from when it was stored"
-    ]
+    return [f"nothing stored held at the time of --valid-at: {_HOLDS_FROM}"]
 
 
 def _unknown_scopes(call: Call) -> list[str]:
