@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from vestig.language.text_forms import one_line
 from vestig.other_words import NamesMissing
 from vestig.printed import how_many, state_words
+from vestig.reprs import SNIPPET
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
 from vestig.times import to_plain
@@ -212,10 +213,6 @@ class Repeat(_Value, frozen=True, kw_only=True, gc=False):
     session_id: str | None
     sequence: int | None
     t_valid: datetime
-
-
-# Characters of a text that the repr of a result shows.
-SNIPPET: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -285,8 +285,8 @@ def _times(item: Item, zone: str) -> expressions.FoundTimes:
         return found
     certain = expressions.find_times(item.text, item.reference_us, zone=zone, dated=False)
     item.warnings.append(
-        "a day in the text counts from when it was said, which is another than t_valid or today:"
-        " give t_ref, or it gets no date"
+        "which days the text names depends on when it was said, which t_valid does not tell: give"
+        " t_ref, else they get no date that is certain"
     )
     return certain
 

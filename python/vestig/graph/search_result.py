@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.answers import SNIPPET, Repeat, memory_in_brief
+from vestig.answers import Repeat, memory_in_brief
 from vestig.language.text_forms import one_line
+from vestig.reprs import SNIPPET
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
 from vestig.times import DAY_US, to_plain, to_us

@@ -7,6 +7,7 @@ a store.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -37,11 +38,11 @@ __all__ = [
     "analyse_all",
     "find_names",
     "is_specific",
+    "name_pattern",
     "quotations",
     "starts_sentence",
     "title_key",
     "title_name",
-    "words_of_name",
 ]
 
 
@@ -127,17 +128,24 @@ def aliases_of(name: str, type: str) -> tuple[str, ...]:
     return (stripped,) if kept and len(kept) < len(words) and stripped else ()
 
 
-def words_of_name(name: str) -> list[str]:
-    """Words of a name by which a text may call the same: without titles, legal forms and what is
-    shorter than three letters.
+def name_pattern(names: Iterable[str]) -> re.Pattern[str]:
+    """Finds a whole word by which a text may call what has one of these names, in any case: no
+    title, no legal form and nothing shorter than three letters, unless a name has nothing else.
 
     Example:
-        >>> words_of_name("Dr. Ada Lovelace"), words_of_name("Acme Ltd."), words_of_name("Li")
-        (['Ada', 'Lovelace'], ['Acme'], ['Li'])
+        >>> name_pattern(["Dr. Ada Lovelace"]).findall("Ask ada, not Dr. Adams")
+        ['ada']
+        >>> name_pattern(["C++", "Li", "Dr."]).findall("Dr. Li likes C++")
+        ['Dr', 'Li', 'C++']
     """
-    words = [word.strip(".,'\"") for word in name.split()]
+    words = {word for name in names for word in _words_of(name)}
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words)))})(?!\w)", re.IGNORECASE)
+
+
+def _words_of(name: str) -> list[str]:
+    words = [word.strip(".,'\"") or word for word in name.split()]
     kept = [one for one in words if one.lower() not in TITLES | LEGAL_FORMS]
-    return [one for one in kept if len(one) >= _WORD_CHARS_MIN] or kept
+    return [one for one in kept if len(one) >= _WORD_CHARS_MIN] or kept or words
 
 
 def embedded_name(name: str, description: str = "") -> str:

@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from vestig.calls.filter import Filter
 from vestig.calls.items import DeleteRequest
 from vestig.calls.memories import ForgetRequest
 from vestig.calls.upkeep import PruneRequest
@@ -23,28 +22,27 @@ from vestig.errors import (
     StoreLockedError,
     VestigError,
 )
-from vestig.filters import moments
-from vestig.ids import id_text, split_ids
-from vestig.language.names import words_of_name
+from vestig.ids import id_text
+from vestig.language.names import name_pattern
 from vestig.language.text_forms import count_of, first_of
 from vestig.memories.states import (
     check_selection,
     selected_documents,
     selected_ids,
     selected_items,
+    selected_names,
     selection_warnings,
     stated_by_no_other,
     superseded_by_them,
 )
 from vestig.other_words import by_caller
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
-from vestig.session.references import entity_ids
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store import erasure
 from vestig.store.records import erase_patterns, item_rows
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.item_rows import ItemRow
-from vestig.store.records.memory_queries import DueTimes, count_all, due_memories, with_words
+from vestig.store.records.memory_queries import DueTimes, count_all, due_memories, ids_with_pattern
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.removal import Removed
 from vestig.telemetry import span
@@ -66,7 +64,8 @@ def forget(
     with session.operation("forget", without_store="make"), session.freeing_space():
         found = [] if by_id else selected_ids(session, space, asked.where)
         notes = () if by_id else selection_warnings(session, space, asked.where)
-        names = () if by_id else _selected_names(session, space, asked.where)
+        by_name = not by_id and "entities" in asked.where.given()
+        names = selected_names(session, space, asked.where) if by_name else []
 
         def select(view: LedgerView) -> _Selected:
             named = found if asked.ids is None else _named(session, view, space, asked.ids)
@@ -241,33 +240,18 @@ def _with_their_texts(
     return tuple(id for id in ids if id in found and session.may_name(found[id][0]))
 
 
-def _selected_names(session: Session, space: str, where: Filter) -> tuple[str, ...]:
-    """The names of the entities that a filter names."""
-    given = where.given().get("entities")
-    if not given:
-        return ()
-    at = moments(session.now_us()).known_at_us
-
-    def names(view: LedgerView, core: Any) -> tuple[str, ...]:
-        found = split_ids(entity_ids(view, core, space, tuple(given), at))
-        known = view.named_entities(space, [id_text("ent", one) for one in found])
-        return tuple(name for _, _, name, *_ in known)
-
-    return session.keeper.run(names)
-
-
 def _with_words_of(
     session: Session, space: str, names: Sequence[str], gone: Collection[str]
 ) -> tuple[str, ...]:
     """Ids of the memories that stay, of scopes that the caller may name, and have a word of one of
     these names of entities: they may speak of the same, shorter or as part of another name."""
-    words = {word for name in names for word in words_of_name(name)}
-    if not words:
+    if not names:
         return ()
     with session.ledger.read() as view:
-        ids = [id for id in with_words(view, space, sorted(words)) if id not in gone]
-        found = view.places(space, ids)
-    return tuple(id for id in ids if id in found and session.may_name(found[id][0]))
+        found = ids_with_pattern(view, space, name_pattern(names))
+        ids = [id for id in found if id not in gone]
+        places = view.places(space, ids)
+    return tuple(id for id in ids if id in places and session.may_name(places[id][0]))
 
 
 def _said_of_names(ids: Sequence[str]) -> tuple[str, ...]:

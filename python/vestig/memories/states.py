@@ -28,7 +28,7 @@ from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
-from vestig.session.references import also_known, resolved, unknown_entities
+from vestig.session.references import also_known, names_of_entities, resolved, unknown_entities
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
@@ -723,6 +723,12 @@ def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str
             *also_known(view, core, parts),
         )
     )
+
+
+def selected_names(session: Session, space: str, where: Filter) -> list[str]:
+    """The names of the entities that a filter names."""
+    parts = filter_parts(where, space, moments(session.now_us()))
+    return session.keeper.run(lambda view, core: names_of_entities(view, core, parts))
 
 
 # Fields of a filter that select by what an item has too.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
-from vestig.language.names import words_of_name
+from vestig.language.names import name_pattern
 from vestig.language.words import (
     asks_for_all,
     content_terms,
@@ -295,7 +294,7 @@ def with_all_of_name(
     name = name_asked_about(bound)
     if name is None:
         return kept
-    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, words_of_name(name)))})\b", re.IGNORECASE)
+    words = name_pattern([name])
     texts = bound.view.recalled(namespace, [row.id for row in results])
     chosen = {row.id for row in kept}
     chosen |= {id for id, found in texts.items() if words.search(found.content)}

@@ -563,16 +563,22 @@ def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[s
     )
 
 
+def names_of_entities(view: LedgerView, core: Any, parts: FilterParts) -> list[str]:
+    """The names of the entities that a filter names. For a callback of the keeper's `run`."""
+    given, space = parts.fields.get("entities", ()), parts.namespace
+    if not given:
+        return []
+    found = split_ids(entity_ids(view, core, space, given, parts.moments.known_at_us))
+    known = view.named_entities(space, [id_text("ent", one) for one in found])
+    return [name for _, _, name, *_ in known]
+
+
 def also_known(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
     """Warnings about entities beside those that a filter names, whose names begin like one of these
     and go on, and which may be the same. For a callback of the keeper's `run`."""
     given = parts.fields.get("entities", ())
     at = parts.moments.known_at_us
-    chosen = split_ids(entity_ids(view, core, parts.namespace, given, at)) if given else []
-    if not chosen:
-        return ()
-    known = view.named_entities(parts.namespace, [id_text("ent", one) for one in chosen])
-    named = {norm_name(text) for _, _, text, *_ in known}
+    named = {norm_name(text) for text in names_of_entities(view, core, parts)}
     found = []
     for text in given:
         if entity_ids(view, core, parts.namespace, (text,), at):

@@ -50,14 +50,13 @@ def as_stored(view: LedgerView, namespace: str, ids: Sequence[str]) -> list[str]
     return sorted(rows, key=rows.__getitem__)
 
 
-def with_words(view: LedgerView, namespace: str, words: Sequence[str]) -> list[str]:
-    """Ids of the memories whose text has one of these words as a whole, in any case and expired or
-    not, ascending. Reads every text."""
-    whole = re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
+def ids_with_pattern(view: LedgerView, namespace: str, pattern: re.Pattern[str]) -> list[str]:
+    """Ids of the memories in whose text a pattern finds something, expired or not, ascending. Reads
+    every text."""
     sql = "SELECT id, content FROM memories WHERE namespace = ? ORDER BY id"
     with store_faults(view.where):
         rows = each(view.connection, sql, (namespace,))
-        return [id_text("mem", id) for id, text in rows if whole.search(text)]
+        return [id_text("mem", id) for id, text in rows if pattern.search(text)]
 
 
 def unconfirmed_with_text(

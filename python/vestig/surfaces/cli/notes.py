@@ -88,14 +88,17 @@ def _namespaces(call: Call) -> list[str]:
         return view.namespaces()
 
 
+def _is_empty(call: Call, **at: Any) -> bool:
+    """Return whether the namespace of a call has no memory, or had none at a time."""
+    return not call.store.count(namespace=call.args.get("namespace"), **at)
+
+
 def _before_it_was_stored(call: Call) -> list[str]:
     """A line where nothing was stored by the time of --as-of."""
-    then, space = call.args.get("as_of"), call.args.get("namespace")
-    if then is None or call.store.count(as_of=then, namespace=space):
+    then = call.args.get("as_of")
+    if then is None or not _is_empty(call, as_of=then) or _is_empty(call):
         return []
-    if not call.store.count(namespace=space):
-        return []
-    held = call.store.count(valid_at=then, namespace=space)
+    held = call.store.count(valid_at=then, namespace=call.args.get("namespace"))
     what = f"--valid-at {then} asks what held then, and finds {count_of(held, 'memory')}"
     if not held:
         what = f"nothing held then either: {_HOLDS_FROM}"
@@ -104,10 +107,8 @@ def _before_it_was_stored(call: Call) -> list[str]:
 
 def _before_it_held(call: Call) -> list[str]:
     """A line where nothing that is stored held by the time of --valid-at."""
-    then, space = call.args.get("valid_at"), call.args.get("namespace")
-    if then is None or call.store.count(valid_at=then, namespace=space):
-        return []
-    if not call.store.count(namespace=space):
+    then = call.args.get("valid_at")
+    if then is None or not _is_empty(call, valid_at=then) or _is_empty(call):
         return []
     return [f"nothing stored held at the time of --valid-at: {_HOLDS_FROM}"]
 
