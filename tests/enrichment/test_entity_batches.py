@@ -30,7 +30,7 @@ def links(store: vestig.Vestig) -> set[tuple[str, str, str]]:
     """(text, type, name) of every mention."""
     found = set()
     for one in store.graph.entities(limit=1_000):
-        for memory in store.graph.entity(one.id, expand=True).memories or ():
+        for memory in store.graph.entity(one.id, limit=1_000).memories:
             found.add((memory.content, one.entity.entity_type, one.entity.canonical_name))
     return found
 

@@ -43,7 +43,7 @@ def test_an_entity_of_two_memories_is_stored_once(store: vestig.Vestig) -> None:
     assert first.entities == second.entities
     assert names(store) == {("UNTYPED", "Ada Lovelace", 2)}
     detail = store.graph.entity(first.entities[0])
-    assert detail.memory_ids == (second.memory_id, first.memory_id)
+    assert [one.id for one in detail.memories] == [second.memory_id, first.memory_id]
 
 
 def test_a_mention_has_confidence_and_evidence(store: vestig.Vestig) -> None:
@@ -206,8 +206,9 @@ def test_a_chain_of_merges_gives_the_last(store: vestig.Vestig) -> None:
     assert store.graph.entity(c).entity.aliases == ("PostgreSQL", "Postgres")
     assert names(store) == {("SYSTEM", "The Store", 3)}
     # none doubled
-    for id in store.graph.entity(c).memory_ids:
-        mentions = [one for one in store.graph.edges(id) if one.edge.edge_type is EdgeType.MENTIONS]
+    for memory in store.graph.entity(c).memories:
+        edges = store.graph.edges(memory.id)
+        mentions = [one for one in edges if one.edge.edge_type is EdgeType.MENTIONS]
         assert len(mentions) == 1
 
 

@@ -128,7 +128,7 @@ def commands(
         "rule suggest": ("rule", "suggest"),
         "rule remove": ("rule", "remove", rule),
         "entity list": ("entity", "list"),
-        "entity show": ("entity", "show", named[0], "--expand"),
+        "entity show": ("entity", "show", named[0], "--limit", "3"),
         "entity extract": ("entity", "extract"),
         "housekeeping entity-backfill": ("housekeeping", "entity-backfill"),
         "entity merge": ("entity", "merge", named[0], named[1]),

@@ -321,6 +321,8 @@ def test_bounds_of_schemas_are_those_of_the_engine(
         base = {"from_id": memory, "to_id": other}
     if name == "edge show":
         base = {"id": store.graph.link(memory, request.getfixturevalue("other_memory")).id}
+    if name == "entity show":
+        base = {"id": store.commit("The pump is looked after by Ada Lovelace").entities[0]}
     given = base | {argument: value}
     assert checker(name).is_valid(given) == inside
     arguments = OFFERED[name]

@@ -208,7 +208,7 @@ class Graph(CallsOfGroup):
         self,
         id: str,
         *,
-        expand: bool = False,
+        limit: int = 20,
         include_expired: bool = False,
         namespace: str | None = None,
     ) -> EntityDetail:
@@ -218,7 +218,7 @@ class Graph(CallsOfGroup):
 
         Args:
             id: The entity by its id, at least 8 characters of it, its name or an alias.
-            expand: With the memories themselves, not only their ids.
+            limit: Memories at most, the newest first; `mentions` counts all.
             include_expired: The entity itself, even when it was merged or expired.
             namespace: The namespace to act in instead of the store's own.
 

@@ -89,9 +89,12 @@ class EntityRequest(Request, frozen=True, kw_only=True):
     call: ClassVar = "entity"
 
     id: _EntityId
-    expand: Annotated[
-        bool, Flag("With the memories themselves, not only their ids.", "--expand")
-    ] = False
+    limit: Annotated[
+        int,
+        Integer(
+            "Memories at most, the newest first; `mentions` counts all.", "--limit", default=20
+        ),
+    ] = 20
     include_expired: Annotated[
         bool,
         Flag("The entity itself, even when it was merged or expired.", "--include-expired"),

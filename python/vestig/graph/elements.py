@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -62,25 +62,16 @@ class EntityPage(SequenceResult[ListedEntity], frozen=True, kw_only=True):
 
 
 class EntityDetail(references.Described, frozen=True, kw_only=True):
-    """One entity with the memories that mention it, newest first.
+    """One entity with the memories that mention it, newest first; `mentions` counts all of them.
 
-    `asked` is the id that was asked for when that entity was merged into this one. `memories`
-    holds the memories themselves only where they were asked for.
+    `asked` is the id that was asked for when that entity was merged into this one.
     """
 
     entity: Entity
     asked: str | None
     mentions: int
-    memory_ids: tuple[str, ...]
-    memories: tuple[Memory, ...] | None
+    memories: tuple[Memory, ...]
     ledger_seq: int
-
-    def plain_fields(self) -> dict[str, Any]:
-        """The entity's fields beside what mentions it."""
-        fields = super().plain_fields()
-        if self.memories is None:
-            del fields["memories"]
-        return fields
 
 
 class EntityChange(references.Described, frozen=True, kw_only=True):
@@ -140,12 +131,10 @@ def show_entity(session: Session, asked: EntityRequest) -> EntityDetail:
     space = session.in_namespace(asked.namespace)
     with session.operation("entity"):
         text = entity_id(session, space, asked.id, expired=expired)
-        return _detail(session, space, text, with_memories=asked.expand, expired=expired)
+        return _detail(session, space, text, limit=asked.limit, expired=expired)
 
 
-def _detail(
-    session: Session, space: str, text: str, *, with_memories: bool, expired: bool
-) -> EntityDetail:
+def _detail(session: Session, space: str, text: str, *, limit: int, expired: bool) -> EntityDetail:
     with session.ledger.read() as view:
         entity = (
             _expired_too(view, space, text) if expired else references.entity(view, space, text)
@@ -155,8 +144,7 @@ def _detail(
             entity=entity,
             asked=None if entity.id.startswith(text) else text,
             mentions=len(ids),
-            memory_ids=tuple(ids),
-            memories=tuple(view.memories(space, ids)) if with_memories else None,
+            memories=tuple(view.memories(space, ids[:limit])),
             ledger_seq=view.seq,
         )
 

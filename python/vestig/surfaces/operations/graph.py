@@ -63,18 +63,14 @@ def _line(entity: Entity, mentions: int) -> str:
     return row(*cells)
 
 
-def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
+def _shown(detail: EntityDetail, _: Mapping[str, Any]) -> str:
     plain = to_plain(detail)
-    hidden = {"memory_ids", "memories"}
     rows = [
         (name, str(value) if not isinstance(value, list) else ", ".join(map(str, value)))
         for name, value in plain.items()
-        if name not in hidden and value not in (None, "", [])
+        if name != "memories" and value not in (None, "", [])
     ]
-    if not args.get("expand"):
-        return table([*rows, *(("memory", id) for id in detail.memory_ids)])
-    memories = detail.memories or ()
-    texts = (f"{one.id} | {one_line(one.content, _SNIPPET_CHARS)}" for one in memories)
+    texts = [row(one.id, one_line(one.content, _SNIPPET_CHARS)) for one in detail.memories]
     return "\n".join([table(rows), "", *texts])
 
 
