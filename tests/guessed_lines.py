@@ -59,6 +59,17 @@ LINES: Final = {
     "`vestig export -` writes to standard output": "export;export --stdout",
     'add "…"` again': "undelete ID;undeprecate ID",
     "lists the tags of all": "tags;tag list;list tags",
+    "`vestig rule check --tool sms --text": "rule check sms 'buy a fog machine'",
+    "`>/dev/null 2>&1` behind the line": "forget ID --yes -q;backup x --quiet;doctor -q",
+    "--created-until TIME takes what was stored before": "forget --older-than 1y --dry-run"
+    ";list --older-than 30d;recall x --newer-than 3d;forget --before 2026-01-01 --all",
+    "`| head -n N` behind the line": "diff --from today -n 5",
+    "--supersedes ID ends the memory that a new one replaces": "add x --on-near-dup replace",
+    ".content] | @csv'`": "export --format csv;export x --format csv",
+    "`vestig forget --source-ids FILE`": "forget members.txt --yes",
+    "it takes one value, got 'red' and 'blue'": "add x --key red --key blue",
+    "; one condition joins several: 'A and B'": "rule add no --when 'tool = \"sms\"'"
+    " --when 'text ~ \"Resi\"'",
     "`vestig rule check --text": "rule check 'buy a fog machine';check 'buy a fog machine'"
     ";rule check hello",
     "as `--from yesterday` up to now": "diff yesterday today",

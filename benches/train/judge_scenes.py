@@ -27,9 +27,12 @@ PROMPTS_FILE: Final = Path(__file__).with_name("judge_prompts.jsonl")
 LISTS_FILE: Final = Path(__file__).with_name("judge_lists.jsonl")
 # Records of a question that a step reads.
 _RIGHT_MAX, _OUTDATED_MAX, _WRONG_MAX = 2, 1, 3
-# How often records of other scenes and folders stand beside them, how many, and out of how many
-# they are those with most in common with the question.
-_OTHERS_SHARE, _OTHERS_MAX, _OTHERS_OF = 0.5, 2, 100
+# How often records of other scenes and folders stand beside them, and how many.
+_OTHERS_SHARE, _OTHERS_MAX = 0.5, 2
+# Records of other scenes and folders are those with most in common with the question of so many.
+_OTHERS_OF = 100
+# How many of them there are where no own record is read, and out of how many.
+_STRANGERS_MAX, _STRANGERS_OF = 5, 400
 # A wrong record is drawn e times as often as one whose common pieces weigh so much less.
 _DECAY: Final = 4.5
 
@@ -113,6 +116,23 @@ class Common:
         both = set(question) & _own(memory)
         return float(sum(np.log(1 + len(self.memories) / (1 + self._in[piece])) for piece in both))
 
+    def nearest(
+        self,
+        question: Pieces,
+        own: Sequence[Memory],
+        most: int,
+        of: int,
+        draw: np.random.Generator,
+    ) -> list[Memory]:
+        """Those of `of` drawn memories, without its own, that have most in common with a
+        question; at most `most`."""
+        known = {id(memory) for memory in own}
+        count = min(of, len(self.memories))
+        drawn = draw.choice(len(self.memories), count, replace=False).tolist()
+        found = [self.memories[at] for at in drawn if id(self.memories[at]) not in known]
+        found.sort(key=lambda memory: -self.weight(question, memory))
+        return found[:most]
+
 
 def _own(memory: Memory) -> set[int]:
     return {*memory.before, *memory.lead, *memory.text}
@@ -171,9 +191,13 @@ def others(
     that knows nothing of it finds such ones."""
     if draw.random() >= _OTHERS_SHARE:
         return []
-    known = {id(memory) for memory in own}
-    count = min(_OTHERS_OF, len(common.memories))
-    drawn = draw.choice(len(common.memories), count, replace=False).tolist()
-    found = [common.memories[at] for at in drawn if id(common.memories[at]) not in known]
-    found.sort(key=lambda memory: -common.weight(question, memory))
-    return found[:_OTHERS_MAX]
+    return common.nearest(question, own, _OTHERS_MAX, _OTHERS_OF, draw)
+
+
+def strangers(
+    question: Pieces, own: Sequence[Memory], common: Common, draw: np.random.Generator
+) -> list[Listed]:
+    """A question with records of other scenes and folders alone, none of which answers: what a
+    store brings that knows nothing of it."""
+    nearest = common.nearest(question, own, _STRANGERS_MAX, _STRANGERS_OF, draw)
+    return [Listed(text_of(pair(question, memory)), WRONG) for memory in nearest]

@@ -92,12 +92,12 @@ def test_an_outdated_text_behind_the_right_one_takes_no_place() -> None:
 def test_a_pass_reads_every_example_once_and_a_step_is_the_same_each_time() -> None:
     written = [Example([1500], memory(n), memory(n + 1), n % 2 == 0) for n in range(10)]
     settings = Settings(outputs=1, steps=5, rows=4)
-    passes = Passes([], written, settings)
+    passes = Passes([], [], written, settings)
     steps = [passes.examples(step) for step in range(1, 6)]
     assert kinds([one for step in steps for one in step]) == Counter(
         dict.fromkeys(kinds(written), 2)
     )
-    assert Passes([], written, settings).examples(4) == steps[3]
+    assert Passes([], [], written, settings).examples(4) == steps[3]
 
 
 def test_the_written_pairs_are_whole_and_of_both_kinds() -> None:
@@ -311,7 +311,7 @@ def test_a_training_that_is_continued_ends_as_one_that_was_not(
     pytest.importorskip("optax")
     written = [Example([1500], memory(n), memory(n + 1), n % 2 == 0) for n in range(6)]
     settings = Settings(outputs=1, steps=3, rows=4)
-    steps, loss = Passes([], written, settings).step, train_version_reader.loss
+    steps, loss = Passes([], [], written, settings).step, train_version_reader.loss
 
     def checkpoint(place: str, identity: str = "this training") -> Checkpoint:
         folder = tmp_path / place

@@ -34,6 +34,7 @@ from judge_scenes import (
     listed,
     others,
     scenes,
+    strangers,
     text_of,
 )
 
@@ -49,6 +50,8 @@ SHARES: Final = {
     "lists": {SCENES_FILE: 0.4, LISTS_FILE: 0.25},
     "prompts": {SCENES_FILE: 0.42, PROMPTS_FILE: 0.36},
 }
+# Of all lists so many have no record of the store that the question was written for.
+STRANGERS_SHARE: Final = 0.15
 # Of the lists of prompts so many are queries in the words of a record of a scene.
 WORDS_SHARE: Final = 0.2
 # Records of a question of a folder.
@@ -123,8 +126,13 @@ class Lists:
             scene, number = given[draw.integers(len(given))]
             if file == PROMPTS_FILE and draw.random() < WORDS_SHARE:
                 return in_its_words(scene, self._common, draw)
+            if draw.random() < STRANGERS_SHARE:
+                return strangers(scene.questions[number][0], scene.memories, self._common, draw)
             return listed(scene, number, self._common, draw)
         asked = self._asked[draw.integers(len(self._asked))]
+        if draw.random() < STRANGERS_SHARE:
+            own = question_pieces(asked.question.pieces)
+            return strangers(own, asked.world.memories, self._common, draw)
         records = list_of(asked.question, asked.candidates, MEMORIES, draw)
         pairs = asked.pairs(number for number, _ in records)
         question = question_pieces(asked.question.pieces)

@@ -4,7 +4,8 @@
     python benches/train/train_version_reader.py --train FOLDER … --out build/versions
 
 An example is a question with an older and a newer memory: pairs of the results that the questions
-of labelled folders bring, and the pairs of `version_pairs.jsonl`. Written to --out: `adapter.npz`,
+of labelled folders bring, records of the scenes of `judge_scenes.jsonl`, and the pairs of
+`version_pairs.jsonl`. Written to --out: `adapter.npz`,
 the weights as `adapter_file.py` reads them, and `trained_on.json`, folders, hashes, settings and
 steps. A checkpoint lies there meanwhile, and --resume continues from it. What is judged on must not
 be trained on: `benches/learn_versions.py` says how good the weights are.
@@ -12,6 +13,7 @@ be trained on: `benches/learn_versions.py` says how good the weights are.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +22,8 @@ from typing import Any
 import numpy as np
 from adapter_training import EXAMPLES, Settings, Step, arguments, can_train, train_and_write
 from judge_recipe import chance
-from version_input import Asked, Example, counted, drawn, written_pairs
+from judge_scenes import SCENES_FILE, Common, scenes
+from version_input import Asked, Example, answered_in, counted, drawn, written_pairs
 from version_results import asked_in
 
 from benchmarks.reader import read_benchmark
@@ -29,6 +32,8 @@ from vestig.embedders import builtin
 STEPS = 1000
 ROWS = 32
 RATE = 1e-3
+# Questions of scenes of which a pass reads pairs.
+OF_SCENES = 2_000
 
 
 class Passes:
@@ -36,15 +41,23 @@ class Passes:
     which is a function of the seed and the number of the pass."""
 
     def __init__(
-        self, asked: Sequence[Asked], written: Sequence[Example], settings: Settings
+        self,
+        asked: Sequence[Asked],
+        of_scenes: Sequence[Asked],
+        written: Sequence[Example],
+        settings: Settings,
     ) -> None:
-        self._asked, self._written, self._settings = asked, written, settings
+        self._asked, self._of_scenes = asked, of_scenes
+        self._written, self._settings = written, settings
         self._passes: dict[int, list[Example]] = {}
 
     def _of(self, number: int) -> list[Example]:
         if number not in self._passes:
             draw = chance(self._settings.seed, EXAMPLES, number)
-            whole = [one for each in self._asked for one in drawn(each, draw)] + [*self._written]
+            count = min(OF_SCENES, len(self._of_scenes))
+            places = draw.choice(len(self._of_scenes), count, replace=False).tolist()
+            asked = [*self._asked, *(self._of_scenes[at] for at in places)]
+            whole = [one for each in asked for one in drawn(each, draw)] + [*self._written]
             self._passes[number] = [whole[at] for at in draw.permutation(len(whole))]
         return self._passes[number]
 
@@ -84,14 +97,18 @@ def main(given: Sequence[str]) -> int:
     benchmarks = [read_benchmark(folder) for folder in wanted.train]
     read = builtin._vocabulary().ids
     asked = [one for each in benchmarks for one in asked_in(each, read, wanted.cache)]
+    read_scenes = [*scenes(read)]
+    common = Common([memory for one in read_scenes for memory in one.memories])
+    of_scenes = [one for scene in read_scenes for one in answered_in(scene, common)]
     written = [*written_pairs(read)]
     data = {
         "data": {one.name: one.digest for one in benchmarks},
+        SCENES_FILE.stem: hashlib.sha256(SCENES_FILE.read_bytes()).hexdigest(),
         "examples of a pass": counted(
             [one for each in asked for one in drawn(each, np.random.default_rng(0))] + written
         ),
     }
-    train_and_write(wanted, settings, data, Passes(asked, written, settings).step, loss)
+    train_and_write(wanted, settings, data, Passes(asked, of_scenes, written, settings).step, loss)
     return 0
 
 

@@ -1,8 +1,9 @@
 """What the version reader is trained on: a question, an older and a newer memory, and whether the
 newer one takes the place of the older one.
 
-Examples come from labelled worlds, where a question about now brings both of them, and from pairs
-that were written for this (`version_pairs.jsonl`). JAX is not needed here.
+Examples come from labelled worlds, where a question about now brings both of them, from the scenes
+that the judge reads, and from pairs that were written for this (`version_pairs.jsonl`). JAX is not
+needed here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from adapter_input import Text, written_memory
 from judge_input import Memory, memory_pieces, question_pieces
 from judge_recipe import OUTDATED, RIGHT, WRONG
+from judge_scenes import Common, Scene
 from worlds import MARKS, Pieces, Read
 
 PAIRS_FILE: Final = Path(__file__).with_name("version_pairs.jsonl")
@@ -77,6 +79,20 @@ def written_pairs(read: Read, path: Path = PAIRS_FILE) -> Iterator[Example]:
             for which in ("older", "newer")
         )
         yield Example(question_pieces(read(row["question"])), older, newer, row["update"])
+
+
+def answered_in(scene: Scene, common: Common) -> Iterator[Asked]:
+    """The questions of a scene that something answers, with its records: those that answer first,
+    then those with most in common with the question. Records stand in the order of their days."""
+    for question, whats in scene.questions:
+        if RIGHT not in whats:
+            continue
+        results = [
+            Result(memory, what, (number, 0))
+            for number, (memory, what) in enumerate(zip(scene.memories, whats, strict=True))
+        ]
+        results.sort(key=lambda one: (one.what == WRONG, -common.weight(question, one.memory)))
+        yield Asked(question, tuple(results))
 
 
 def drawn(asked: Asked, draw: np.random.Generator) -> list[Example]:

@@ -188,11 +188,13 @@ def _of_key(field: str) -> str:
     """Names what takes a key, where the id of a memory is asked for."""
     if field.startswith("ids["):  # of `forget`, which takes both
         return by_caller(
-            'use where={"keys": [key]} for all that a key had, or {"entities": [name]} for what'
-            " mentions a name; ids are found by store.search(query)",
+            'use where={"keys": [key]} for all that a key had, {"entities": [name]} for what'
+            ' mentions a name, or {"source_ids": [file]} for what was read of a file; ids are found'
+            " by store.search(query)",
             "`vestig forget --keys KEY` forgets what a key has, `vestig forget --entities NAME`"
-            " what mentions a name, `vestig forget --scope S` the memories of one scope, and"
-            " `vestig search` finds ids by words",
+            " what mentions a name, `vestig forget --source-ids FILE` what was read of a file,"
+            " `vestig forget --scope S` the memories of one scope, and `vestig search` finds ids by"
+            " words",
         )
     return by_caller(
         "the memory of a key is named by its id; use store.get(key).id",

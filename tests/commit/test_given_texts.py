@@ -122,7 +122,7 @@ def test_another_layout_by_update_changes_it_in_place(opener: Opener) -> None:
         vector = view.vectors("default", [id])
     result = store.update(id, content=other, tags=["house"])
     assert (result.memory_id, result.changed, result.version) == (id, True, 2)
-    assert result.fields == ("content", "metadata")
+    assert result.fields == ("content", "tags")
     assert result.outcome is None
     after = store.show(id).memory
     assert (after.content, after.content_hash) == (other, before.content_hash)

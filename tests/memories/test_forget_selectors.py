@@ -148,7 +148,7 @@ def test_never_more_goes_than_what_is_left_matches(where: Any, every: bool, ids:
         ({"where": {"unscoped": False}, "all": True}, "only unscoped"),
         ({"where": {"include_archived": True}, "all": True}, "only include_archived"),
         ({"all": True}, "no filter"),
-        ({"ids": "mem_00000000", "where": {"tags": "x"}}, "either ids or where"),
+        ({"ids": "mem_00000000", "where": {"tags": "x"}}, "either ids or a filter"),
     ],
     ids=str,
 )

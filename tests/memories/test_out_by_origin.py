@@ -73,7 +73,7 @@ def test_a_withdrawal_takes_what_the_filter_matches_and_never_more(where: Any, e
         ),
         ({"where": {"session_ids": None}}, "where.session_ids: expected a value"),
         ({"where": {"sources": "a", "session_ids": []}}, "where.session_ids: expected a value"),
-        ({"id": "mem_00000000", "where": {"tags": "x"}}, "id: expected either id or where"),
+        ({"id": "mem_00000000", "where": {"tags": "x"}}, "id: expected either id or a filter"),
         ({"id": "mem_00000000", "dry_run": True}, "dry_run: expected it beside where"),
         ({"id": "mem_00000000", "only": True}, "only: expected it beside `sources`"),
         ({"where": {"session_ids": "s"}, "only": True}, "only: expected it beside `sources`"),

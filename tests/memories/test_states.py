@@ -167,7 +167,7 @@ def test_update_of_fields(store: vestig.Vestig) -> None:
     id = three(store)[0]
     done = store.update(id, tags=["x"], metadata={"k": 0}, trigger="learning-success")
     assert (done.changed, done.version) == (True, 2)
-    assert set(done.fields) == {"metadata", "trigger"}
+    assert set(done.fields) == {"tags", "metadata", "trigger"}
     memory = store.show(id).memory
     assert memory.metadata == {"source": "manual", "tags": ["x"], "k": 0}
     again = store.update(id, tags=["x"], metadata={"k": 0})

@@ -190,9 +190,9 @@ def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first
 @pytest.mark.parametrize(
     ("least", "best", "first"),
     [
-        (0.5, 0.2871, "doubtful (confidence 0.29, needed 0.50); nearest:"),
-        (1.0, 0.999, "doubtful (confidence 0.999, needed 1.00); nearest:"),
-        (0.5432, 0.5431, "doubtful (confidence 0.54, needed 0.55); nearest:"),
+        (0.5, 0.2871, "too doubtful (confidence 0.29, needed 0.50); nearest:"),
+        (1.0, 0.999, "too doubtful (confidence 0.999, needed 1.00); nearest:"),
+        (0.5432, 0.5431, "too doubtful (confidence 0.54, needed 0.55); nearest:"),
         (0.00001, 0.0, "nothing close (confidence 0.00, needed 0.01); nearest:"),
     ],
 )

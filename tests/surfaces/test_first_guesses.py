@@ -709,7 +709,7 @@ def test_states_have_commands_of_their_own(vestig: Vestig, ids: list[str]) -> No
     assert "unpinned" in vestig("unpin", ids[0]).out
     assert "archived" in vestig("archive", ids[0]).out
     assert "unarchived" in vestig("unarchive", ids[0]).out
-    assert "updated: metadata" in vestig("update", ids[0], "--tags", "infra").out
+    assert "updated: tags" in vestig("update", ids[0], "--tags", "infra").out
     assert "superseded by" in vestig("supersede", ids[0], ids[1], "--reason", "a new tower").out
     assert "deprecated" in vestig("deprecate", ids[2]).out
     again = vestig("deprecate", ids[2])
@@ -745,3 +745,20 @@ def test_an_error_at_the_command_line_names_flags_and_commands(
     assert "--recursive brings" in vestig("import", f"{tmp_path}/empty").err
     assert "`vestig forget --keys KEY`" in vestig("forget", "price", "--yes").err
     assert "`vestig get KEY` shows the memory" in vestig("pin", "price").err
+
+
+def test_a_similar_memory_of_the_same_text_is_called_so_with_its_author(vestig: Vestig) -> None:
+    text = "The monthly drill takes place every first Thursday."
+    assert vestig("add", text, "--author", "jonas").code == 0
+    assert f"{text} (the same text, by jonas)\n" in vestig("add", text).out
+    assert f"{text} (the same text)\n" in vestig("add", text, "--author", "resi").out
+
+
+def test_rules_that_ask_for_a_tool_are_told_where_none_is_named(vestig: Vestig) -> None:
+    condition = 'tool = "sms" and text ~ "*Resi*"'
+    assert vestig("rule", "add", "No messages", "--when", condition, "--do", "deny").code == 0
+    without = vestig("rule", "check", "--text", "Resi, a drill is tonight")
+    assert without.out == "No rule fires.\n"
+    assert without.err == "1 rule asks for a tool: name it by --tool\n"
+    with_tool = vestig("rule", "check", "--text", "Resi, a drill is tonight", "--tool", "sms")
+    assert (with_tool.out.splitlines()[0], with_tool.err) == ("Decision: deny", "")

@@ -152,7 +152,7 @@ def test_what_a_session_or_a_source_brought_is_taken_out(vestig: Vestig, command
         (("--since", "2020-01-01", "--yes"), "add --all: `vestig deprecate --since … --all`"),
         (("--session", "", "--yes"), "session_ids: expected"),
         (("--session", "s", "--only", "--yes"), "only: expected it beside `sources`"),
-        ((UNKNOWN, "--session", "s", "--yes"), "id: expected either id or where"),
+        ((UNKNOWN, "--session", "s", "--yes"), "id: expected either id or a filter"),
         ((UNKNOWN, "--dry-run"), "dry_run: expected it beside where"),
     ],
 )

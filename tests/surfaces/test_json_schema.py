@@ -289,6 +289,13 @@ def other_memory(store: Vestig) -> Iterator[str]:
     store.forget(id)
 
 
+@pytest.fixture
+def entity(store: Vestig) -> Iterator[str]:
+    outcome = store.commit("Programs were first written down by Ada Lovelace")
+    yield outcome.entities[0]
+    store.forget(str(outcome.memory_id))
+
+
 @pytest.mark.parametrize(("name", "argument", "value", "inside"), bounds())
 def test_bounds_of_schemas_are_those_of_the_engine(
     name: str,
@@ -322,7 +329,7 @@ def test_bounds_of_schemas_are_those_of_the_engine(
     if name == "edge show":
         base = {"id": store.graph.link(memory, request.getfixturevalue("other_memory")).id}
     if name == "entity show":
-        base = {"id": store.commit("The pump is looked after by Ada Lovelace").entities[0]}
+        base = {"id": request.getfixturevalue("entity")}
     given = base | {argument: value}
     assert checker(name).is_valid(given) == inside
     arguments = OFFERED[name]

@@ -172,7 +172,7 @@ def test_a_result_that_is_not_sure_says_so_in_words() -> None:
         store.commit("The pump failed on Monday")
         result = store.recall("who painted the ceiling?")
     words = found(result, {}, Screen()).split("\n")[0]
-    assert words in ("doubtful; nearest:", "nothing close; nearest:", "No memories found.")
+    assert words in ("too doubtful; nearest:", "nothing close; nearest:", "No memories found.")
     assert "0." not in words
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -359,7 +359,20 @@ def update_changes(
         events=(event(memory, EventType.UPDATE, now_us, payload),),
         original_texts=texts,
     )
-    return changed, tuple(new)
+    return changed, tuple(_named(new, old))
+
+
+def _named(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[str]:
+    """The arguments that changed: tags are stored in the metadata, and named apart."""
+    for name, value in new.items():
+        if name != "metadata":
+            yield name
+            continue
+        own, before = dict(value), dict(old[name])
+        if own.pop("tags", None) != before.pop("tags", None):
+            yield "tags"
+        if own != before:
+            yield name
 
 
 def _metadata(memory: Memory, changes: FieldChanges) -> dict[str, Any]:

@@ -650,7 +650,8 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
         )
     if ids is not None:
         if given:
-            raise ValidationError(named, f"{named} and where", f"either {named} or where, not both")
+            either = f"either {named} or a filter (where), not both"
+            raise ValidationError(named, f"{named} and where", either)
         return
     # `unscoped: false` restricts nothing
     effective = {name for name, value in given.items() if name != "unscoped" or value}

@@ -96,8 +96,14 @@ def first_words(result: RecallResult) -> str | None:
     if certainty is None:
         return None
     if result.abstained or certainty is Certainty.NOTHING_CLOSE:
-        return f"{certainty}{_nearest(foreign)}"
+        return f"{_withheld(certainty)}{_nearest(foreign)}"
     return f"{certainty}{_FOREIGN}" if foreign else str(certainty)
+
+
+def _withheld(certainty: Certainty) -> str:
+    """The word for a confidence that was not enough."""
+    none = certainty is Certainty.NOTHING_CLOSE
+    return str(certainty) if none else f"too {Certainty.DOUBTFUL}"
 
 
 def confidence_line(confidence: float, least: float | None = None, *, foreign: bool = False) -> str:
@@ -129,16 +135,16 @@ def _confidence(confidence: float, least: float | None = None) -> str:
         >>> _confidence(0.947), _confidence(0.061)
         ('likely (confidence 0.95)', 'nothing close (confidence 0.06)')
         >>> _confidence(0.5469, 0.5472), _confidence(0.31, 0.2)
-        ('doubtful (confidence 0.547, needed 0.55)', 'doubtful (confidence 0.31, needed 0.20)')
+        ('too doubtful (confidence 0.547, needed 0.55)', 'doubtful (confidence 0.31, needed 0.20)')
     """
     certainty = certainty_of(confidence)
-    if least is None or (certainty is Certainty.LIKELY and confidence >= least):
+    withheld = least is not None and confidence < least
+    if least is None or (certainty is Certainty.LIKELY and not withheld):
         return f"{certainty} (confidence {_rounded(confidence)})"
-    if certainty is Certainty.LIKELY:
-        certainty = Certainty.DOUBTFUL
-    needed = _hundredths(least, ROUND_UP if confidence < least else ROUND_DOWN)
+    needed = _hundredths(least, ROUND_UP if withheld else ROUND_DOWN)
     shown = _rounded(confidence, float(needed))
-    return f"{certainty} (confidence {shown}, needed {needed})"
+    word = _withheld(certainty) if withheld else certainty
+    return f"{word} (confidence {shown}, needed {needed})"
 
 
 def _hundredths(value: float, rounding: str) -> Decimal:

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.language.text_forms import count_of, first_of
+from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import nearest
 from vestig.types import CommitOutcomeKind
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # Other namespaces that a line names.
 _NAMED: Final = 5
+_RULES_MAX: Final = 1000
+_TOOL: Final = lazy_pattern(r"\btool\s*[=~!]")
 _HOLDS_FROM: Final = (
     "a fact holds from the --t-valid TIME of `vestig add`, else from when it was stored"
 )
@@ -25,6 +28,7 @@ def notes(operation: Operation, call: Call, value: Any) -> list[str]:
     """Lines that stand on standard error beside a result."""
     return [
         *_on_nothing(operation, call, value),
+        *_on_no_tool(operation, call),
         *_on_counted_names(call, value),
         *_on_first(operation, call, value),
     ]
@@ -41,6 +45,17 @@ def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
     if unknown or "where" not in rows:
         return unknown
     return [*_unknown_scopes(call), *_before_it_was_stored(call), *_before_it_held(call)]
+
+
+def _on_no_tool(operation: Operation, call: Call) -> list[str]:
+    """A line where rules were asked of an action without the tool that some of them ask for."""
+    if operation.name != "rule check" or "tool" in call.args:
+        return []
+    space, scope = call.args.get("namespace"), call.args.get("scope")
+    rules = call.store.rules.list(namespace=space, scope=scope, limit=_RULES_MAX)
+    count = sum(_TOOL.search(one.when) is not None for one in rules)
+    asks = "asks" if count == 1 else "ask"
+    return [f"{count_of(count, 'rule')} {asks} for a tool: name it by --tool"] if count else []
 
 
 def _on_counted_names(call: Call, value: Any) -> list[str]:

@@ -30,13 +30,13 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--session-id": "--session --conversation --thread --chat --session-ids --run-id --thread-id",
     "--session-ids": "--session --conversation --thread --chat --session-id --run-id --thread-id",
     "--from": "--since --after --start",
-    "--since": "--after --newer-than --from --start --last --days --today",
+    "--since": "--after --from --start --last --days --today",
     "--as-of": "--at --asof",
     "--valid-at": "--at --date --on --current --now --as-of",
     "--entities": "--entity --mentions --about --person --people",
     "--order-by": "--sort --sort-by --order",
     "--mirror": "--watch --sync",
-    "--until": "--before --older-than --to",
+    "--until": "--before --to",
     "--scope": "-u --user --user-id --channel --customer --owner --collection --project",
     "--metadata": "--meta --set --annotation",
     "--yes": "-y --confirm --no-confirm --assume-yes -f --force",
@@ -74,7 +74,7 @@ _FILE: Final = (
 _PLACES: Final[Mapping[str, str]] = {
     "CONTENT": "--content --text --body --message --fact -m",
     "TEXT": "--text --content --body --message",
-    "QUERY": "--query --question --text -q",
+    "QUERY": "--query --question --text",
     "ID": "--id --memory-id",
     "IDS": "--id --ids --memory-id",
     "KEY": "--key --id --name",
@@ -95,6 +95,11 @@ _IDS_ALONE: Final = (
     "--json prints every field; `vestig list --json | jq -r '.memories[].id'` prints the ids alone"
 )
 _QUIET: Final = "messages go to standard error, which 2>/dev/null leaves out"
+_SILENT: Final = "`>/dev/null 2>&1` behind the line leaves out what it prints"
+_AGES: Final = (
+    "--created-until TIME takes what was stored before then, --until TIME what began to hold before"
+    " then; --created-since and --since likewise after it; 30d is thirty days ago"
+)
 _TEXTS_ALONE: Final = (
     "`vestig recall \"…\" --json | jq -r '.results[].content'` prints the texts alone"
 )
@@ -179,7 +184,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "get",
-        "--short -q --quiet --value --raw --plain --text --text-only --content --brief",
+        "--short --quiet --value --raw --plain --text --text-only --content --brief",
         _TEXT_ALONE,
     ),
     ("get", "--history --versions --version --all -a --previous --old", _VERSIONS),
@@ -190,7 +195,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "show",
-        "--field --fields --columns --select --only --short -q --quiet",
+        "--field --fields --columns --select --only --short --quiet",
         "`vestig show ID --json` prints every field, and `jq .metadata.tags` behind it one alone",
     ),
     (
@@ -210,7 +215,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--sort --sort-by --order-by",
         "what is recalled is ranked; `vestig list --order-by` sorts",
     ),
-    ("forget", "--query -q --search --text", '`vestig search "…"` finds the ids of memories'),
+    ("forget", "--query --search --text", '`vestig search "…"` finds the ids of memories'),
     (
         "list, count",
         "--by --group-by --group",
@@ -235,7 +240,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         " --brief",
         _TEXTS_ALONE,
     ),
-    ("list", "--ids-only --id-only -q --quiet --only-ids", _IDS_ALONE),
+    ("list", "--ids-only --id-only --quiet --only-ids", _IDS_ALONE),
     ("list", "--columns --fields --select --cols", _IDS_ALONE),
     (
         "list",
@@ -244,10 +249,23 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "recall, search",
-        "-q --quiet --silent",
+        "--quiet --silent",
         f"{_QUIET}; {_TEXTS_ALONE}",
     ),
     (_READS, "--quiet --silent", _QUIET),
+    (
+        f"{_READS}, export, forget",
+        "--older-than --newer-than --age --max-age --min-age --created-before --created-after"
+        " --stored-before --stored-after",
+        _AGES,
+    ),
+    ("forget", "--before --after", _AGES),
+    (
+        "diff",
+        "-n --limit --max --first --head -l --lines",
+        "it shows all of the time; `| head -n N` behind the line takes the first lines, and --to"
+        " TIME ends the time earlier",
+    ),
     ("keys", "--all -a", "all that have a value are listed"),
     (
         "backup",
@@ -380,8 +398,8 @@ def instead_of_option(
     """
     if _NUMBER.fullmatch(typed) and "--limit" in options:
         return f"In Vestig it is -n {typed[1:]}."
-    if typed == "-q" and value and not value.startswith("-") and "QUERY" in places:
-        return f"It is typed without an option: `vestig {command} {places['QUERY']}`."
+    if typed == "-q":
+        typed = "--query" if value and not value.startswith("-") else "--quiet"
     if "--clear" in options and (field := _emptied(typed, value)):
         return f"In Vestig it is --clear {field}."
     if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
@@ -404,6 +422,8 @@ def instead_of_option(
     if ours:
         dated = f", with a date such as {_DATE}" if times & {*ours} and "-" not in value else ""
         return f"In Vestig it is {' or '.join(ours)}{dated or _MORE.get(ours[0], '')}."
+    if command and typed in ("--quiet", "--silent"):
+        return sentence(_SILENT)
     # a name that is merely a little alike misleads
     near = nearest(typed, options)
     return f"Did you mean {near}?" if near else ""
@@ -455,6 +475,18 @@ _NOT_CHOSEN: Final[tuple[tuple[str, str, str], ...]] = (
         "created_at",
         "newest new desc descending latest recent last date time",
         "The newest come first: --order-by created_at, or t_valid for when a fact began.",
+    ),
+    (
+        "reinforce",
+        "replace update overwrite supersede merge",
+        "--supersedes ID ends the memory that a new one replaces, --key K the value that the key"
+        " has.",
+    ),
+    (
+        "jsonl",
+        "csv tsv xlsx excel sqlite sql parquet yaml txt text html pdf",
+        'Lines of JSON become a table by `vestig export - | jq -r \'select(.status == "active") |'
+        " [.id, .t_valid, .content] | @csv'`.",
     ),
     (
         "cursor",

@@ -182,7 +182,7 @@ _NEW_KEY: Final = (
 )
 _ASKS_RULES: Final = (
     "`vestig rule check --command '…'` asks the rules of a line for a shell, `vestig rule check"
-    ' --text "…"` of a text'
+    ' --text "…"` of a text; --tool NAME beside it names the tool that rules may ask for'
 )
 _CALL: Final = lazy_pattern(r"store\.(?:(\w+)\.)?(\w+)")
 # A group of calls in Python → the group of commands.
@@ -485,6 +485,9 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
     named = [one for word in words if (one := format_of(word, formats))]
     if named:
         return f"In Vestig it is --format {named[0]}."
+    if command == "rule check" and len(words) == 2:
+        tool, text = map(shlex.quote, words)
+        return f"It is `vestig rule check --tool {tool} --text {text}`."
     if command == "memory list":
         listing = instead_of_listing(words[-1]) or _none_of(words[-1], "")
         text = shlex.quote(" ".join(words))

@@ -30,6 +30,21 @@ class Option(click.Option):
         self.help = help
 
 
+class _Once(Option):
+    """An option that takes one value: another one is refused, where click takes the last."""
+
+    def __init__(self, names: list[str], **attributes: Any) -> None:
+        super().__init__(names, multiple=True, **attributes)
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        found = dict.fromkeys(super().process_value(ctx, value) or ())
+        if len(found) > 1:
+            shown = " and ".join(repr(str(one)[:TYPED_CHARS]) for one in found)
+            joins = _JOINED.get(self.opts[-1], "")
+            raise click.BadParameter(f"it takes one value, got {shown}{joins}", ctx, self)
+        return next(iter(found), None)
+
+
 class _AnyCase(click.Choice[str]):
     """A word of a closed list, in any case; messages print the words as they are stored."""
 
@@ -105,6 +120,8 @@ _SHORT_FLAGS: Final = {
     "--session-ids": ("--session",),
     "--sources": ("--source",),
 }
+# Options of one value → how several are one.
+_JOINED: Final = dict.fromkeys(("--when", "--unless"), "; one condition joins several: 'A and B'")
 # Characters that an error repeats of what was typed.
 TYPED_CHARS: Final = 60
 FROM_STDIN: Final = "- reads it from standard input."
@@ -143,11 +160,13 @@ def parameter(param: Argument) -> click.Parameter:
         options.update(is_flag=True, type=None)
     elif isinstance(param, Flag):
         options.update(is_flag=True, flag_value=True, type=None)
-    elif _repeats(param):
-        options.update(multiple=True)
     if metavar := metavar_of(param):
         options["metavar"] = metavar
-    return Option(names, **options)
+    if options.get("is_flag"):
+        return Option(names, **options)
+    if _repeats(param):
+        return Option(names, multiple=True, **options)
+    return _Once(names, **options)
 
 
 def _pairs(texts: Sequence[str]) -> dict[str, Any]:

@@ -182,8 +182,12 @@ def _similar(value: CommitOutcome, args: Args) -> list[str]:
     if not shown or value.superseded:
         return []
     lines = ["Similar memories:"]
+    same = args.get("same_text", {})
     for one in shown:
         differs = f" (differs: {', '.join(map(str, one.differs))})" if one.differs else ""
+        if one.memory_id in same:
+            author = same[one.memory_id]
+            differs = f" (the same text{'' if author is None else f', by {author}'})"
         lines.append(
             f"  {one.t_valid:%Y-%m-%d}  {one.memory_id}  {one.score:.2f}  {one.beginning}{differs}"
         )

@@ -139,8 +139,9 @@ def _committed(call: Call, commit_it: Callable[..., Any], given: dict[str, Any])
 
 def _beside(store: Vestig, outcome: CommitOutcome) -> dict[str, Any]:
     """Return what the text of an outcome is made with: until when what it supersedes holds, where a
-    later time was announced; else which of the similar memories it may replace: those that it
-    states anew and those that are nearly equal, but no values of other keys."""
+    later time was announced; else which of the similar memories it may replace, those that it
+    states anew and those that are nearly equal, but no values of other keys, and which have the
+    very text, each with its author."""
     ids = outcome.superseded or [one.memory_id for one in outcome.similar]
     if not ids:
         return {}
@@ -156,7 +157,8 @@ def _beside(store: Vestig, outcome: CommitOutcome) -> dict[str, Any]:
     anew |= {one.memory_id for one in outcome.similar if one.differs}
     keys = (None, outcome.key or stored.memory.key)
     other = set() if keys[1] is None else {one.id for one in named if one.key not in keys}
-    return {"replaceable": anew - other}
+    same = {one.id: one.author for one in named if one.content == stored.memory.content}
+    return {"replaceable": anew - other, "same_text": same}
 
 
 def _recall(call: Call) -> Any:
