@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import msgspec
 import pytest
 from command_answers import UNKNOWN, Vestig
@@ -141,8 +143,14 @@ def test_days_are_words_at_the_command_line(vestig: Vestig, ids: list[str]) -> N
     vestig("add", "The crane was oiled", "--t-valid", "yesterday")
     assert vestig("count", "--until", "today").out == "1\n"
     # a number of days is no time where it may lie ahead
-    for option in ("--t-valid", "--t-invalid", "--retention-until"):
+    for option in ("--t-valid", "--t-invalid"):
         assert vestig("add", "The crane was painted", option, "7d").code == 2
+    kept = vestig("add", "The crane was painted", "--retention-until", "7d", "--json").document
+    shown = vestig("show", kept["memory_id"], "--json").document
+    until = datetime.fromisoformat(shown["retention_until"])
+    assert timedelta(days=6) < until - datetime.now(UTC) <= timedelta(days=7)
+    refused = vestig("list", "--since", "last week").err
+    assert "today or yesterday; to look back also 7d, seven days ago, got 'last week'" in refused
     assert "today or yesterday; to look back also 7d" in " ".join(vestig("list", "-h").out.split())
 
 

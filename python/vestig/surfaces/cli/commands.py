@@ -33,13 +33,13 @@ from vestig.surfaces.cli.other_words import (
 )
 from vestig.surfaces.cli.parameters import (
     FROM_STDIN,
-    TIMES,
     TYPED_CHARS,
     Option,
     dated,
     given_arguments,
     metavar_of,
     parameter,
+    times_taken,
 )
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
@@ -444,7 +444,7 @@ def _notes(operation: Operation) -> list[str]:
     from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
     notes = [f"{name}: {FROM_STDIN}" for name in from_stdin]
     if any(metavar_of(row) == "TIME" for row in operation.params):
-        notes.append(TIMES)
+        notes.append(times_taken(operation.params))
     if operation.short:
         short, full = f"{_NAME} {operation.short}", f"{_NAME} {operation.name}"
         notes.append(f"`{short}` and `{full}` are one command.")

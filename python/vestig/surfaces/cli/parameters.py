@@ -100,17 +100,18 @@ def metavar_of(param: Argument) -> str | None:
     return next((text for kind, text in kinds.items() if isinstance(param, kind)), None)
 
 
-# Options whose times look back, which take a number of days ago.
+# Options whose times look ahead, and those that look back, which take a number of days from today.
+_LOOK_AHEAD: Final = frozenset(("--expires", "--retention-until"))
 _LOOK_BACK: Final = frozenset(
     (
         "--since", "--until", "--created-since", "--created-until", "--from", "--to", "--as-of",
         "--known-at", "--valid-at",
     )
 )  # fmt: skip
-_DAYS_AGO: Final = lazy_pattern(r"(\d{1,5})d")
-TIMES: Final = (
+_DAYS: Final = lazy_pattern(r"(\d{1,5})d")
+_TIMES: Final = (
     "TIME: a date such as 2026-03-18, which is its first moment (UTC), a time such as"
-    " 2026-03-18T12:00+01:00, today or yesterday; to look back also 7d, seven days ago."
+    " 2026-03-18T12:00+01:00, today or yesterday"
 )
 # Other spellings of options, in every command that has them.
 _SHORT_FLAGS: Final = {
@@ -126,6 +127,14 @@ _JOINED: Final = dict.fromkeys(("--when", "--unless"), "; one condition joins se
 TYPED_CHARS: Final = 60
 FROM_STDIN: Final = "- reads it from standard input."
 _AUTO_HELP: Final = "auto: the project of the folder."
+
+
+def times_taken(params: Sequence[Argument]) -> str:
+    """Return which times these take, as a sentence."""
+    flags = [param.flag for param in params]
+    back = "; to look back also 7d, seven days ago" if _LOOK_BACK & {*flags} else ""
+    ahead = [f"; {flag} also 7d, in seven days" for flag in flags if flag in _LOOK_AHEAD]
+    return "".join((_TIMES, back, *ahead, "."))
 
 
 def _help(param: Argument) -> str:
@@ -252,8 +261,8 @@ def given_arguments(
 def dated(
     params: Sequence[Argument], args: Mapping[str, Any], today: Callable[[], date]
 ) -> dict[str, Any]:
-    """Arguments with dates in the place of `today`, `yesterday` and, of times that look back, of
-    days ago: `7d`.
+    """Arguments with dates in the place of `today`, `yesterday` and, of times that look back or
+    ahead, of days: `7d`.
 
     Example:
         >>> from vestig.calls.argument import Time
@@ -268,11 +277,13 @@ def dated(
         said = found.get(param.name)
         if not isinstance(param, Time) or not isinstance(said, str):
             continue
-        days = {"today": 0, "yesterday": 1}.get(said.lower())
-        if days is None and param.flag in _LOOK_BACK and (ago := _DAYS_AGO.fullmatch(said.lower())):
-            days = int(ago[1])
+        ahead = param.flag in _LOOK_AHEAD
+        days = {"today": 0, "yesterday": -1}.get(said.lower())
+        if days is None and (ahead or param.flag in _LOOK_BACK):
+            number = _DAYS.fullmatch(said.lower())
+            days = number and int(number[1]) * (1 if ahead else -1)
         if days is not None:
-            found[param.name] = (today() - timedelta(days=days)).isoformat()
+            found[param.name] = (today() + timedelta(days=days)).isoformat()
     return found
 
 
