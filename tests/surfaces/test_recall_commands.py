@@ -220,3 +220,15 @@ def test_advice_names_the_option(vestig: Vestig, ids: list[str]) -> None:
     shown = vestig(*line).out
     assert "  Change: --all brings it to rank 1" in shown
     assert "false" not in shown
+
+
+def test_what_has_no_scope_is_named_where_a_scope_answers_nothing(vestig: Vestig) -> None:
+    vestig("add", "The berth is number nine", "--scope", "harbour")
+    vestig("add", "The shed is painted red")
+    said = "1 memory without a scope, not asked: --unscoped beside --scope adds what has none\n"
+    asked = ("recall", "what colour is the shed?", "--scope", "harbour")
+    assert vestig(*asked).err.startswith(said)
+    assert said not in vestig(*asked, "--unscoped").err
+    assert (
+        said not in vestig("recall", "what is the number of the berth?", "--scope", "harbour").err
+    )

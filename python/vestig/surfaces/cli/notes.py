@@ -44,7 +44,21 @@ def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
     unknown = _unknown_namespace(call)
     if unknown or "where" not in rows:
         return unknown
-    return [*_unknown_scopes(call), *_before_it_was_stored(call), *_before_it_held(call)]
+    return [
+        *(_unknown_scopes(call) or _of_all_scopes(operation, call)),
+        *_before_it_was_stored(call),
+        *_before_it_held(call),
+    ]
+
+
+def _of_all_scopes(operation: Operation, call: Call) -> list[str]:
+    """A line where a question found nothing in its scopes, and memories without a scope, which are
+    of all, were not asked."""
+    if operation.document != "recall" or not call.args.get("scope") or "unscoped" in call.args:
+        return []
+    count = call.store.count(where={"unscoped": True}, namespace=call.args.get("namespace"))
+    said = f"{count_of(count, 'memory')} without a scope"
+    return [f"{said}, not asked: --unscoped beside --scope adds what has none"] if count else []
 
 
 def _on_no_tool(operation: Operation, call: Call) -> list[str]:
