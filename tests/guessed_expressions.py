@@ -137,7 +137,34 @@ s.forget(user_id='a') ; s.forget(scope='a') ; s.deprecate(scope='a')
 s.forget('price') ; s.forget(['price', 'colour'])
 """,
     'where={"keys": …}': """
-s.forget(key='a') ; s.recall('q', key='a') ; s.list(key='a')
+s.forget(key='a') ; s.recall('q', key='a')
+""",
+    'where={"keys": [key]}, or where={"key_prefix": beginning}': """
+s.list(key='a') ; s.count(key='rule.*') ; s.list(pattern='rule.*')
+""",
+    "store.rules.list() lists them": """
+s.rules.remove('Never pay') ; s.rules.show('no tea')
+""",
+    "await vestig.aio.open(path)": """
+vestig.aio.Vestig('x')
+""",
+    "all=True sets no bound": """
+s.recall('q', silence=False) ; s.recall('q', silence=0)
+""",
+    "leave it out: no store is written over": """
+vestig.restore('bk', 'x', overwrite=True)
+""",
+    "path: expected the folder in which the store shall be": """
+vestig.restore('bk')
+""",
+    "one = compares": """
+s.rules.add('no', "tool == 'pay'")
+""",
+    "tests are joined by and, or, not": """
+s.rules.add('no', "tool = pay && text ~ 'a*'")
+""",
+    'store.list(where={"session_ids": [session_id]}, descending=False)': """
+s.turns('s1') ; s.messages ; s.transcript('s1')
 """,
     "key": """
 s.commit('x', id='abc') ; s.commit('x', memory_id='abc') ; s.get(id='x') ; s.history(id=id)

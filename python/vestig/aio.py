@@ -52,6 +52,18 @@ class Awaitables:
             return _wrapping(found)
         return _awaitable(found) if callable(found) else found
 
+    def __len__(self) -> int:
+        raise TypeError("an async store has no len(); use await store.count()")
+
+    def __contains__(self, _: object) -> bool:
+        raise TypeError(
+            "an async store has no `in`; use await store.get(key), which raises NotFoundError where"
+            " nothing has it"
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
     async def __aenter__(self) -> Awaitables:
         return self
 

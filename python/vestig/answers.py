@@ -536,6 +536,14 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     def __str__(self) -> str:
         return self.text
 
+    def __add__(self, behind: str) -> str:
+        """Return the text with another one behind it."""
+        return self.text + behind
+
+    def __radd__(self, before: str) -> str:
+        """Return the text with another one before it."""
+        return before + self.text
+
 
 class Certainty(StrEnum):
     """A confidence in words."""

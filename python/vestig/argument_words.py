@@ -149,6 +149,9 @@ MORE_OF_CALLS: Final[Mapping[str, str]] = {
 BY_NAME: Final[Mapping[str, str]] = {
     "Vestig.commit": " (a text with its key is store.commit(text, key=…))",
 }
+_OF_KEYS: Final = {
+    'where={"keys": [key]}, or where={"key_prefix": beginning} for all that begin so': "key pattern"
+}
 _WORDS_IN_TEXTS: Final = {
     "store.search(query), which finds by words and meaning": "text query q content contains search"
     " match keyword keywords"
@@ -173,11 +176,18 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     | {"id (store.get(key).id), or store.commit(text, key=…) for a new value of a key": "key"},
     "the filter": {"ids, which store.search(query) finds": "text query q content search contains"},
     "entities": {"store.graph.entity(name)": "name query q search prefix id"},
-    "count": _WORDS_IN_TEXTS,
+    "count": _WORDS_IN_TEXTS | _OF_KEYS,
     "list": _WORDS_IN_TEXTS
+    | _OF_KEYS
     | {"order_by (the field) or descending (True or False)": "order direction ascending asc"},
     "get": {f"{LEAVE_OUT}: {_NO_DEFAULT}": "default"},
     "forget": {"ids, which store.search(query) finds": "query q text search"},
+    "restore": {
+        f"{LEAVE_OUT}: no store is written over, and path names a folder that is not there yet": (
+            "overwrite force replace exist_ok merge"
+        ),
+        "path": "to target dest destination into directory folder",
+    },
     "keys": {"prefix": "pattern glob match startswith starts_with"},
     "commit_many": {
         "items": "documents texts messages records memories facts contents",

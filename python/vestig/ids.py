@@ -137,9 +137,12 @@ def memory_id_text(text: str) -> str | None:
     return f"mem_{body}" if _BODY.fullmatch(body) else None
 
 
-def check_id_prefix(field: str, text: object, prefix: str) -> str:
+def check_id_prefix(field: str, text: object, prefix: str, listed: str = "") -> str:
     """A full id, or a prefix of one with at least 8 of 0-9 and a-f after the underscore; those of a
     memory may stand alone.
+
+    Args:
+        listed: says what lists the ids that are meant; "" = what takes a key in their place.
 
     Example:
         >>> check_id_prefix("id", "0123abcd", "mem"), check_id_prefix("id", "ent_0123abcd", "ent")
@@ -150,8 +153,8 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
     text = (memory_id_text(text) or text) if prefix == "mem" else text
     body = text.removeprefix(f"{prefix}_")
     if body == text or not _BODY.fullmatch(body):
-        hint = ""
-        if prefix == "mem" and body == text:
+        hint = listed
+        if not listed and prefix == "mem" and body == text:
             hint = _of_key(field)
         elif prefix == "source":
             listed = "store.documents() has the ids of documents"

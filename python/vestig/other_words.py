@@ -150,6 +150,8 @@ _STORE: Final[Mapping[str, str]] = {
     " store": "save",
     "store.commit(text, key=…)": "set set_key",
     "{memory.session_id for memory in store}": "sessions",
+    'store.list(where={"session_ids": [session_id]}, descending=False)': "turns messages dialogue"
+    " conversation chat_history get_messages load_messages transcript",
     _IN_SESSION: "session",
     "store.commit(text, entities=…)": "add_node create_node",
     "store.commit_many": "batch extend bulk",

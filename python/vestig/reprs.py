@@ -13,6 +13,7 @@ _LINES: Final = 8
 SNIPPET: Final = 60
 _FIELD: Final = 74
 _CUT: Final = "…"
+_WARNINGS: Final = "warnings"
 
 
 def snippet(text: str, length: int = SNIPPET) -> str:
@@ -27,14 +28,22 @@ def snippet(text: str, length: int = SNIPPET) -> str:
 
 
 def brief(name: str, fields: Iterable[tuple[str, object]]) -> str:
-    """A value by its name and its fields, with long texts and lists cut.
+    """A value by its name and its fields, with long texts and lists cut; warnings are told whole,
+    behind all else.
 
     Example:
         >>> brief("Page", [("total", 2), ("ids", ("a", "b"))])
         "Page(total=2, ids=('a', 'b'))"
+        >>> print(brief("Page", [("total", 0), ("warnings", ("no entity is called 'Bo'",))]))
+        Page(total=0,
+          warning: no entity is called 'Bo')
     """
+    shown = [*fields]
+    warnings = [text for field, value in shown if field == _WARNINGS for text in _texts(value)]
     lines, line = list[str](), f"{name}("
-    told = [snippet(f"{field}={_told(value)}", _FIELD) for field, value in fields]
+    told = [
+        snippet(f"{field}={_told(value)}", _FIELD) for field, value in shown if field != _WARNINGS
+    ]
     for part in [*(f"{one}," for one in told[:-1]), *(f"{one})" for one in told[-1:])]:
         if len(line) + len(part) + 1 > _COLUMNS:
             lines.append(line)
@@ -44,7 +53,15 @@ def brief(name: str, fields: Iterable[tuple[str, object]]) -> str:
     lines.append(line if told else f"{line})")
     if len(lines) > _LINES:
         lines[_LINES - 1 :] = [f"  {_CUT}to_dict() has all fields)"]
-    return "\n".join(lines)
+    whole = "\n".join(lines)
+    if not warnings:
+        return whole
+    told = [f"\n  warning: {' '.join(text.split())}" for text in warnings]
+    return f"{whole[:-1]}{',' * (not whole.endswith('()'))}{','.join(told)})"
+
+
+def _texts(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, (tuple, list)) else []
 
 
 def _told(value: object) -> str:

@@ -16,6 +16,7 @@ from vestig.api.guards import (
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields
+from vestig.errors import ValidationError
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.forks import apart_from_forks, apart_from_forks_of_methods
 from vestig.session.session import Session
@@ -226,7 +227,7 @@ def restore(
 
     Args:
         backup: A directory that backup made; it stays as it is.
-        path: The directory of the store, missing or empty; default store.path of the configuration.
+        path: The directory of the store, missing or empty; default store.path of `config`.
         config: Path of a configuration file, or an object of keys that win over every file.
 
     Raises:
@@ -245,6 +246,8 @@ def restore(
         1
     """
     asked = checked(calls.files.RestoreRequest, given(locals()))
+    if asked.path is None and config is None:
+        raise ValidationError("path", None, "the folder in which the store shall be, not there yet")
     from vestig import admin
     from vestig.session.opening import load_config
 

@@ -74,6 +74,20 @@ def warn_of_items(results: Sequence[CommitOutcome | ItemError]) -> None:
         )
 
 
+def warn_of_keys(results: Sequence[CommitOutcome | ItemError]) -> None:
+    """Warns of the first item of a batch whose outcome has a warning about its key, and says how
+    many there are."""
+    told = [
+        (place, result.warnings[0])
+        for place, result in enumerate(results)
+        if isinstance(result, CommitOutcome) and result.key is not None and result.warnings
+    ]
+    if told:
+        place, first = told[0]
+        more = f" ({len(told)} items have warnings)" if len(told) > 1 else ""
+        warn_caller(f"commit_many: items[{place}]: {first}{more}")
+
+
 def warn_of_errors(call: str, errors: Sequence[ItemError], more: int = 0) -> None:
     """Warns of what a call left out of what it was given, with the reason of the first. `more`: how
     many there are beyond these."""

@@ -104,7 +104,7 @@ class Rules(CallsOfGroup):
         """One rule with its counts, an ended one too.
 
         Args:
-            id: Id of the memory, or at least 8 characters of it.
+            id: Id of the rule, or at least 8 characters of it.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
@@ -129,7 +129,7 @@ class Rules(CallsOfGroup):
         counts; the rule binds all the while.
 
         Args:
-            id: Id of the memory, or at least 8 characters of it.
+            id: Id of the rule, or at least 8 characters of it.
             text: The rule in other words: a memory that supersedes the one before.
             when: The condition over the action: tool, path, command, url and text with =, ~ (a
                 glob), in, and, or, not; case counts but in text.
@@ -153,7 +153,7 @@ class Rules(CallsOfGroup):
         """Ends a rule: its memory is deprecated, and the history stays. `forget` deletes both.
 
         Args:
-            id: Id of the memory, or at least 8 characters of it.
+            id: Id of the rule, or at least 8 characters of it.
             reason: Why; kept in the event.
             namespace: The namespace to act in instead of the store's own.
 

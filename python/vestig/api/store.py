@@ -24,6 +24,7 @@ from vestig.api.notices import (
     warn_of_all,
     warn_of_errors,
     warn_of_items,
+    warn_of_keys,
     warn_of_masked,
     warn_of_refusal,
     warned,
@@ -203,7 +204,10 @@ class Vestig(NamesUnknown):
 
         def __new__(cls, session: object = None, *_: object, **__: object) -> Self:
             if not isinstance(session, Session):
-                raise TypeError("a Vestig is a store that is open; use vestig.open(path)")
+                raise TypeError(
+                    "a Vestig is a store that is open; use vestig.open(path), or in an event loop"
+                    " await vestig.aio.open(path)"
+                )
             return super().__new__(cls)
 
     def __len__(self) -> int:
@@ -545,12 +549,14 @@ class Vestig(NamesUnknown):
     @staticmethod
     def _stored(call: str, outcome: CommitOutcome, asked: Mapping[str, Any]) -> CommitOutcome:
         """The outcome of a commit; with a warning of a text that was refused, of secrets that were
-        masked, and of what a named memory leaves behind that it replaced."""
+        masked, of what a named memory leaves behind that it replaced, and of a key that keeps
+        another value."""
         if asked.get("dry_run"):
             return outcome
         if outcome.masked:
             warn_of_masked(call, [outcome])
-        if not outcome or (asked.get("supersedes") and outcome.warnings):
+        named = asked.get("supersedes") or outcome.key is not None
+        if not outcome or (named and outcome.warnings):
             warn_of_refusal(call, outcome)
             warn_of_all(call, outcome.warnings)
         return outcome
@@ -572,6 +578,7 @@ class Vestig(NamesUnknown):
         if not all(results):
             warn_of_items(results)
         warn_of_masked("commit_many", results)
+        warn_of_keys(results)
         return results
 
     def update(
@@ -631,7 +638,7 @@ class Vestig(NamesUnknown):
             ...     id = store.commit("Deploys run on Fridays", tags=["infra"]).memory_id
             ...     changed = store.update(id, trigger="learning-success", clear=["tags"])
             ...     changed.fields, store.show(id).memory.tags
-            (('metadata', 'trigger'), ())
+            (('tags', 'trigger'), ())
         """
         arguments = given(locals())
         clean = cleaned(self._session, arguments)

@@ -42,6 +42,7 @@ from vestig.ids import check_id_prefix, check_namespace, id_of_object
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form, trimmed
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 from vestig.types import Word
 
 Schema = dict[str, Any]
@@ -360,13 +361,16 @@ def id_schema(kind: str) -> Schema:
 
 
 class Id(Argument, frozen=True, kw_only=True):
-    """The id of a memory, or of an edge, or its beginning."""
+    """The id of a memory, or of an edge, or its beginning. `listed`: the call and the command that
+    list what is meant, where not every memory is."""
 
     kind: str = "mem"
+    listed: tuple[str, str] | None = None
     brief = {"type": "string"}
 
     def check(self, field: str, value: Any) -> Any:
-        return check_id_prefix(field, value, self.kind)
+        hint = "" if self.listed is None else f"{by_caller(*self.listed)} lists them"
+        return check_id_prefix(field, value, self.kind, hint)
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         return id_schema(self.kind)
@@ -437,10 +441,12 @@ class Integer(Argument, frozen=True, kw_only=True):
 
 
 class Number(Argument, frozen=True, kw_only=True):
-    """A finite number from `least` to `most`, both inside."""
+    """A finite number from `least` to `most`, both inside. `otherwise`: what is meant, in Python
+    and at a command line, by whoever wants no bound."""
 
     least: float
     most: float | None = None
+    otherwise: tuple[str, str] | None = None
     brief = {"type": "number"}
 
     def check(self, field: str, value: Any) -> Any:
@@ -450,7 +456,8 @@ class Number(Argument, frozen=True, kw_only=True):
             allowed = f"a number >= {self.least:g}"
             if self.most is not None:
                 allowed = f"a number from {self.least:g} to {self.most:g}"
-            raise ValidationError(field, value, allowed)
+            hint = "" if self.otherwise is None else f"{by_caller(*self.otherwise)} sets no bound"
+            raise ValidationError(field, value, allowed, hint)
         return float(number) + 0.0  # makes -0.0 a plain zero
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:

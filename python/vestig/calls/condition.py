@@ -236,13 +236,19 @@ class _Parser:
         token = self._next
         came = token.came
         allowed = f"{expected} at character {token.at + 1}"
-        hint = f"{self._of_numbers()}an example: {EXAMPLE}"
+        hint = f"{self._of_other_signs()}an example: {EXAMPLE}"
         return ValidationError(self._field, came, allowed, hint)
 
-    def _of_numbers(self) -> str:
-        """Return that numbers are not compared, where somebody compares one here."""
+    def _of_other_signs(self) -> str:
+        """Return what stands in the place of signs of a programming language that stand here."""
         said = "".join(token.text for token in self._tokens[self._at : self._at + 2])
-        return "no numbers are compared, a test is of words; " if {*said} & {*"<>"} else ""
+        if {*said} & {*"<>"}:
+            return "no numbers are compared, a test is of words; "
+        if said.startswith("="):
+            return "one = compares; "
+        if said.startswith(("&", "|", "!")):
+            return "tests are joined by and, or, not; "
+        return ""
 
     def _takes(self, kind: str, word: str = "") -> bool:
         token = self._next
@@ -308,7 +314,7 @@ class _Parser:
         allowed = f"one of {', '.join(FIELDS)} at character {token.at + 1}"
         came = token.came
         near = nearest_name(came, FIELDS) if token.kind == "word" else None
-        hint = f"{near} is meant? " if near else self._of_numbers()
+        hint = f"{near} is meant? " if near else self._of_other_signs()
         hint += f"an example: {EXAMPLE}"
         before = self._tokens[max(0, self._at - 3) : self._at]
         kinds = [one.kind for one in (*before[1:], *self._tokens[self._at : self._at + 2])]

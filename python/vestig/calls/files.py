@@ -214,9 +214,7 @@ class RestoreRequest(Request, frozen=True, kw_only=True):
     backup: Annotated[Any, Folder("A directory that backup made; it stays as it is.")]
     path: Annotated[
         Any,
-        Port(
-            "The directory of the store, missing or empty; default store.path of the configuration."
-        ),
+        Port("The directory of the store, missing or empty; default store.path of `config`."),
     ] = None
     config: Annotated[
         Any, Port("Path of a configuration file, or an object of keys that win over every file.")

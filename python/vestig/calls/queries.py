@@ -139,6 +139,7 @@ class RecallRequest(Request, frozen=True, kw_only=True):
         Number(
             "How often a question that nothing stored answers may bring something, 0.02 to 1.",
             "--silence",
+            otherwise=("all=True", "--all"),
             least=SILENCE_MIN,
             most=1,
             default_text="recall.silence; 0.2 where a judge read the memories",

@@ -9,6 +9,7 @@ from vestig.calls.argument import (
     Choice,
     Facts,
     Flag,
+    Id,
     Integer,
     Label,
     ScopeName,
@@ -16,7 +17,7 @@ from vestig.calls.argument import (
     Texts,
 )
 from vestig.calls.condition import CONDITION_CHARS_MAX, EXAMPLE, FIELDS, parse_condition
-from vestig.calls.declaration import InNamespace, MemoryId, Reason, Request, given_all
+from vestig.calls.declaration import InNamespace, Reason, Request, given_all
 from vestig.errors import ValidationError
 
 # What is done when a rule fires, the weakest first.
@@ -106,12 +107,21 @@ class ListRulesRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
 
+_RuleId = Annotated[
+    str,
+    Id(
+        "Id of the rule, or at least 8 characters of it.",
+        listed=("store.rules.list()", "`vestig rule list`"),
+    ),
+]
+
+
 class RuleRequest(Request, frozen=True, kw_only=True):
     """One rule."""
 
     call: ClassVar = "show"
 
-    id: MemoryId
+    id: _RuleId
     namespace: InNamespace = None
 
 
@@ -125,7 +135,7 @@ class EditRuleRequest(Request, frozen=True, kw_only=True):
     call: ClassVar = "edit"
     rules: ClassVar = ({"anyOf": [given_all(name) for name in _CHANGES]},)
 
-    id: MemoryId
+    id: _RuleId
     text: Annotated[
         str | None,
         Text("The rule in other words: a memory that supersedes the one before.", "--text",
@@ -150,7 +160,7 @@ class RemoveRuleRequest(Request, frozen=True, kw_only=True):
 
     call: ClassVar = "remove"
 
-    id: MemoryId
+    id: _RuleId
     reason: Reason = None
     namespace: InNamespace = None
 

@@ -20,6 +20,7 @@ from vestig.commit.keys import (
     is_placed,
     neighbours,
     overlap_warning,
+    stays_current,
     successor_of,
     version_end,
 )
@@ -237,6 +238,8 @@ class Batch(Group):
         known = None if decision.replaced else self._version_then(view, item, slot, current)
         if known is not None:
             self._reinforce(view, item, decision, known, None)
+            if current is not None and current.id != known.id:
+                decision.warnings.append(f"{stays_current(current)} is history")
             return
         if current is not None and current.content_hash == item.identity:
             if begins_anew(item, current):
@@ -639,11 +642,7 @@ class Batch(Group):
                 after = current if beside.after is None else beside.after
                 successor = successor_of(item, after.id, to_us(after.t_valid))
                 self._replace(self._known[memory.id], successor, by_key=True)
-                decision.warnings.append(
-                    f"{current.id} stays current under the key, for it holds from"
-                    f" {format_us(to_us(current.t_valid))} on: this text is older and was stored"
-                    " as history"
-                )
+                decision.warnings.append(f"{stays_current(current)} was stored as history")
         versions.append(memory.id)
 
     def _end_version(self, item: Item, version: Memory, end_us: int) -> None:

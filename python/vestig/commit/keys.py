@@ -141,6 +141,15 @@ def is_placed(item: Item, current: Memory | None) -> bool:
     return item.status is None or not (item.is_history or current is None)
 
 
+def stays_current(current: Memory) -> str:
+    """Return that a memory keeps its key beside a text that is older, as the beginning of a
+    sentence about that text."""
+    return (
+        f"{current.id} stays current under the key, for it holds from"
+        f" {format_us(to_us(current.t_valid))} on: this text is older and"
+    )
+
+
 def overlap_warning(item: Item, after: Memory) -> str | None:
     """Return that a version which is replaced or withdrawn held within the time of an inserted
     one; None where it did not."""
@@ -186,7 +195,7 @@ def with_begin_moved(
         raise ConflictError(
             f"t_valid: {before.id} has the key of {memory.id} from"
             f" {format_us(to_us(before.t_valid))} on, so that it cannot begin at"
-            f" {format_us(begins_us)}; commit what held then under the key"
+            f" {format_us(begins_us)}; deprecate {before.id} first if it never held"
         )
     end = before.t_invalid
     if end is not None and end != memory.t_valid and to_us(end) <= begins_us:

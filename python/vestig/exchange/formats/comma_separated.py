@@ -1,7 +1,8 @@
 """Tables: a header row, then one memory a row.
 
-A row with a column `content` or `text` has the keys of messages. Where nobody speaks and a column
-is none of these keys, or where no column holds a text, its text is the whole row.
+A row with a column `content` or `text` has the keys of messages, and `key`, `t_valid`, `t_invalid`
+and `tag` of a fact. Where nobody speaks and a column is none of these keys, or where no column
+holds a text, its text is the whole row.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _SEPARATORS: Final = (",", ";", "\t")
 _ENDINGS: Final = (".csv", ".tsv")
 _SPEAKER_KEYS: Final = (*AUTHOR_KEYS, "role", *SESSION_KEYS)
 _TURN_KEYS: Final = (*_SPEAKER_KEYS, *TIME_KEYS)
+_FACT_KEYS: Final = ("key", "t_valid", "t_invalid")
+_TAG: Final = "tag"
+# Columns that a row with a text has by name.
+_KNOWN: Final = MESSAGE_KEYS | {*_FACT_KEYS, _TAG}
 # The cause of a row with other values than the header: what to look for.
 _QUOTES: Final = 'a value with the separator in it stands between quotes, "a, b"'
 _NUMBER: Final = lazy_pattern(r"[-+]?[\d.,]*\d[\d.,]*[%€$£]?")
@@ -66,7 +71,7 @@ class Header(NamedTuple):
             return True
         if any(name in _SPEAKER_KEYS for name in self.names):
             return False
-        return any(name not in MESSAGE_KEYS for name in self.names)
+        return any(name not in _KNOWN for name in self.names)
 
 
 def header_of(file: RecordFile) -> Header | None:
@@ -142,13 +147,13 @@ def _below_header(file: RecordFile, header: Header) -> Iterator[Row | Unreadable
 
 
 def _named(cells: list[str], separator: str) -> Header:
-    """Columns by the names of the header: keys of messages in small letters, others as they are;
+    """Columns by the names of the header: those known by name in small letters, others as they are;
     a name that is there already gets its number, one that is blank its place."""
     names: list[str] = []
     doubled: list[str] = []
     for place, cell in enumerate(cells, start=1):
         name = " ".join(cell.split()) or f"column {place}"
-        name = name.lower() if name.lower() in MESSAGE_KEYS else name
+        name = name.lower() if name.lower() in _KNOWN else name
         made, count = name, 1
         while made in names:
             count += 1
@@ -173,10 +178,12 @@ def _time_column(file: RecordFile, header: Header, reading: Reading) -> DateColu
     """The column of dates whose name says that the rows were written or happened then, by a closed
     list of names: what is dated otherwise is a property. What is decided is said in the report."""
     columns = [DateColumn(name) for name in header.names]
+    of_facts = () if header.are_rows else _FACT_KEYS
     for row in _below_header(file, header):
         if isinstance(row, Row) and len(row.cells) == len(columns):
             for column, cell in zip(columns, row.cells, strict=True):
                 column.take(cell)
+    columns = [column for column in columns if column.name not in of_facts]
     dates = [column for column in columns if column.holds_dates]
     ranked = [(rank, one) for one in dates if (rank := time_rank(one.name)) is not None]
     if ranked:
@@ -253,15 +260,21 @@ class _Readers:
         self, filled: dict[str, str], time: str | None, place: int
     ) -> tuple[str, dict[str, Any]]:
         value: dict[str, Any] = dict(filled)
-        tags = value.get("tags")
-        if tags is not None:
-            value["tags"] = [tag for part in tags.split(",") if (tag := part.strip())]
+        of_fact: dict[str, str] = {}
+        if not self._header.are_rows:
+            of_fact = {name: value.pop(name).strip() for name in _FACT_KEYS if name in value}
+            given = [value.pop(name) for name in (_TAG, "tags") if name in value]
+        else:
+            given = [value.pop("tags")] if "tags" in value else []
+        if given:
+            value["tags"] = [tag for part in ",".join(given).split(",") if (tag := part.strip())]
         for name in SEQUENCE_KEYS:
             if name in value:
                 value[name] = _whole_number(name, value[name])
         found = message(value, place, self._reading)
         assert found is not None, "a row without a text is refused"
         content, arguments = found
+        arguments |= of_fact
         if time is not None:
             arguments["t_ref"] = time
         if self._header.are_rows or not self._header.are_turns:
