@@ -32,7 +32,7 @@ from vestig.session.references import (
     paths_as_sources,
     resolved,
     row_listing,
-    unknown_entities,
+    unknown_names,
 )
 from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -576,7 +576,7 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
             degraded=tuple(ahead_notice(view.last_recorded_us, session.now_us())),
             warnings=(
                 *at.warnings,
-                *unknown_entities(view, core, parts),
+                *unknown_names(view, core, parts),
                 *also_known(view, core, parts),
                 *paths_as_sources(view, parts),
                 *later_updates(view, memories, at),

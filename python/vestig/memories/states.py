@@ -28,7 +28,7 @@ from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
-from vestig.session.references import also_known, names_of_entities, resolved, unknown_entities
+from vestig.session.references import also_known, names_of_entities, resolved, unknown_names
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
@@ -716,11 +716,11 @@ def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str
     """Warnings about names in a filter that nothing has, or that others have with a word more, so
     that less is selected than is meant."""
     parts = filter_parts(where, space, moments(session.now_us()))
-    if "entities" not in parts.fields:
+    if parts.fields.keys().isdisjoint(("entities", "keys")):
         return ()
     return session.keeper.run(
         lambda view, core: (
-            *unknown_entities(view, core, parts),
+            *unknown_names(view, core, parts),
             *also_known(view, core, parts),
         )
     )

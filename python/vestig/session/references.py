@@ -547,20 +547,28 @@ def entity_ids(
     return _joined(found)
 
 
-def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
+def unknown_names(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
     """Warnings about the entities of a filter that the store does not have, for which no memory
-    passes. For a callback of the keeper's `run`.
+    passes, and about its keys that read as patterns. For a callback of the keeper's `run`.
 
     Raises:
         ValidationError: several entities have one of the names.
     """
     space, at = parts.namespace, parts.moments.known_at_us
-    return tuple(
+    patterns = [key for key in parts.fields.get("keys", ()) if key.endswith(("*", "%"))]
+    return tuple(f"keys: {key!r} is one whole key; {_by_prefix(key)}" for key in patterns) + tuple(
         f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r};"
         f" {_those_known(view, core, parts, text)}"
         for text in parts.fields.get("entities", ())
         if not entity_ids(view, core, space, (text,), at)
     )
+
+
+def _by_prefix(key: str) -> str:
+    """How the keys are selected that begin like a pattern."""
+    beginning = key.rstrip("*%")
+    python, command = f'where={{"key_prefix": {beginning!r}}}', f"--key-prefix {beginning}"
+    return f"{by_caller(python, command)} selects those that begin so"
 
 
 def names_of_entities(view: LedgerView, core: Any, parts: FilterParts) -> list[str]:
@@ -574,8 +582,8 @@ def names_of_entities(view: LedgerView, core: Any, parts: FilterParts) -> list[s
 
 
 def also_known(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
-    """Warnings about entities beside those that a filter names, whose names begin like one of these
-    and go on, and which may be the same. For a callback of the keeper's `run`."""
+    """Warnings about entities beside those that a filter names, whose names hold one of these and
+    more, and which may be the same. For a callback of the keeper's `run`."""
     given = parts.fields.get("entities", ())
     at = parts.moments.known_at_us
     named = {norm_name(text) for text in names_of_entities(view, core, parts)}
@@ -591,7 +599,7 @@ def also_known(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ..
 
 
 def _longer(view: LedgerView, parts: FilterParts, text: str) -> list[str]:
-    """Names of entities that begin with this one and go on. Entities have no scope: a call that
+    """Names of entities that hold this one and more. Entities have no scope: a call that
     names one, as those of a view do, is told none that others may have brought."""
     if is_entity_id(text) or not parts.fields.keys().isdisjoint(BOUNDS):
         return []
@@ -606,7 +614,7 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _those_known(view: LedgerView, core: Any, parts: FilterParts, text: str) -> str:
-    """The entities whose names begin so, or how several are named that stand in one text, else
+    """The entities whose names hold this one, or how several are named that stand in one text, else
     where all of them are listed."""
     if names := _longer(view, parts, text):
         return f"known are {_shown(names)}"

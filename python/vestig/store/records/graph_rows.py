@@ -116,13 +116,15 @@ def entity_of(row: Sequence[Any], where: str) -> Entity:
 
 
 def longer_names(view: LedgerView, namespace: str, name: str, most: int) -> list[str]:
-    """Names of unexpired entities that begin with the words of a normalised name and go on,
-    ascending; reads the index of the namespace."""
+    """Names of unexpired entities that hold the words of a normalised name and more, ascending;
+    reads the index of the namespace."""
     sql = (
-        "SELECT canonical_name FROM entities WHERE namespace = ? AND expired_us IS NULL"
-        " AND substr(norm_key, instr(norm_key, ':') + 1, ?) = ? ORDER BY norm_key LIMIT ?"
+        "SELECT canonical_name FROM"
+        " (SELECT canonical_name, substr(norm_key, instr(norm_key, ':') + 1) AS name FROM entities"
+        " WHERE namespace = ? AND expired_us IS NULL) WHERE name != ?"
+        " AND instr(' ' || name || ' ', ?) > 0 ORDER BY name LIMIT ?"
     )
-    rows = fetch(view.connection, sql, (namespace, len(name) + 1, f"{name} ", most))
+    rows = fetch(view.connection, sql, (namespace, name, f" {name} ", most))
     return [name for (name,) in rows]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sized
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
+from vestig.answers import Certainty
 from vestig.language.text_forms import count_of, first_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import nearest
@@ -28,6 +29,7 @@ def notes(operation: Operation, call: Call, value: Any) -> list[str]:
     """Lines that stand on standard error beside a result."""
     return [
         *_on_nothing(operation, call, value),
+        *_on_nothing_close(operation, call, value),
         *_on_no_tool(operation, call),
         *_on_counted_names(call, value),
         *_on_first(operation, call, value),
@@ -44,17 +46,15 @@ def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
     unknown = _unknown_namespace(call)
     if unknown or "where" not in rows:
         return unknown
-    return [
-        *(_unknown_scopes(call) or _of_all_scopes(operation, call)),
-        *_before_it_was_stored(call),
-        *_before_it_held(call),
-    ]
+    return [*_unknown_scopes(call), *_before_it_was_stored(call), *_before_it_held(call)]
 
 
-def _of_all_scopes(operation: Operation, call: Call) -> list[str]:
-    """A line where a question found nothing in its scopes, and memories without a scope, which are
-    of all, were not asked."""
+def _on_nothing_close(operation: Operation, call: Call, value: Any) -> list[str]:
+    """A line where nothing in the scopes of a question is close to it, and memories without a
+    scope, which are of all, were not asked."""
     if operation.document != "recall" or not call.args.get("scope") or "unscoped" in call.args:
+        return []
+    if len(value) and value.certainty is not Certainty.NOTHING_CLOSE:
         return []
     count = call.store.count(where={"unscoped": True}, namespace=call.args.get("namespace"))
     said = f"{count_of(count, 'memory')} without a scope"
@@ -73,15 +73,15 @@ def _on_no_tool(operation: Operation, call: Call) -> list[str]:
 
 
 def _on_counted_names(call: Call, value: Any) -> list[str]:
-    """Warnings about the entities of a filter, where the result is a number, which holds none."""
-    named = call.args.get("entities")
-    if not isinstance(value, int) or not named:
+    """Warnings about the names in a filter, where the result is a number, which holds none."""
+    entities, keys = (call.args.get(name) for name in ("entities", "keys"))
+    if not isinstance(value, int) or not (entities or keys):
         return []
     from vestig.calls.filter import Filter
     from vestig.memories.states import selection_warnings
 
     space = call.args.get("namespace") or call.session.namespace
-    where = Filter(entities=tuple(named))
+    where = Filter(entities=entities or None, keys=keys or None)
     return [f"warning: {one}" for one in selection_warnings(call.session, space, where)]
 
 

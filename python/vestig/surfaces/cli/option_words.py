@@ -66,6 +66,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--host": "--bind --address --listen",
 }
 _NUMBER: Final = lazy_pattern(r"-\d+")
+_FIELD_IS: Final = lazy_pattern(r"(\w+) *(?:==?|:) *(\S.*)")
 _DATE: Final = "2026-03-18"
 _FILE: Final = (
     "--file --path --input --output --out --dir --directory --folder --dest --destination -f -i -o"
@@ -215,7 +216,11 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "--sort --sort-by --order-by",
         "what is recalled is ranked; `vestig list --order-by` sorts",
     ),
-    ("forget", "--query --search --text", '`vestig search "…"` finds the ids of memories'),
+    (
+        "forget",
+        "--query --search --text --like --contains --match --grep --about --where",
+        '`vestig search "…"` finds the ids of memories',
+    ),
     (
         "list, count",
         "--by --group-by --group",
@@ -241,6 +246,18 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         _TEXTS_ALONE,
     ),
     ("list", "--ids-only --id-only --quiet --only-ids", _IDS_ALONE),
+    (
+        "recall, search",
+        "--ids-only --id-only --only-ids --ids",
+        "`vestig recall \"…\" --json | jq -r '.results[].id'` prints the ids alone",
+    ),
+    ("keys", "-n --limit --max --first --head", "all are listed; `| head -n N` takes the first"),
+    ("export", "--pretty --indent", "`vestig export - | jq .` prints them indented"),
+    (
+        "import",
+        "--lines --line --by-line --per-line --split --jsonl",
+        "`jq -cR '{content: .}' FILE | vestig import --format memories -` makes each line a memory",
+    ),
     ("list", "--columns --fields --select --cols", _IDS_ALONE),
     (
         "list",
@@ -267,6 +284,7 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         " TIME ends the time earlier",
     ),
     ("keys", "--all -a", "all that have a value are listed"),
+    ("backup", "--list --show --all", f"there is no list: each lies where {BACKUP} put it"),
     (
         "backup",
         "--force --overwrite -f",
@@ -408,11 +426,15 @@ def instead_of_option(
         return f"In Vestig it is --format {named}."
     if typed == "-n" and not command:
         return "In Vestig it is --namespace."
+    if typed in ("--where", "--filter") and (named := _filter_of(value, options)):
+        return f"In Vestig it is `{named}`."
     for commands, others, does in _OTHERWISE:
         if command in commands.split(", ") and typed in others.split():
             return sentence(does)
     if named := format_of(typed.lstrip("-"), formats):
         return f"In Vestig it is --format {named}."
+    if typed == "--key" and "--key-prefix" in options and value.endswith(("*", "%")):
+        return f"In Vestig it is `--key-prefix {value.rstrip('*%')}`."
     for place, shown in places.items():
         if typed in _PLACES.get(place, "").split():
             return f"It is typed without an option: `vestig {command} {shown}`."
@@ -427,6 +449,26 @@ def instead_of_option(
     # a name that is merely a little alike misleads
     near = nearest(typed, options)
     return f"Did you mean {near}?" if near else ""
+
+
+def _filter_of(condition: str, options: Collection[str]) -> str:
+    """The option that a condition on one field is typed as; "" = none is known."""
+    field = _FIELD_IS.fullmatch(condition.strip())
+    if field is None:
+        return ""
+    name, value = field[1].lower().replace("_", "-"), field[2].strip("\"'")
+    option = next((one for one in (f"--{name}", f"--{name}s") if one in options), "")
+    if not option:
+        option = next(
+            (
+                ours
+                for ours, others in _OPTIONS.items()
+                if ours in options and f"--{name}" in others.split()
+            ),
+            "--metadata" if "--metadata" in options else "",
+        )
+        value = f"{field[1]}={value}" if option == "--metadata" else value
+    return f"{option} {value}" if option else ""
 
 
 def _emptied(typed: str, value: str) -> str:

@@ -303,6 +303,7 @@ _FURTHER: Final[Mapping[str, str]] = {
     "memory update": '`vestig update ID --content "…"` gives it a new text, `vestig update ID'
     ' --tags A,B` sets all of its tags, and `vestig add "…" --key KEY` gives a key a new value',
     "rule check": _ASKS_RULES,
+    "edge list": "`vestig edge list --node NAME` lists those of one memory or entity",
     "rule test": "name what is tried: `vestig rule test --command '…'`, or --text \"…\"",
     "inspect": "`vestig show ID` prints one memory",
     "diff": "name the times: `vestig diff --from A` shows what came since, as `--from yesterday` up"
