@@ -66,7 +66,8 @@ LINES: Final = {
     "`| head -n N` behind the line": "diff --from today -n 5",
     "`| head -n N` takes the first": "keys -n 5",
     "n Vestig it is `--authors Yuki`.": "search x --where author=Yuki;list --where 'author = Yuki'",
-    "n Vestig it is `--metadata colour=red`.": "list --where colour=red;search x --filter colour=red",
+    "n Vestig it is `--metadata colour=red`.": "list --where colour=red"
+    ";search x --filter colour=red",
     "n Vestig it is `--key-prefix altar.`.": "list --key 'altar.*'",
     "`jq -cR '{content: .}' FILE | vestig import": "import f --lines",
     "There is no list: each lies where": "backup --list",

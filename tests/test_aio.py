@@ -148,3 +148,15 @@ def test_async_for_has_each_memory_once() -> None:
             return [memory.content async for memory in store]
 
     assert len({*asyncio.run(texts())}) == 205
+
+
+def test_what_python_does_not_await_names_what_is_awaited() -> None:
+    async def main() -> None:
+        async with aio.open(":memory:", embedder=HashingEmbedder()) as store:
+            with pytest.raises(TypeError, match=r"use await store\.count\(\)"):
+                len(store)
+            with pytest.raises(TypeError, match=r"use await store\.get\(key\)"):
+                "flat12" in store  # noqa: B015
+            assert store
+
+    asyncio.run(main())

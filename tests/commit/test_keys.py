@@ -535,3 +535,17 @@ def test_no_value_stands_in_a_blank_scope(store: vestig.Vestig) -> None:
         with pytest.raises(vestig.ValidationError):
             store.scoped(scope).count()
     assert store.count() == 0
+
+
+def test_a_program_is_warned_of_a_value_that_a_key_does_not_take(opener: Opener) -> None:
+    store = opener()
+    first = store.commit("Flat 12 pays 640 euros", key="flat12.rent").memory_id
+    older = {"content": "Flat 12 pays 690 euros", "key": "flat12.rent", "t_valid": "2024-05-01"}
+    told = f"commit: {first} stays current under the key, .* is older and was stored as history"
+    with pytest.warns(UserWarning, match=told):
+        store.commit(**older)
+    with pytest.warns(UserWarning, match=f"{first} stays current .* is older and is history"):
+        assert store.commit(**older).outcome is Kind.EXACT_DUPE
+    with pytest.warns(UserWarning, match=f"commit_many: items.0.: {first} stays current"):
+        store.commit_many([older])
+    assert store.get("flat12.rent").id == first

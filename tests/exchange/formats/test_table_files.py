@@ -193,3 +193,22 @@ def test_a_file_of_another_name_is_a_table_where_it_is_said(tmp_path: Path) -> N
     store, report = store_of(path, format="csv")
     assert report.imported == 3
     assert store.count() == 3
+
+
+def test_a_table_of_facts_has_their_keys_times_and_tags(tmp_path: Path) -> None:
+    rows = (
+        "Text,Key,t_valid,t_invalid,Tag,tags\n"
+        'Flat 5 is let to Ana,flat5.tenant,2024-05-01,2025-02-01,tenant,"let, east"\n'
+        "Flat 6 is empty,,,,,\n"
+    )
+    store, report = store_of(table(tmp_path / "flats.csv", rows))
+    assert (report.imported, report.warnings) == (2, ())
+    empty, let = sorted(store.list(), key=lambda one: one.content, reverse=True)
+    assert (let.content, let.key) == ("Flat 5 is let to Ana", "flat5.tenant")
+    assert (let.tags, empty.key, empty.tags) == (("tenant", "let", "east"), None, ())
+    times = (let.t_valid.date(), let.t_invalid and let.t_invalid.date())
+    assert times == (date(2024, 5, 1), date(2025, 2, 1))
+    # a column that is of no fact makes the row its text
+    rows = "text,key,rooms\nFlat 7 is let to Bo,flat7.tenant,3\n"
+    store, _ = store_of(table(tmp_path / "rooms.csv", rows))
+    assert [*texts(store)] == ["text: Flat 7 is let to Bo\nkey: flat7.tenant\nrooms: 3"]

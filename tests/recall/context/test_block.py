@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import vestig
 from scan_rows import NOW_US, memory
 from vestig.answers import ContextBlock
 from vestig.recall.context.block import Entry, Measure, block, estimate
+from vestig.testing import HashingEmbedder
 from vestig.times import DAY_US, from_us
 from vestig.types import Kind, Status, TemporalWindow
 
@@ -433,3 +435,11 @@ def test_short_texts_have_their_days_and_the_older_version_says_so() -> None:
     tight = made(old, new, other, budget=made(old, new, other).tokens - 1)
     assert not tight.left_out
     assert [day in tight.text for day in days] == [True, True, False]
+
+
+def test_a_block_joins_texts() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        store.commit("Deploys run on Fridays at noon")
+        found = store.recall("when do deploys run?", context=True).context
+    assert found is not None
+    assert "Memory:\n" + found + "\nEnd." == f"Memory:\n{found.text}\nEnd."
