@@ -9,7 +9,8 @@ import pytest
 from command_answers import UNKNOWN, Vestig
 
 import vestig as library
-from vestig.surfaces.cli import render
+from vestig.config import Config
+from vestig.surfaces.cli import commands, render
 from vestig.testing import HashingEmbedder
 
 QUERY = "which port has the staging database?"
@@ -232,3 +233,21 @@ def test_what_has_no_scope_is_named_where_a_scope_answers_nothing(vestig: Vestig
     assert (
         said not in vestig("recall", "what is the number of the berth?", "--scope", "harbour").err
     )
+
+
+def test_a_typed_question_waits_for_the_judge_unless_it_is_configured(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = list[float]()
+
+    def keep(config: Config, *_: object, **__: object) -> None:
+        waited.append(config.settings.judge.budget_ms)
+        raise library.ConflictError("enough")
+
+    monkeypatch.delenv("VESTIG_JUDGE__BUDGET_MS", raising=False)
+    monkeypatch.setattr(commands, "open_session", keep)
+    vestig("recall", "who manages the workshop?")
+    vestig("list")
+    monkeypatch.setenv("VESTIG_JUDGE__BUDGET_MS", "70")
+    vestig("search", "workshop")
+    assert waited == [1500.0, 150.0, 70.0]

@@ -99,6 +99,10 @@ def _flag(names: list[str], text: str) -> click.Parameter:
     return Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
 
 
+# Who types a question waits for a judge that a busy machine slows down: what it brings does not
+# hang on the load.
+_BUDGET: Final = "judge.budget_ms"
+_BUDGET_MS: Final = 1_500.0
 # The command whose scope is a field that it changes.
 _CHANGES_SCOPE: Final = "memory update"
 _HELP: Final = "Durable long-term memory for AI agents."
@@ -242,6 +246,8 @@ def _callback(operation: Operation) -> Callable[..., int]:
         call.shown = shown = dict(call.args)
         if operation.needs_config:
             call.config = configuration(given)
+            if operation.document == "recall" and call.config.origin(_BUDGET) == "built-in":
+                call.config = call.config.with_overrides({_BUDGET: _BUDGET_MS})
         try:
             with _logs(operation, call):
                 value = operation.alone(call)
