@@ -33,7 +33,7 @@ STEPS = 1000
 ROWS = 32
 RATE = 1e-3
 # Questions of scenes of which a pass reads pairs.
-OF_SCENES = 2_000
+OF_SCENES = 4_000
 
 
 class Passes:

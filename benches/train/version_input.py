@@ -83,8 +83,10 @@ def written_pairs(read: Read, path: Path = PAIRS_FILE) -> Iterator[Example]:
 
 def answered_in(scene: Scene, common: Common) -> Iterator[Asked]:
     """The questions of a scene that something answers, with its records: those that answer first,
-    then those with most in common with the question. Records stand in the order of their days."""
-    for question, whats in scene.questions:
+    then those with most in common with the question. Records stand in the order of their days. The
+    more of its questions ask for what changed, the more often each is there."""
+    changes = sum(OUTDATED in whats for _, whats in scene.questions)
+    for question, whats in scene.questions * max(1, changes):
         if RIGHT not in whats:
             continue
         results = [
