@@ -178,7 +178,7 @@ def example(name: str, fold: int, one: AboutNow) -> Example:
             (id, 0.0, known[id].answers if id in known else None, id in of_models) for id in ids
         ]
         later = frozenset(core.version_pairs(view.seq, placed, at_us))
-        pairs = pairs_to_read(session, view.seq, placed, at_us)
+        pairs = pairs_to_read(session, view.seq, placed, known, at_us)
         texts = [(rows[places[older]], rows[places[newer]]) for older, newer in pairs]
         again = BoundQuery(session, view, bound.query)
         logits = compared(again, judge, one.query.text, texts)

@@ -43,7 +43,7 @@ MODELS = {
     "versions": Model(
         version_reader.ADAPTER,
         _core.VersionWeights,
-        "8feaea95bb43d865e84e6b067ad03bfe691740fc886664f9b917203b826d9047",
+        "49d1902ccd2e01c7b95fc91bcde424f83766410799eaaae73ae56245872ac178",
     ),
 }
 

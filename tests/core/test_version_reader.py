@@ -15,7 +15,7 @@ from vestig.rerankers.judge import MemoryText
 from vestig.rerankers.version_reader import ADAPTER
 
 # Of the logits of the 24 triples.
-GOLDEN = "6dc793534d0274415eebbf6b0e55cf79ff2dc7f74ad977184749a49e3c696c5e"
+GOLDEN = "814debc662d1cc3a75fdd2b96933e5bdabec8bccdd20091313780a74ab3d3ac2"
 CLS, SEP = 101, 102
 EARLY, LATE, QUESTION = "tuesday 3 march 2026 ·", "friday 5 june 2026 ·", "Where does Ada live?"
 

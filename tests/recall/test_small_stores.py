@@ -23,7 +23,9 @@ from vestig.recall.judgement import fit
 from vestig.recall.silence import least_confidence
 
 BENCHES = Path(__file__).parents[2] / "benches"
-NEAR_MISSES, LISTS, CHANGES = (BENCHES / name for name in ("near_misses", "lists", "changes"))
+NEAR_MISSES, LISTS, CHANGES, CHANGING = (
+    BENCHES / name for name in ("near_misses", "lists", "changes", "changing_stores")
+)
 
 
 class Store(msgspec.Struct):
@@ -148,3 +150,20 @@ def test_what_changes_is_told_from_what_only_looks_so(step: int) -> None:
     assert (len(newest), len(kept)) == {1: (139, 169), 5: (29, 33)}[step]
     assert sum(newest) >= 0.5 * len(newest)
     assert sum(kept) >= 0.75 * len(kept)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.torture)])
+def test_a_sentence_about_a_change_takes_no_place_of_what_stays(step: int) -> None:
+    """In the stores of `benches/changing_stores` the last memories tell of changes, and other facts
+    of the same sort stay as they were told."""
+    newest, kept = [], []
+    for store, ids, asked in labelled_stores(CHANGING, step):
+        for query in asked:
+            if query.relevant:
+                found = store.recall(query.text, all=True, query_time=query.date)
+                first = next(ids[hit.id] for hit in found)
+                (newest if query.outdated else kept).append(first in query.relevant)
+    assert (len(newest), len(kept)) == {1: (79, 345), 4: (20, 86)}[step]
+    assert sum(newest) >= 0.65 * len(newest)
+    assert sum(kept) >= 0.87 * len(kept)

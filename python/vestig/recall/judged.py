@@ -203,14 +203,14 @@ class ReadRows(NamedTuple):
         rows: each place keeps its final score.
         levels: L of each row with what the judge adds; of those that it did not read, with the
             least that it added to another.
-        answers: *answers* of each that it read.
+        read: what it says of each that it read.
         best: the greatest *answers*; None where one of the best is in a language that the judge
             does not read, so that it may answer all the same.
     """
 
     rows: Sequence[ScanRow]
     levels: Sequence[float]
-    answers: Mapping[bytes, float]
+    read: Mapping[bytes, Judgement]
     best: float | None
 
 
@@ -345,7 +345,7 @@ def judged(
     return ReadRows(
         moved,
         placed,
-        {best[at].id: one.answers for at, one in found.items()},
+        {best[at].id: one for at, one in found.items()},
         None if known.meets_language else max(one.answers for one in found.values()),
     )
 

@@ -110,9 +110,14 @@ class Judgement(NamedTuple):
         weights = fit().answers
         return logistic(weights["bias"] + weights["answers"] * self.answers)
 
+    @property
+    def mean(self) -> float:
+        """The mean of both logits."""
+        return (self.answers + self.rank) / 2
+
     def level(self, by: KindFit) -> float:
         """Return what it adds to L."""
-        return by.weight * (self.answers + self.rank) / 2
+        return by.weight * self.mean
 
 
 def confidence_with(confidence: float, answers: float, by: KindFit) -> float:

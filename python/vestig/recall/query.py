@@ -481,7 +481,7 @@ class BoundQuery:
                 self._filter_without(chosen, others),
                 rows,
                 levels,
-                {} if read is None else read.answers,
+                {} if read is None else read.read,
                 query=chosen.query,
                 content=self.content_terms(scan),
                 of_now=of_now,

@@ -25,6 +25,7 @@ from vestig.language.words import (
 )
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
+from vestig.recall.judgement import Judgement
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -35,9 +36,12 @@ from vestig.store.records.rows import RecalledMemory
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "versions.json"
 # Among how many of the best results versions are looked for.
 ROWS_MOVED: Final = 10
-# Pairs that are read at most, and how well the later one has to read as an answer.
+# Pairs that are read at most, how well the later one has to read as an answer, and how far it may
+# stay behind the earlier one, by the mean of both logits of the judge: a sentence about a change
+# ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -1.5
+BEHIND_MAX: Final = 4.0
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 _WORD: Final = lazy_pattern(r"\w+")
@@ -137,7 +141,7 @@ def newest_first(
     filter: dict[str, Any],
     rows: Sequence[ScanRow],
     levels: Sequence[float],
-    answers: Mapping[bytes, float],
+    judged: Mapping[bytes, Judgement],
     *,
     query: str,
     content: Sequence[str],
@@ -156,7 +160,7 @@ def newest_first(
         filter: keyword arguments of the core's filter that the rows passed.
         rows: best first, each text once.
         levels: L of each, with what a judge adds.
-        answers: the logit by which each answers the query, of those that a judge read.
+        judged: what a judge says of each that it read.
         content: content terms of the query.
         of_now: the newest version answers the query.
         at_us: when it is asked: what does not hold yet is no version.
@@ -173,10 +177,15 @@ def newest_first(
     if not (of_now or of_models):
         return rows
     placed = [
-        (row.id, level, answers.get(row.id), row.id in of_models)
+        (
+            row.id,
+            level,
+            judged[row.id].answers if row.id in judged else None,
+            row.id in of_models,
+        )
         for row, level in zip(best, levels, strict=False)
     ]
-    pairs = pairs_to_read(session, seq, placed, at_us) if of_now and answers else []
+    pairs = pairs_to_read(session, seq, placed, judged, at_us) if of_now and judged else []
     logits = compared([(best[older], best[newer]) for older, newer in pairs])
     groups = session.keeper.core.versions(
         seq,
@@ -208,20 +217,28 @@ def newest_first(
 
 
 def pairs_to_read(
-    session: Session, seq: int, placed: Sequence[Placed], at_us: int
+    session: Session,
+    seq: int,
+    placed: Sequence[Placed],
+    judged: Mapping[bytes, Judgement],
+    at_us: int,
 ) -> list[tuple[int, int]]:
     """Return the pairs of rows that the version reader reads: places of the earlier and of the
-    later one, which reads as an answer at least a little; those next to the top, of which most
-    hangs.
+    later one, which reads as an answer at least a little, and not much less than the earlier one;
+    those next to the top, of which most hangs.
 
     Args:
         placed: id, L, logit of the judge that read it, and if a model stated it; best first.
+        judged: what the judge says of each that it read.
         at_us: when it is asked.
     """
+
+    def may_follow(older: bytes, newer: bytes) -> bool:
+        behind = judged[older].mean - judged[newer].mean
+        return judged[newer].answers >= ANSWERS_MIN and behind <= BEHIND_MAX
+
     pairs = session.keeper.core.version_pairs(seq, placed, at_us)
-    return [(older, newer) for older, newer in pairs if (placed[newer][2] or 0.0) >= ANSWERS_MIN][
-        :PAIRS_MAX
-    ]
+    return [pair for pair in pairs if may_follow(*(placed[at][0] for at in pair))][:PAIRS_MAX]
 
 
 def _of_one_thing(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ADAPTER: Final = Adapter(
     what="the version reader",
     file="version_adapter.bin",
-    sha256="3bf47192f1acefeae8230ccfd36681fccae0d445d5bcd3b367e1fdf782348129",
+    sha256="56d100caddc28f3f10769a8f075dd36c41da2971cb4f115667da3e45b4b35d14",
     stem="vestig-versions-1",
 )
 
