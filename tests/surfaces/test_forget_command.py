@@ -238,3 +238,13 @@ def test_a_field_that_selects_nothing_alone_leads_to_the_line_that_does(
         line = f"`vestig {name} --until … --all`"
         assert f"to {name} by until alone, add --all: {line}" in refused.err
     assert vestig("count").out == f"{len(ids)}\n"
+
+
+def test_what_stays_of_a_name_is_told_before_anybody_agrees(vestig: Vestig) -> None:
+    vestig("add", "Petra Hahn takes six boxes")
+    vestig("add", "Ask Hahn about the wood")
+    plan = vestig("forget", "--entities", "Petra Hahn")
+    assert plan.code == 2
+    told = plan.err[plan.err.index("would be forgotten for good") :]
+    assert "warning: a word of the name stays in 1 memory" in told
+    assert told.index("Ask Hahn about the wood") < told.index("--yes confirms it")

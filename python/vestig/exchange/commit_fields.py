@@ -20,7 +20,8 @@ from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
 from vestig.exchange.inputs import Input
 from vestig.exchange.passages import chunk
-from vestig.language.text_forms import CONTROL_CHARACTERS, count_of, normal_form
+from vestig.language.text_forms import CONTROL_CHARACTERS, count_of, first_of, normal_form
+from vestig.other_words import by_caller
 from vestig.results import ImportedFile, ImportReport
 from vestig.types import (
     CommitOutcome,
@@ -33,6 +34,7 @@ from vestig.types import (
 )
 
 KEYS_NAMED_MAX: Final = 20
+_REVIVED_SHOWN: Final = 5
 
 
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,6 +231,16 @@ def forgotten_warning(count: int) -> str:
     return f"{count_of(count, 'memory')} that {were} forgotten here {were} left out"
 
 
+def revived_warning(ids: Sequence[str]) -> str:
+    """Return the warning about texts that had been replaced or withdrawn and hold again."""
+    one = len(ids) == 1
+    texts, hold = ("1 text", "holds") if one else (f"{len(ids)} texts", "hold")
+    undo = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    shown = first_of(ids, _REVIVED_SHOWN)
+    had = f"{texts} that had been replaced or withdrawn here {hold} again: {shown}"
+    return f"{had}; {undo} undoes it"
+
+
 def _error(line: int, message: str) -> ItemError:
     return ItemError(index=line - 1, code=ValidationError.code, message=f"line {line}: {message}")
 
@@ -294,6 +306,8 @@ class Tally:
             if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
                 reasons.append("; ".join(outcome.hygiene_reasons))
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+            if outcome.revives is not None and outcome.memory_id is not None:
+                self.run.revived[outcome.memory_id] = outcome.revives
             self.run.degrade(outcome.degraded)
             self.secrets(outcome.masked, f"line {item.line}: ")
             self.echoes(outcome.echoes, outcome.echo_places, f"line {item.line}: ")
@@ -401,6 +415,8 @@ class Run:
         self.unread: list[str] = []
         # records of memories that were forgotten here
         self.forgotten = 0
+        # memories whose text had been replaced or withdrawn: each → the one that had it
+        self.revived: dict[str, str] = {}
 
     def warn(self, warning: str) -> None:
         """Notes a warning once."""
@@ -424,6 +440,8 @@ class Run:
             total.update(counts)
         if self.forgotten:
             self.warn(forgotten_warning(self.forgotten))
+        if self.revived:
+            self.warn(revived_warning([*self.revived]))
         known = [tally for tally in self.tallies if tally.format is not None]
         # a file without a record says nothing about the others
         formats = {str(tally.format) for tally in [one for one in known if one.lines] or known}

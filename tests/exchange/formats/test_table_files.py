@@ -198,7 +198,7 @@ def test_a_file_of_another_name_is_a_table_where_it_is_said(tmp_path: Path) -> N
 def test_a_table_of_facts_has_their_keys_times_and_tags(tmp_path: Path) -> None:
     rows = (
         "Text,Key,t_valid,t_invalid,Tag,tags\n"
-        'Flat 5 is let to Ana,flat5.tenant,2024-05-01,2025-02-01,tenant,"let, east"\n'
+        'Flat 5 is let to Ana,flat5.tenant,2024-05-01,2025-02-01,tenant,"let; east"\n'
         "Flat 6 is empty,,,,,\n"
     )
     store, report = store_of(table(tmp_path / "flats.csv", rows))
@@ -212,3 +212,16 @@ def test_a_table_of_facts_has_their_keys_times_and_tags(tmp_path: Path) -> None:
     rows = "text,key,rooms\nFlat 7 is let to Bo,flat7.tenant,3\n"
     store, _ = store_of(table(tmp_path / "rooms.csv", rows))
     assert [*texts(store)] == ["text: Flat 7 is let to Bo\nkey: flat7.tenant\nrooms: 3"]
+
+
+def test_a_text_that_was_replaced_and_is_imported_again_is_told(tmp_path: Path) -> None:
+    store, _ = store_of(table(tmp_path / "a.csv", "text,tags\nA tasting costs 18 euros,price\n"))
+    (old,) = store.list()
+    store.commit("A tasting costs 21 euros", supersedes=old.id)
+    again = store.import_(table(tmp_path / "a.csv", "text,tags\nA tasting costs 18 euros,hall\n"))
+    (told,) = again.warnings
+    assert told.startswith("1 text that had been replaced or withdrawn here holds again: mem_")
+    assert {one.content for one in store.list()} == {
+        "A tasting costs 18 euros",
+        "A tasting costs 21 euros",
+    }

@@ -267,7 +267,8 @@ class _Readers:
         else:
             given = [value.pop("tags")] if "tags" in value else []
         if given:
-            value["tags"] = [tag for part in ",".join(given).split(",") if (tag := part.strip())]
+            parts = ",".join(given).replace(";", ",").split(",")
+            value["tags"] = [tag for part in parts if (tag := part.strip())]
         for name in SEQUENCE_KEYS:
             if name in value:
                 value[name] = _whole_number(name, value[name])

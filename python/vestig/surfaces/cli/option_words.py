@@ -163,6 +163,12 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ("stats", "--by --group-by --group --tag --tags", TAGS_OF_ALL),
     ("add", "--stdin", "`vestig add -` reads standard input"),
     (
+        "add, update",
+        "--remind --reminder --remind-at --due --notify --alarm",
+        "nothing calls at a time; a text with its date in words is found by the day:"
+        ' `vestig recall "what is on 5 December?"`',
+    ),
+    (
         "add",
         "--jsonl --batch --messages",
         "`vestig import FILE` reads chats, and memories as JSON lines",

@@ -35,10 +35,9 @@ _TEXTS: Final = "texts"
 
 def with_texts(call: Call, ids: Sequence[str]) -> dict[str, Any]:
     """The arguments of a call, and the beginnings of the texts of memories that a plan names."""
-    where: FilterFields = {
-        "ids": list(ids[:_PLANNED_IDS]), "include_expired": True, "include_archived": True,
-    }  # fmt: skip
-    found = call.store.list(where=where, limit=_PLANNED_IDS) if ids else ()
+    shown = list(ids[: 2 * _PLANNED_IDS])
+    where: FilterFields = {"ids": shown, "include_expired": True, "include_archived": True}
+    found = call.store.list(where=where, limit=len(shown)) if shown else ()
     texts = {one.id: one_line(one.content, _PLANNED_CHARS) for one in found}
     call.shown[_TEXTS] = texts
     return {**call.args, _TEXTS: texts}
@@ -69,6 +68,14 @@ def deprecation_plan(report: DeprecateReport, args: Args) -> str:
     """Return what would be withdrawn: how many, by which fields of the filter, and their ids."""
     lines = _planned(report.memory_ids, "deprecated", args)
     return "\n".join([*lines, *_had_superseded(report.had_superseded)])
+
+
+def plan_to_confirm(call: Call, report: ForgetReport) -> str:
+    """Return what would be deleted, and the warnings about what stays, before somebody agrees."""
+    args = with_texts(call, [*report.memory_ids[:_PLANNED_IDS], *report.also_named])
+    warnings = [f"warning: {escaped_breaks(one)}" for one in report.warnings]
+    named = indented(report.also_named, args[_TEXTS])
+    return "\n".join([forget_plan(report, args), *warnings, *named])
 
 
 def forget_plan(report: ForgetReport, args: Args) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import files
@@ -19,7 +20,7 @@ def _forget(call: Call) -> Any:
         call,
         call.store.forget_document,
         call.args,
-        lambda plan: removal.forget_plan(plan, removal.with_texts(call, plan.memory_ids)),
+        partial(removal.plan_to_confirm, call),
         done="forgotten",
     )
     return removal.planned(call, report)

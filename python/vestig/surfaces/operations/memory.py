@@ -49,7 +49,7 @@ def _forget(call: Call) -> Any:
         call,
         call.store.forget,
         given,
-        lambda plan: removal.forget_plan(plan, removal.with_texts(call, plan.memory_ids)),
+        partial(removal.plan_to_confirm, call),
         done="forgotten",
         selects=lambda plan: (
             plan.memory_ids or plan.rows_removed.get("items") or plan.documents_removed
