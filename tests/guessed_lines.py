@@ -60,12 +60,18 @@ LINES: Final = {
     'add "…"` again': "undelete ID;undeprecate ID",
     "lists the tags of all": "tags;tag list;list tags",
     "`vestig rule check --tool sms --text": "rule check sms 'buy a fog machine'",
-    "`>/dev/null 2>&1` behind the line": "forget ID --yes -q;backup x --quiet;doctor -q",
+    "asks the rules of a line for a shell": "rule check git push;rule check buy milk",
+    "`>/dev/null` behind the line": "forget ID --yes -q;backup x --quiet;doctor -q",
     "--created-until TIME takes what was stored before": "forget --older-than 1y --dry-run"
     ";list --older-than 30d;recall x --newer-than 3d;forget --before 2026-01-01 --all",
     "`| head -n N` behind the line": "diff --from today -n 5",
     "`| head -n N` takes the first": "keys -n 5",
     "n Vestig it is `--authors Yuki`.": "search x --where author=Yuki;list --where 'author = Yuki'",
+    'n Vestig it is `--authors "Yuki Oda"`.': "list --where 'author = \"Yuki Oda\"'",
+    "n Vestig it is `--key-prefix ana.`.": "list --where 'key=ana.*'",
+    "ilters have options of their own, such": "list --where text=foo;list --where pinned=true"
+    ";list --where 'author=A and scope=b';list --where 'colour = $(rm -rf x)'",
+    "he memories come with it": "entity show X --expand",
     "n Vestig it is `--metadata colour=red`.": "list --where colour=red"
     ";search x --filter colour=red",
     "n Vestig it is `--key-prefix altar.`.": "list --key 'altar.*'",

@@ -14,7 +14,6 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.lazy_pattern import lazy_pattern
-from vestig.other_words import by_caller
 from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
 
@@ -46,7 +45,8 @@ _NAME_BYTES_MAX: Final = 255
 _PATH_CHARS_MAX: Final = 4_000
 
 
-_TIMES: Final = "a time such as 2026-03-18, 2026-03-18T12:00:00Z or 2026-03-18 12:00+01:00,"
+TIMES_OF_TEXTS: Final = "a time such as 2026-03-18, 2026-03-18T12:00:00Z or 2026-03-18 12:00+01:00"
+TIMES_OF_CALLS: Final = f"{TIMES_OF_TEXTS}, a datetime or a date, in the years 1-9999"
 _ISO: Final = lazy_pattern(
     r"(\d{4})-(\d{2})-(\d{2})"
     r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
@@ -118,21 +118,13 @@ def parse_time(value: object, field: str) -> int:
             zone = _zone(match.group(8))
             us = to_us(datetime(year, month, day, hour, minute, second, fraction, tzinfo=zone))
         else:
-            raise ValidationError(field, value, _times())
+            raise ValidationError(field, value, TIMES_OF_CALLS)
         from_us(us)
     except (ValueError, OverflowError) as error:
         if isinstance(error, ValidationError):
             raise
-        raise ValidationError(field, value, _times()) from None
+        raise ValidationError(field, value, TIMES_OF_CALLS) from None
     return us
-
-
-def _times() -> str:
-    """The forms of a time that a caller may give."""
-    return by_caller(
-        f"{_TIMES} a datetime or a date, in the years 1-9999",
-        f"{_TIMES} in the years 1-9999, today or yesterday; to look back also 7d, seven days ago",
-    )
 
 
 def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | None:

@@ -192,10 +192,10 @@ def _of_key(field: str) -> str:
     if field.startswith("ids["):  # of `forget`, which takes both
         return by_caller(
             'use where={"keys": [key]} for all that a key had, {"entities": [name]} for what'
-            ' mentions a name, or {"source_ids": [file]} for what was read of a file; ids are found'
-            " by store.search(query)",
+            ' mentions a name, or {"source_ids": [file]} for what was read of a document; ids are'
+            " found by store.search(query)",
             "`vestig forget --keys KEY` forgets what a key has, `vestig forget --entities NAME`"
-            " what mentions a name, `vestig forget --source-ids FILE` what was read of a file,"
+            " what mentions a name, `vestig forget --source-ids FILE` what was read of a document,"
             " `vestig forget --scope S` the memories of one scope, and `vestig search` finds ids by"
             " words",
         )

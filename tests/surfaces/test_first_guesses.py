@@ -760,5 +760,9 @@ def test_rules_that_ask_for_a_tool_are_told_where_none_is_named(vestig: Vestig) 
     without = vestig("rule", "check", "--text", "Resi, a drill is tonight")
     assert without.out == "No rule fires.\n"
     assert without.err == "1 rule asks for a tool: name it by --tool\n"
+    other = 'not tool = "sms" and text ~ "*Resi*"'
+    vestig("rule", "add", "Nothing else", "--when", other, "--do", "remind")
+    again = vestig("rule", "check", "--text", "Resi, a drill is tonight")
+    assert again.err == without.err, "what fired without a tool asks for none"
     with_tool = vestig("rule", "check", "--text", "Resi, a drill is tonight", "--tool", "sms")
     assert (with_tool.out.splitlines()[0], with_tool.err) == ("Decision: deny", "")

@@ -227,7 +227,7 @@ def restore(
 
     Args:
         backup: A directory that backup made; it stays as it is.
-        path: The directory of the store, missing or empty; default store.path of `config`.
+        path: The directory of the store, missing or empty; default store.path, where it is set.
         config: Path of a configuration file, or an object of keys that win over every file.
 
     Raises:
@@ -246,9 +246,10 @@ def restore(
         1
     """
     asked = checked(calls.files.RestoreRequest, given(locals()))
-    if asked.path is None and config is None:
-        raise ValidationError("path", None, "the folder in which the store shall be, not there yet")
     from vestig import admin
     from vestig.session.opening import load_config
 
-    return BackupReport(**admin.restore(load_config(asked.config, None), asked))
+    settings = load_config(asked.config, None)
+    if asked.path is None and settings.origin("store.path") == "built-in":
+        raise ValidationError("path", None, "the folder in which the store shall be, not there yet")
+    return BackupReport(**admin.restore(settings, asked))

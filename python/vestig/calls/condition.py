@@ -149,6 +149,20 @@ class _Token(NamedTuple):
         return {"end": "the end", "quoted": "a value in quotes"}.get(self.kind, self.text)
 
 
+def asks_for(field: str, condition: Condition) -> bool:
+    """Return whether a condition, or one of its parts, holds only of an action that has a field.
+
+    Example:
+        >>> [asks_for("tool", parse_condition("when", one)) for one in ("tool = a", "not tool = a")]
+        [True, False]
+    """
+    if isinstance(condition, Test):
+        return condition.field == field
+    if isinstance(condition, Not):
+        return False
+    return any(asks_for(field, part) for part in condition.parts)
+
+
 def parse_condition(field: str, text: str) -> Condition:
     """The condition that a text states.
 

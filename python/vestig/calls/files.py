@@ -214,7 +214,7 @@ class RestoreRequest(Request, frozen=True, kw_only=True):
     backup: Annotated[Any, Folder("A directory that backup made; it stays as it is.")]
     path: Annotated[
         Any,
-        Port("The directory of the store, missing or empty; default store.path of `config`."),
+        Port("The directory of the store, missing or empty; default store.path, where it is set."),
     ] = None
     config: Annotated[
         Any, Port("Path of a configuration file, or an object of keys that win over every file.")

@@ -195,7 +195,7 @@ def with_begin_moved(
         raise ConflictError(
             f"t_valid: {before.id} has the key of {memory.id} from"
             f" {format_us(to_us(before.t_valid))} on, so that it cannot begin at"
-            f" {format_us(begins_us)}; deprecate {before.id} first if it never held"
+            f" {format_us(begins_us)}; forget {before.id} first if that never held"
         )
     end = before.t_invalid
     if end is not None and end != memory.t_valid and to_us(end) <= begins_us:

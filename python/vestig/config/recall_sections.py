@@ -382,7 +382,8 @@ class JudgeSettings(Stage, frozen=True, kw_only=True):
         Timeout,
         doc(
             "Milliseconds that the judge may read, and the version reader as long again; a memory"
-            " not read by then keeps its place, a pair goes by words."
+            " not read by then keeps its place, a pair goes by words. Where it is not set, a"
+            " question at the command line has 1,500."
         ),
     ] = 150.0
 

@@ -76,7 +76,7 @@ class _Retrieval:
         # what there was no time for
         self.undone: list[str] = []
         self.warnings: list[str] = list(request.warnings)
-        if "entities" in request.filter.fields:
+        if not request.filter.fields.keys().isdisjoint(("entities", "keys")):
             self.warnings += session.keeper.run(
                 lambda view, core: unknown_names(view, core, request.filter)
             )

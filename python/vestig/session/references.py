@@ -555,20 +555,17 @@ def unknown_names(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str,
         ValidationError: several entities have one of the names.
     """
     space, at = parts.namespace, parts.moments.known_at_us
-    patterns = [key for key in parts.fields.get("keys", ()) if key.endswith(("*", "%"))]
-    return tuple(f"keys: {key!r} is one whole key; {_by_prefix(key)}" for key in patterns) + tuple(
+    patterns = [key for key in parts.fields.get("keys", ()) if key.rstrip("*%") not in ("", key)]
+    return tuple(
+        f"keys: {key!r} is one whole key, which nothing has; key_prefix takes {key.rstrip('*%')!r}"
+        for key in patterns
+        if next(keyed_memories.ids_with_keys(view, space, [key]), None) is None
+    ) + tuple(
         f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r};"
         f" {_those_known(view, core, parts, text)}"
         for text in parts.fields.get("entities", ())
         if not entity_ids(view, core, space, (text,), at)
     )
-
-
-def _by_prefix(key: str) -> str:
-    """How the keys are selected that begin like a pattern."""
-    beginning = key.rstrip("*%")
-    python, command = f'where={{"key_prefix": {beginning!r}}}', f"--key-prefix {beginning}"
-    return f"{by_caller(python, command)} selects those that begin so"
 
 
 def names_of_entities(view: LedgerView, core: Any, parts: FilterParts) -> list[str]:

@@ -208,6 +208,15 @@ def test_a_table_of_facts_has_their_keys_times_and_tags(tmp_path: Path) -> None:
     assert (let.tags, empty.key, empty.tags) == (("tenant", "let", "east"), None, ())
     times = (let.t_valid.date(), let.t_invalid and let.t_invalid.date())
     assert times == (date(2024, 5, 1), date(2025, 2, 1))
+    # dates of a table are told apart as those of its other columns
+    rows = "text,t_valid\nThe hall is painted,01.05.2024\n"
+    store, _ = store_of(table(tmp_path / "hall.csv", rows))
+    assert [one.t_valid.date() for one in store.list()] == [date(2024, 5, 1)]
+    # where somebody speaks a key is of what is spoken of
+    rows = "author,text,key\nAda,We play in,C major\nBo,And then,C major\n"
+    store, report = store_of(table(tmp_path / "band.csv", rows))
+    assert [one.key for one in store.list()] == [None, None]
+    assert report.warnings == ("other keys are kept in metadata: key",)
     # a column that is of no fact makes the row its text
     rows = "text,key,rooms\nFlat 7 is let to Bo,flat7.tenant,3\n"
     store, _ = store_of(table(tmp_path / "rooms.csv", rows))

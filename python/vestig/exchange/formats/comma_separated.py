@@ -1,13 +1,13 @@
 """Tables: a header row, then one memory a row.
 
-A row with a column `content` or `text` has the keys of messages, and `key`, `t_valid`, `t_invalid`
-and `tag` of a fact. Where nobody speaks and a column is none of these keys, or where no column
-holds a text, its text is the whole row.
+A row with a column `content` or `text` has the keys of messages, and where nobody speaks `key`,
+`t_valid`, `t_invalid` and `tag` of a fact. Where nobody speaks and a column is none of these keys,
+or where no column holds a text, its text is the whole row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from vestig.arguments import parse_time
@@ -34,7 +34,8 @@ _SEPARATORS: Final = (",", ";", "\t")
 _ENDINGS: Final = (".csv", ".tsv")
 _SPEAKER_KEYS: Final = (*AUTHOR_KEYS, "role", *SESSION_KEYS)
 _TURN_KEYS: Final = (*_SPEAKER_KEYS, *TIME_KEYS)
-_FACT_KEYS: Final = ("key", "t_valid", "t_invalid")
+_FACT_TIMES: Final = ("t_valid", "t_invalid")
+_FACT_KEYS: Final = ("key", *_FACT_TIMES)
 _TAG: Final = "tag"
 # Columns that a row with a text has by name.
 _KNOWN: Final = MESSAGE_KEYS | {*_FACT_KEYS, _TAG}
@@ -65,11 +66,21 @@ class Header(NamedTuple):
         return any(name in _TURN_KEYS for name in self.names)
 
     @property
+    def has_speakers(self) -> bool:
+        """Return whether a column says who speaks, or where."""
+        return any(name in _SPEAKER_KEYS for name in self.names)
+
+    @property
+    def are_facts(self) -> bool:
+        """Return whether columns are of a fact: nobody speaks, and all have known names."""
+        return self.has_texts and not self.has_speakers and not self.are_rows
+
+    @property
     def are_rows(self) -> bool:
         """Return whether the text of a row is all of it: no column holds what somebody says."""
         if not self.has_texts:
             return True
-        if any(name in _SPEAKER_KEYS for name in self.names):
+        if self.has_speakers:
             return False
         return any(name not in _KNOWN for name in self.names)
 
@@ -125,9 +136,14 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         fact = "expected a header row that names the columns, got none, or values in its place"
         yield Unreadable(1, fact)
         return
-    times = _time_column(file, header, reading)
+    columns = _date_columns(file, header)
+    times_of_facts = _FACT_TIMES if header.are_facts else ()
+    of_facts: dict[str, DateColumn] = {
+        name: columns.pop(name) for name in times_of_facts if name in columns
+    }
+    times = _time_column([*columns.values()], header, reading)
     _say_columns(header, reading)
-    rows = _Readers(header, times, reading)
+    rows = _Readers(header, times, of_facts, reading)
     for place, row in enumerate(_below_header(file, header)):
         if isinstance(row, Unreadable):
             yield row
@@ -174,16 +190,21 @@ def _is_value(name: str) -> bool:
     return DateColumn.is_date(name)
 
 
-def _time_column(file: RecordFile, header: Header, reading: Reading) -> DateColumn | None:
-    """The column of dates whose name says that the rows were written or happened then, by a closed
-    list of names: what is dated otherwise is a property. What is decided is said in the report."""
-    columns = [DateColumn(name) for name in header.names]
-    of_facts = () if header.are_rows else _FACT_KEYS
+def _date_columns(file: RecordFile, header: Header) -> dict[str, DateColumn]:
+    """All columns by name, each of which has seen its values."""
+    columns = {name: DateColumn(name) for name in header.names}
     for row in _below_header(file, header):
         if isinstance(row, Row) and len(row.cells) == len(columns):
-            for column, cell in zip(columns, row.cells, strict=True):
+            for column, cell in zip(columns.values(), row.cells, strict=True):
                 column.take(cell)
-    columns = [column for column in columns if column.name not in of_facts]
+    return columns
+
+
+def _time_column(
+    columns: Sequence[DateColumn], header: Header, reading: Reading
+) -> DateColumn | None:
+    """The column of dates whose name says that the rows were written or happened then, by a closed
+    list of names: what is dated otherwise is a property. What is decided is said in the report."""
     dates = [column for column in columns if column.holds_dates]
     ranked = [(rank, one) for one in dates if (rank := time_rank(one.name)) is not None]
     if ranked:
@@ -212,11 +233,22 @@ def _say_columns(header: Header, reading: Reading) -> None:
 
 
 class _Readers:
-    """Makes drafts of the rows of one table."""
+    """Makes drafts of the rows of one table.
 
-    def __init__(self, header: Header, times: DateColumn | None, reading: Reading) -> None:
+    Args:
+        times: the column that is the time of the rows.
+        of_facts: those of the times of facts, by name.
+    """
+
+    def __init__(
+        self,
+        header: Header,
+        times: DateColumn | None,
+        of_facts: Mapping[str, DateColumn],
+        reading: Reading,
+    ) -> None:
         self._header = header
-        self._times = times
+        self._times, self._of_facts = times, of_facts
         self._reading = reading
 
     def draft(self, row: Row, place: int) -> Draft | Unreadable:
@@ -260,14 +292,9 @@ class _Readers:
         self, filled: dict[str, str], time: str | None, place: int
     ) -> tuple[str, dict[str, Any]]:
         value: dict[str, Any] = dict(filled)
-        of_fact: dict[str, str] = {}
-        if not self._header.are_rows:
-            of_fact = {name: value.pop(name).strip() for name in _FACT_KEYS if name in value}
-            given = [value.pop(name) for name in (_TAG, "tags") if name in value]
-        else:
-            given = [value.pop("tags")] if "tags" in value else []
-        if given:
-            parts = ",".join(given).replace(";", ",").split(",")
+        of_fact = self._fact(value) if self._header.are_facts else {}
+        if "tags" in value:
+            parts = value["tags"].replace(";", ",").split(",")
             value["tags"] = [tag for part in parts if (tag := part.strip())]
         for name in SEQUENCE_KEYS:
             if name in value:
@@ -281,6 +308,18 @@ class _Readers:
         if self._header.are_rows or not self._header.are_turns:
             arguments.pop("sequence", None)
         return content, arguments
+
+    def _fact(self, value: dict[str, Any]) -> dict[str, str]:
+        """Takes what is of a fact alone out of the values of a row; `tag` joins its tags."""
+        found: dict[str, str] = {
+            name: value.pop(name).strip() for name in _FACT_KEYS if name in value
+        }
+        for name, column in self._of_facts.items():
+            if name in found and column.holds_dates:
+                found[name] = column.iso(found[name])
+        if _TAG in value:
+            value["tags"] = ",".join((value.pop(_TAG), value.get("tags", "")))
+        return found
 
 
 def _whole_number(field: str, text: str) -> int:

@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import date
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -40,11 +39,14 @@ from vestig.surfaces.cli.parameters import (
     metavar_of,
     parameter,
     times_taken,
+    typed_times,
 )
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from vestig.config import Config
     from vestig.surfaces.operation import Call, Operation
 
@@ -271,9 +273,12 @@ def _callback(operation: Operation) -> Callable[..., int]:
 
 
 def _name_flag(error: ValidationError, operation: Operation) -> None:
-    """Puts the option that was typed in the place of the argument that it is called in Python."""
+    """Puts the option that was typed in the place of the argument that it is called in Python, and
+    the times that are typed in the place of those of Python."""
     flags = {row.name: row.flag for row in operation.params if row.flag}
-    flag, said = flags.get(error.field, ""), str(error)
+    flag = flags.get(error.field, "")
+    said = typed_times(str(error), flag)
+    error.args = (said,)
     if flag.removeprefix("--").replace("-", "_") == error.field:
         return
     if flag and said.startswith(f"{error.field}: "):
@@ -303,7 +308,7 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
     call.session = session
     with Vestig(session, worker=operation.works_queue) as call.store:
         _put_project(operation, call)
-        call.args = dated(operation.params, call.args, partial(_today, call))
+        call.args = dated(operation.params, call.args, partial(_now, call))
         value = operation.answer(call)
         missing = session.ledger.missing
         if missing is None:
@@ -317,12 +322,12 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
     return value
 
 
-def _today(call: Call) -> date:
-    """The day of the session's clock, in `time.zone`."""
+def _now(call: Call) -> datetime:
+    """The time of the session's clock, in `time.zone`."""
     from vestig.times import from_us, zone_named
 
     zone = zone_named(call.config.settings.time.zone)
-    return from_us(call.session.now_us()).astimezone(zone).date()
+    return from_us(call.session.now_us()).astimezone(zone)
 
 
 def _put_project(operation: Operation, call: Call) -> None:

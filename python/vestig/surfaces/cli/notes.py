@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.answers import Certainty
 from vestig.language.text_forms import count_of, first_of
-from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import nearest
 from vestig.types import CommitOutcomeKind
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 # Other namespaces that a line names.
 _NAMED: Final = 5
 _RULES_MAX: Final = 1000
-_TOOL: Final = lazy_pattern(r"\btool\s*[=~!]")
 _HOLDS_FROM: Final = (
     "a fact holds from the --t-valid TIME of `vestig add`, else from when it was stored"
 )
@@ -30,7 +28,7 @@ def notes(operation: Operation, call: Call, value: Any) -> list[str]:
     return [
         *_on_nothing(operation, call, value),
         *_on_nothing_close(operation, call, value),
-        *_on_no_tool(operation, call),
+        *_on_no_tool(operation, call, value),
         *_on_counted_names(call, value),
         *_on_first(operation, call, value),
     ]
@@ -61,13 +59,17 @@ def _on_nothing_close(operation: Operation, call: Call, value: Any) -> list[str]
     return [f"{said}, not asked: --unscoped beside --scope adds what has none"] if count else []
 
 
-def _on_no_tool(operation: Operation, call: Call) -> list[str]:
+def _on_no_tool(operation: Operation, call: Call, value: Any) -> list[str]:
     """A line where rules were asked of an action without the tool that some of them ask for."""
     if operation.name != "rule check" or "tool" in call.args:
         return []
+    from vestig.calls.condition import asks_for, parse_condition
+
     space, scope = call.args.get("namespace"), call.args.get("scope")
     rules = call.store.rules.list(namespace=space, scope=scope, limit=_RULES_MAX)
-    count = sum(_TOOL.search(one.when) is not None for one in rules)
+    fired = {one.id for one in value.fired}
+    asking = [one for one in rules if asks_for("tool", parse_condition("when", one.when))]
+    count = sum(one.id not in fired for one in asking)
     asks = "asks" if count == 1 else "ask"
     return [f"{count_of(count, 'rule')} {asks} for a tool: name it by --tool"] if count else []
 
@@ -81,7 +83,9 @@ def _on_counted_names(call: Call, value: Any) -> list[str]:
     from vestig.memories.states import selection_warnings
 
     space = call.args.get("namespace") or call.session.namespace
-    where = Filter(entities=entities or None, keys=keys or None)
+    # entities have no scope: of others' names nothing is told where one is asked for
+    scope = call.args.get("scope") or None
+    where = Filter(entities=entities or None, keys=keys or None, scope=scope)
     return [f"warning: {one}" for one in selection_warnings(call.session, space, where)]
 
 

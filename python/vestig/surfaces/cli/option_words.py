@@ -66,7 +66,30 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--host": "--bind --address --listen",
 }
 _NUMBER: Final = lazy_pattern(r"-\d+")
-_FIELD_IS: Final = lazy_pattern(r"(\w+) *(?:==?|:) *(\S.*)")
+# A field, and a value without a sign that a shell reads.
+_FIELD_IS: Final = lazy_pattern(
+    r"(\w+) *(?:==?|:) *(?:([^\s\"'$`\\;&|<>()]+)|\"([^\"$`\\]+)\"|'([^'\"$`\\]+)')"
+)
+_PATTERN: Final = lazy_pattern(r"[*%]")
+# Fields of memories → the option that filters by it; those of the second no metadata has.
+_FILTERS_BY_FIELD: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("tag", "tags", "label"), "--tags"),
+    **dict.fromkeys(("author", "authors", "by", "speaker"), "--authors"),
+    **dict.fromkeys(("scope", "user", "user_id"), "--scope"),
+    **dict.fromkeys(("key", "keys"), "--keys"),
+    **dict.fromkeys(("entity", "entities", "person"), "--entities"),
+    **dict.fromkeys(("source", "sources"), "--sources"),
+    **dict.fromkeys(("session", "session_id"), "--session-ids"),
+    **dict.fromkeys(("kind", "kinds"), "--kinds"),
+    **dict.fromkeys(("status", "statuses"), "--statuses"),
+    **dict.fromkeys(("role", "roles"), "--roles"),
+    "since": "--since",
+    "until": "--until",
+}
+_NO_METADATA: Final = (
+    "id text content title date time t_valid t_invalid created_at pinned confirmed archived score"
+    " query json help limit"
+)
 _DATE: Final = "2026-03-18"
 _FILE: Final = (
     "--file --path --input --output --out --dir --directory --folder --dest --destination -f -i -o"
@@ -96,7 +119,7 @@ _IDS_ALONE: Final = (
     "--json prints every field; `vestig list --json | jq -r '.memories[].id'` prints the ids alone"
 )
 _QUIET: Final = "messages go to standard error, which 2>/dev/null leaves out"
-_SILENT: Final = "`>/dev/null 2>&1` behind the line leaves out what it prints"
+_SILENT: Final = "`>/dev/null` behind the line leaves out what it prints, but for errors"
 _AGES: Final = (
     "--created-until TIME takes what was stored before then, --until TIME what began to hold before"
     " then; --created-since and --since likewise after it; 30d is thirty days ago"
@@ -258,6 +281,11 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
         "`vestig recall \"…\" --json | jq -r '.results[].id'` prints the ids alone",
     ),
     ("keys", "-n --limit --max --first --head", "all are listed; `| head -n N` takes the first"),
+    (
+        "entity show",
+        "--expand --memories --full",
+        "the memories come with it, the newest first; --limit N says how many",
+    ),
     ("export", "--pretty --indent", "`vestig export - | jq .` prints them indented"),
     (
         "import",
@@ -423,7 +451,8 @@ def instead_of_option(
     if _NUMBER.fullmatch(typed) and "--limit" in options:
         return f"In Vestig it is -n {typed[1:]}."
     if typed == "-q":
-        typed = "--query" if value and not value.startswith("-") else "--quiet"
+        asks = "QUERY" in places or command == "forget"
+        typed = "--query" if asks and value and not value.startswith("-") else "--quiet"
     if "--clear" in options and (field := _emptied(typed, value)):
         return f"In Vestig it is --clear {field}."
     if value.lower() == "json" and typed in ("-o", "--output", "--out", "-f", "--format"):
@@ -458,23 +487,21 @@ def instead_of_option(
 
 
 def _filter_of(condition: str, options: Collection[str]) -> str:
-    """The option that a condition on one field is typed as; "" = none is known."""
-    field = _FIELD_IS.fullmatch(condition.strip())
-    if field is None:
+    """The option of a filter that a condition on one field is typed as; "" = none is known."""
+    found = _FIELD_IS.fullmatch(condition.strip())
+    if found is None or found[1].lower() in _NO_METADATA.split():
         return ""
-    name, value = field[1].lower().replace("_", "-"), field[2].strip("\"'")
-    option = next((one for one in (f"--{name}", f"--{name}s") if one in options), "")
-    if not option:
-        option = next(
-            (
-                ours
-                for ours, others in _OPTIONS.items()
-                if ours in options and f"--{name}" in others.split()
-            ),
-            "--metadata" if "--metadata" in options else "",
-        )
-        value = f"{field[1]}={value}" if option == "--metadata" else value
-    return f"{option} {value}" if option else ""
+    name, value = found[1].lower(), found[2] or found[3] or found[4]
+    if _PATTERN.search(value):
+        beginning = value.rstrip("*%")
+        option = "--key-prefix" if name == "key" else ""
+        value = "" if _PATTERN.search(beginning) else beginning
+    elif name in _FILTERS_BY_FIELD:
+        option = _FILTERS_BY_FIELD[name]
+    else:
+        option, value = "--metadata", f"{found[1]}={value}"
+    quoted = f'"{value}"' if " " in value else value
+    return f"{option} {quoted}" if option in options and value else ""
 
 
 def _emptied(typed: str, value: str) -> str:

@@ -486,7 +486,7 @@ def instead_of_words(command: str, words: Sequence[str], formats: Collection[str
     named = [one for word in words if (one := format_of(word, formats))]
     if named:
         return f"In Vestig it is --format {named[0]}."
-    if command == "rule check" and len(words) == 2:
+    if command == "rule check" and len(words) == 2 and " " in words[1]:
         tool, text = map(shlex.quote, words)
         return f"It is `vestig rule check --tool {tool} --text {text}`."
     if command == "memory list":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -100,7 +100,8 @@ def metavar_of(param: Argument) -> str | None:
     return next((text for kind, text in kinds.items() if isinstance(param, kind)), None)
 
 
-# Options whose times look ahead, and those that look back, which take a number of days from today.
+# Options whose times look ahead, which take a number of days from now, and those that look back,
+# which take a number of days ago.
 _LOOK_AHEAD: Final = frozenset(("--expires", "--retention-until"))
 _LOOK_BACK: Final = frozenset(
     (
@@ -135,6 +136,23 @@ def times_taken(params: Sequence[Argument]) -> str:
     back = "; to look back also 7d, seven days ago" if _LOOK_BACK & {*flags} else ""
     ahead = [f"; {flag} also 7d, in seven days" for flag in flags if flag in _LOOK_AHEAD]
     return "".join((_TIMES, back, *ahead, "."))
+
+
+def typed_times(said: str, flag: str) -> str:
+    """Return what an error says with the times that an option takes, where it names those of a call
+    in Python.
+
+    Example:
+        >>> from vestig.arguments import TIMES_OF_CALLS
+        >>> typed_times(f"since: expected {TIMES_OF_CALLS}, got '1w'", "--since")[-47:]
+        " to look back also 7d, seven days ago, got '1w'"
+    """
+    from vestig.arguments import TIMES_OF_CALLS, TIMES_OF_TEXTS
+
+    more = ", today or yesterday"
+    more += "; to look back also 7d, seven days ago" if flag in _LOOK_BACK else ""
+    more += "; also 7d, in seven days" if flag in _LOOK_AHEAD else ""
+    return said.replace(TIMES_OF_CALLS, f"{TIMES_OF_TEXTS}, in the years 1-9999{more}")
 
 
 def _help(param: Argument) -> str:
@@ -259,15 +277,15 @@ def given_arguments(
 
 
 def dated(
-    params: Sequence[Argument], args: Mapping[str, Any], today: Callable[[], date]
+    params: Sequence[Argument], args: Mapping[str, Any], now: Callable[[], datetime]
 ) -> dict[str, Any]:
-    """Arguments with dates in the place of `today`, `yesterday` and, of times that look back or
-    ahead, of days: `7d`.
+    """Arguments with dates in the place of `today`, `yesterday` and, of times that look back, of
+    days ago: `7d`; of times that look ahead, with the time in so many days.
 
     Example:
         >>> from vestig.calls.argument import Time
         >>> since = Time("", "--since", name="since")
-        >>> dated([since], {"since": "7d"}, lambda: date(2026, 3, 18))
+        >>> dated([since], {"since": "7d"}, lambda: datetime(2026, 3, 18, 12))
         {'since': '2026-03-11'}
     """
     from vestig.calls.argument import Time
@@ -277,13 +295,14 @@ def dated(
         said = found.get(param.name)
         if not isinstance(param, Time) or not isinstance(said, str):
             continue
-        ahead = param.flag in _LOOK_AHEAD
-        days = {"today": 0, "yesterday": -1}.get(said.lower())
-        if days is None and (ahead or param.flag in _LOOK_BACK):
-            number = _DAYS.fullmatch(said.lower())
-            days = number and int(number[1]) * (1 if ahead else -1)
+        days = {"today": 0, "yesterday": 1}.get(said.lower())
+        number = _DAYS.fullmatch(said.lower())
+        if number is not None and param.flag in _LOOK_AHEAD:
+            found[param.name] = (now() + timedelta(days=int(number[1]))).isoformat()
+        if number is not None and param.flag in _LOOK_BACK:
+            days = int(number[1])
         if days is not None:
-            found[param.name] = (today() + timedelta(days=days)).isoformat()
+            found[param.name] = (now().date() - timedelta(days=days)).isoformat()
     return found
 
 
