@@ -140,7 +140,7 @@ s.forget('price') ; s.forget(['price', 'colour'])
 s.forget(key='a') ; s.recall('q', key='a')
 """,
     'where={"keys": [key]}, or where={"key_prefix": beginning}': """
-s.list(key='a') ; s.count(key='rule.*') ; s.list(pattern='rule.*')
+s.list(key='a') ; s.count(key='rule.*') ; s.list(pattern='rule.*') ; s.list(prefix='fee.')
 """,
     "store.rules.list() lists them": """
 s.rules.remove('Never pay') ; s.rules.show('no tea')
@@ -156,6 +156,25 @@ vestig.restore('bk', 'x', overwrite=True)
 """,
     "path: expected the folder in which the store shall be": """
 vestig.restore('bk')
+""",
+    "where: expected a Filter, or an object of its fields": """
+s.scoped('a').list(where="tags = 'fee'") ; s.scoped('a').forget(where='x')
+s.list(where="tags = 'fee'")
+""",
+    "text, which is a str": """
+s.recall('pump', context=True).context.splitlines()
+""",
+    'store.list(where={"keys": [key]}, known_at=…)': """
+s.get('a', known_at='2026-01-01')
+""",
+    "store.commit_many, whose items take content": """
+s.commit_turn('hello', 'hi')
+""",
+    "nothing calls at a time": """
+s.remind('2027-04-08', 'x') ; s.notify('x')
+""",
+    "store.admin.prune for what is past its retention": """
+s.policy ; s.triggers
 """,
     "one = compares": """
 s.rules.add('no', "tool == 'pay'")

@@ -150,7 +150,9 @@ BY_NAME: Final[Mapping[str, str]] = {
     "Vestig.commit": " (a text with its key is store.commit(text, key=…))",
 }
 _OF_KEYS: Final = {
-    'where={"keys": [key]}, or where={"key_prefix": beginning} for all that begin so': "key pattern"
+    'where={"keys": [key]}, or where={"key_prefix": beginning} for all that begin so': (
+        "key pattern prefix"
+    )
 }
 _WORDS_IN_TEXTS: Final = {
     "store.search(query), which finds by words and meaning": "text query q content contains search"
@@ -180,7 +182,10 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     "list": _WORDS_IN_TEXTS
     | _OF_KEYS
     | {"order_by (the field) or descending (True or False)": "order direction ascending asc"},
-    "get": {f"{LEAVE_OUT}: {_NO_DEFAULT}": "default"},
+    "get": {
+        f"{LEAVE_OUT}: {_NO_DEFAULT}": "default",
+        'store.list(where={"keys": [key]}, known_at=…)': "known_at",
+    },
     "forget": {"ids, which store.search(query) finds": "query q text search"},
     "restore": {
         f"{LEAVE_OUT}: no store is written over, and path names a folder that is not there yet": (

@@ -145,7 +145,12 @@ _STORE: Final[Mapping[str, str]] = {
     "store.commit(text, key=…); store.items.put is for values of JSON": "put",
     'store.commit(text, role="user", session_id=…)': "add_user_message add_human_message",
     'store.commit(text, role="assistant", session_id=…)': "add_ai_message add_assistant_message",
-    "store.commit_many, whose items take content, role and session_id": "save_context",
+    "store.commit_many, whose items take content, role and session_id": "save_context commit_turn"
+    " add_messages commit_messages",
+    f"{_NONE}nothing calls at a time, and store.recall finds a text by the day that it names": (
+        "remind reminder schedule notify alarm"
+    ),
+    "store.rules, or store.admin.prune for what is past its retention": "policy policies triggers",
     "store.commit(text), after which it is stored, and store.admin.backup(folder) for a copy of the"
     " store": "save",
     "store.commit(text, key=…)": "set set_key",
@@ -199,7 +204,7 @@ _STORE: Final[Mapping[str, str]] = {
     ),
     "store.deprecate": "retract withdraw invalidate revoke mark_wrong",
     "store.deprecate(id) for what was added by mistake; what was replaced is committed again, with"
-    " its key": "undo revert",
+    " its key, and what was forgotten is gone": "undo revert",
     "store.commit(text) again, with its key: what was deprecated or forgotten stays so": "undelete"
     " undeprecate unforget recover restore_memory",
     "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end mark_outdated",
@@ -248,7 +253,7 @@ _STORE: Final[Mapping[str, str]] = {
     f"{_NONE}store.recall(query, context=True, budget=…) keeps a text within so many tokens": (
         "count_tokens"
     ),
-    f"{_NONE}the command vestig mcp serves an agent its tools": "get_tools as_tools to_tools",
+    f"{_NONE}the command vestig mcp serves an agent its tools": "tools get_tools as_tools to_tools",
     "store.items.put": "kv hset",
     "store.rules.add": "rule",
     "store.rules.check": "may check_rules check_action",
@@ -682,7 +687,9 @@ class NamesMissing:
 
         def __getattr__(self, name: str) -> NoReturn:
             meant = "" if name.startswith("_") else _attribute(self, name)
-            raise missing_attribute(name, f"a {type(self).__name__}", meant)
+            owner = type(self).__name__
+            article = "an" if owner[0] in "AEIOU" else "a"
+            raise missing_attribute(name, f"{article} {owner}", meant)
 
         def __getitem__(self, key: object) -> NoReturn:
             raise no_subscript(self, key)

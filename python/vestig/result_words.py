@@ -43,7 +43,7 @@ RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "[hit.id for hit in result]": "ids",
         "result[0].reason": "why explain reasons explanation",
         "recall(query, context=True).context": "to_prompt as_text prompt as_context to_context"
-        " context_text to_string",
+        " context_text to_string render",
         "len(result)": "count total",
         "list(result)": "to_list",
         "[hit.to_dict() for hit in result]": "to_df to_pandas to_dataframe",
@@ -77,6 +77,10 @@ RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "outcome": "ok stored saved status state success result kind inserted accepted"
         " created duplicate is_duplicate is_new rejected",
         "hygiene_reasons": "reason reasons error errors why message",
+    },
+    "ContextBlock": {
+        "text, which is a str": "splitlines split strip lower upper replace startswith endswith"
+        " find encode format join content value string render prompt",
     },
     "ForgetReport": {"memory_ids": "ids deleted forgotten removed"},
     "Entity": {"canonical_name": "name", "entity_type": "type kind"},

@@ -226,9 +226,16 @@ def _check(
 
 
 def _fields(value: Any) -> Any:
-    """The fields of a filter by name; what is no filter as it is, absent as {}."""
+    """The fields of a filter by name, absent as {}.
+
+    Raises:
+        ValidationError: it is no filter.
+    """
     if isinstance(value, Filter):
         return {name: getattr(value, name) for name in value.named()}
+    if value is not None and not isinstance(value, Mapping):
+        expected = "a Filter, or an object of its fields"
+        raise ValidationError("where", type(value).__name__, expected)
     return {} if value is None else value
 
 
