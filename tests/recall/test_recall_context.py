@@ -446,7 +446,7 @@ def test_a_recall_that_abstains_gives_no_memory(
     assert isinstance(found.context, ContextBlock)
     assert (found.context.ids, found.context.neighbours, found.context.left_out) == ((), (), ())
     assert found.context.text == ""
-    assert found.context.note.startswith("doubtful (confidence 0.25, needed 0.")
+    assert found.context.note.startswith("too doubtful (confidence 0.25, needed 0.")
     assert not found.context
     assert context(store, profile="default", all=True)
 

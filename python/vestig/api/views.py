@@ -180,7 +180,11 @@ def _bind(binding: Binding, session: Session, path: str, given: BoundArguments) 
         )
     others = [one for one in _OTHER_NAMES if one != "prefix" or "scope" not in names]
     _check(binding, found, ("scope", *others))
-    _check(binding, _fields(found.get("where")), ("scope", "scope_prefix", "unscoped"), "where.")
+    where = _fields(found.get("where"))
+    if not isinstance(where, Mapping):
+        expected = "a Filter, or an object of its fields"
+        raise ValidationError("where", type(where).__name__, expected)
+    _check(binding, where, ("scope", "scope_prefix", "unscoped"), "where.")
     if "author" in names and found.get("author") is None:
         found["author"] = binding.author
     if path in _BY_ID:
@@ -226,16 +230,9 @@ def _check(
 
 
 def _fields(value: Any) -> Any:
-    """The fields of a filter by name, absent as {}.
-
-    Raises:
-        ValidationError: it is no filter.
-    """
+    """The fields of a filter by name; what is no filter as it is, absent as {}."""
     if isinstance(value, Filter):
         return {name: getattr(value, name) for name in value.named()}
-    if value is not None and not isinstance(value, Mapping):
-        expected = "a Filter, or an object of its fields"
-        raise ValidationError("where", type(value).__name__, expected)
     return {} if value is None else value
 
 

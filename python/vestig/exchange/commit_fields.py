@@ -306,7 +306,8 @@ class Tally:
             if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
                 reasons.append("; ".join(outcome.hygiene_reasons))
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
-            if outcome.revives is not None and outcome.memory_id is not None:
+            of_export = item.memory_id is not None
+            if outcome.revives is not None and outcome.memory_id is not None and not of_export:
                 self.run.revived[outcome.memory_id] = outcome.revives
             self.run.degrade(outcome.degraded)
             self.secrets(outcome.masked, f"line {item.line}: ")

@@ -44,6 +44,19 @@ ANSWERS_MIN: Final = -1.5
 BEHIND_MAX: Final = 4.0
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
+# Words that tell of opposite ends of one thing: what one of them tells is no newer version of what
+# the other one does.
+_OPPOSITES: Final = (
+    ("opens opening", "closes closing shuts"),
+    ("starts begins starting", "ends finishes ending"),
+    ("arrives arrival", "departs departure leaves"),
+    ("buys buying", "sells selling"),
+    ("minimum lowest", "maximum highest"),
+    ("entry entrance", "exit"),
+    ("upload uploads", "download downloads"),
+    ("checkin", "checkout"),
+    ("gross", "net"),
+)
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 
@@ -105,23 +118,43 @@ def numbered(text: str) -> set[tuple[str, str]]:
 
 def is_about_another(query: str, older: str, newer: str) -> bool:
     """Return whether the question calls what it asks about by a word of the older text in whose
-    place, between the same words, the newer one has another.
+    place, between the same words, the newer one has another; or by a form of a word in whose place
+    the newer one has an opposite.
 
     Example:
         >>> is_about_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
+        True
+        >>> is_about_another("When does it open?", "It opens at 6", "It closes at 22")
         True
         >>> is_about_another("The NAS password?", "The NAS password is a", "The NAS password is b")
         False
     """
     # a verb, which may be told by another one, mostly has another form in the question
     asked = {*_WORD.findall(query.casefold())} - STOPWORDS
+    forms = _terms(query)
     first, second = _with_neighbours(older), _with_neighbours(newer)
     others = {word for _, word, _ in second}
     held = {word for _, word, _ in first}
-    places = {(before, behind) for before, word, behind in second if word not in held}
+    places = {(before, behind): word for before, word, behind in second if word not in held}
     return any(
-        (before, behind) in places and word in asked and word not in others
+        word in asked or (not forms.isdisjoint(_terms(word)) and _are_opposites(word, other))
         for before, word, behind in first
+        if word not in others and (other := places.get((before, behind)))
+    )
+
+
+def _terms(text: str) -> set[str]:
+    return {one.term for one in content_terms(text, ())}
+
+
+def _are_opposites(word: str, other: str) -> bool:
+    """Return whether two words are of the two sides of a pair of opposites."""
+    first, second = _terms(word), _terms(other)
+    sides = [(_terms(one), _terms(two)) for one, two in _OPPOSITES]
+    return any(
+        not (first.isdisjoint(one) or second.isdisjoint(two))
+        for pair in sides
+        for one, two in (pair, pair[::-1])
     )
 
 
@@ -176,13 +209,9 @@ def newest_first(
     of_models = unconfirmed([row.id for row in best])
     if not (of_now or of_models):
         return rows
+    answers = {id: one.answers for id, one in judged.items()}
     placed = [
-        (
-            row.id,
-            level,
-            judged[row.id].answers if row.id in judged else None,
-            row.id in of_models,
-        )
+        (row.id, level, answers.get(row.id), row.id in of_models)
         for row, level in zip(best, levels, strict=False)
     ]
     pairs = pairs_to_read(session, seq, placed, judged, at_us) if of_now and judged else []
