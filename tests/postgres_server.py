@@ -90,6 +90,7 @@ class PostgresServer:
         command = [str(programs / words[0]), "-D", str(self.data), *words[1:]]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **self._as)
         self._process: subprocess.Popen[bytes] | None = None
+        self._paused: list[int] = []
         self.start()
 
     @property
@@ -160,13 +161,17 @@ class PostgresServer:
     def pause(self) -> None:
         """Stops all of its processes without ending them."""
         assert self._process is not None
-        for pid in self._processes():
-            os.kill(pid, signal.SIGSTOP)
+        self._paused = self._processes()
+        for pid in self._paused:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Undoes `pause`."""
-        for pid in self._processes():
-            os.kill(pid, signal.SIGCONT)
+        """Undoes `pause`. What ended meanwhile is passed over, for a process that stays stopped
+        never ends."""
+        for pid in {*self._paused, *self._processes()}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
     def kill_a_session(self, chance: random.Random) -> None:
         """Kills one of its processes that serve a client, at which all of them begin anew; returns
