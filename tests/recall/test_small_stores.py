@@ -165,5 +165,6 @@ def test_a_sentence_about_a_change_takes_no_place_of_what_stays(step: int) -> No
                 first = next(ids[hit.id] for hit in found)
                 (newest if query.outdated else kept).append(first in query.relevant)
     assert (len(newest), len(kept)) == {1: (79, 345), 4: (20, 86)}[step]
-    assert sum(newest) >= 0.65 * len(newest)
-    assert sum(kept) >= 0.87 * len(kept)
+    assert sum(newest) >= 0.7 * len(newest)
+    # without the bound on how far the later one may stay behind, 0.89 and 0.93
+    assert sum(kept) >= {1: 0.91, 4: 0.95}[step] * len(kept)
