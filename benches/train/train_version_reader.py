@@ -51,7 +51,8 @@ class Passes:
         self._written, self._settings = written, settings
         self._passes: dict[int, list[Example]] = {}
 
-    def _of(self, number: int) -> list[Example]:
+    def whole(self, number: int) -> list[Example]:
+        """All examples of pass 0, 1, …, in its order."""
         if number not in self._passes:
             draw = chance(self._settings.seed, EXAMPLES, number)
             count = min(OF_SCENES, len(self._of_scenes))
@@ -65,7 +66,7 @@ class Passes:
         """Those of step 1, 2, …"""
         first, found, number = (step - 1) * self._settings.rows, list[Example](), 0
         while len(found) < self._settings.rows:
-            whole = self._of(number)
+            whole = self.whole(number)
             found += whole[first : first + self._settings.rows - len(found)]
             first, number = max(0, first - len(whole)), number + 1
         return found
@@ -100,15 +101,13 @@ def main(given: Sequence[str]) -> int:
     read_scenes = [*scenes(read)]
     common = Common([memory for one in read_scenes for memory in one.memories])
     of_scenes = [one for scene in read_scenes for one in answered_in(scene, common)]
-    written = [*written_pairs(read)]
+    passes = Passes(asked, of_scenes, [*written_pairs(read)], settings)
     data = {
         "data": {one.name: one.digest for one in benchmarks},
         SCENES_FILE.stem: hashlib.sha256(SCENES_FILE.read_bytes()).hexdigest(),
-        "examples of a pass": counted(
-            [one for each in asked for one in drawn(each, np.random.default_rng(0))] + written
-        ),
+        "examples of a pass": counted(passes.whole(0)),
     }
-    train_and_write(wanted, settings, data, Passes(asked, of_scenes, written, settings).step, loss)
+    train_and_write(wanted, settings, data, passes.step, loss)
     return 0
 
 

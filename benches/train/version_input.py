@@ -81,12 +81,12 @@ def written_pairs(read: Read, path: Path = PAIRS_FILE) -> Iterator[Example]:
         yield Example(question_pieces(read(row["question"])), older, newer, row["update"])
 
 
-def answered_in(scene: Scene, common: Common) -> Iterator[Asked]:
+def answered_in(scene: Scene, common: Common) -> list[Asked]:
     """The questions of a scene that something answers, with its records: those that answer first,
     then those with most in common with the question. Records stand in the order of their days. The
     more of its questions ask for what changed, the more often each is there."""
-    changes = sum(OUTDATED in whats for _, whats in scene.questions)
-    for question, whats in scene.questions * max(1, changes):
+    found = list[Asked]()
+    for question, whats in scene.questions:
         if RIGHT not in whats:
             continue
         results = [
@@ -94,7 +94,9 @@ def answered_in(scene: Scene, common: Common) -> Iterator[Asked]:
             for number, (memory, what) in enumerate(zip(scene.memories, whats, strict=True))
         ]
         results.sort(key=lambda one: (one.what == WRONG, -common.weight(question, one.memory)))
-        yield Asked(question, tuple(results))
+        found.append(Asked(question, tuple(results)))
+    changes = sum(OUTDATED in whats for _, whats in scene.questions)
+    return found * max(1, changes)
 
 
 def drawn(asked: Asked, draw: np.random.Generator) -> list[Example]:

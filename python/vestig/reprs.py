@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import Enum
-from typing import Final
+from typing import Final, cast
 
 _COLUMNS: Final = 80
 _LINES: Final = 8
@@ -38,30 +38,24 @@ def brief(name: str, fields: Iterable[tuple[str, object]]) -> str:
         Page(total=0,
           warning: no entity is called 'Bo')
     """
-    shown = [*fields]
-    warnings = [text for field, value in shown if field == _WARNINGS for text in _texts(value)]
+    shown = dict(fields)
+    given = cast(Iterable[str], shown.pop(_WARNINGS, ()))
+    warnings = [" ".join(text.split()) for text in given]
     lines, line = list[str](), f"{name}("
-    told = [
-        snippet(f"{field}={_told(value)}", _FIELD) for field, value in shown if field != _WARNINGS
-    ]
-    for part in [*(f"{one}," for one in told[:-1]), *(f"{one})" for one in told[-1:])]:
+    end = "," if warnings else ")"
+    told = [snippet(f"{field}={_told(value)}", _FIELD) for field, value in shown.items()]
+    for part in [*(f"{one}," for one in told[:-1]), *(f"{one}{end}" for one in told[-1:])]:
         if len(line) + len(part) + 1 > _COLUMNS:
             lines.append(line)
             line = f"  {part}"
         else:
             line += part if line.endswith("(") else f" {part}"
-    lines.append(line if told else f"{line})")
+    lines.append(line if told or warnings else f"{line})")
     if len(lines) > _LINES:
-        lines[_LINES - 1 :] = [f"  {_CUT}to_dict() has all fields)"]
-    whole = "\n".join(lines)
-    if not warnings:
-        return whole
-    told = [f"\n  warning: {' '.join(text.split())}" for text in warnings]
-    return f"{whole[:-1]}{',' * (not whole.endswith('()'))}{','.join(told)})"
-
-
-def _texts(value: object) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, (tuple, list)) else []
+        lines[_LINES - 1 :] = [f"  {_CUT}to_dict() has all fields{end}"]
+    lines += [f"  warning: {text}," for text in warnings[:-1]]
+    lines += [f"  warning: {text})" for text in warnings[-1:]]
+    return "\n".join(lines)
 
 
 def _told(value: object) -> str:

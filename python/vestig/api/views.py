@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from vestig.calls.argument import AUTO, check_scope
-from vestig.calls.filter import Filter
+from vestig.calls.filter import Filter, no_filter
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.other_words import of_every_scope
 from vestig.session.session import Session
@@ -182,8 +182,7 @@ def _bind(binding: Binding, session: Session, path: str, given: BoundArguments) 
     _check(binding, found, ("scope", *others))
     where = _fields(found.get("where"))
     if not isinstance(where, Mapping):
-        expected = "a Filter, or an object of its fields"
-        raise ValidationError("where", type(where).__name__, expected)
+        raise no_filter(where)
     _check(binding, where, ("scope", "scope_prefix", "unscoped"), "where.")
     if "author" in names and found.get("author") is None:
         found["author"] = binding.author

@@ -661,7 +661,7 @@ def checked_filter(
         check_names(where, tuple(FIELDS), "the filter", path="where")
         fields = {name: value for name, value in where.items() if not is_absent(value, name)}
     else:
-        raise ValidationError("where", type(where).__name__, "a Filter, or an object of its fields")
+        raise no_filter(where)
     for name, value in (beside or {}).items():
         if is_absent(value, name):
             continue
@@ -680,6 +680,12 @@ def checked_filter(
         if first in found and last in found and found[first] >= found[last]:
             raise ValidationError(first, fields[first], f"a time before {last}")
     return Filter(**found)
+
+
+def no_filter(value: object) -> ValidationError:
+    """The error of what stands in the place of a filter and is none."""
+    expected = "a Filter, or an object of its fields"
+    return ValidationError("where", type(value).__name__, expected)
 
 
 class Where(a.Argument, frozen=True, kw_only=True):

@@ -233,12 +233,12 @@ def forgotten_warning(count: int) -> str:
 
 def revived_warning(ids: Sequence[str]) -> str:
     """Return the warning about texts that had been replaced or withdrawn and hold again."""
-    one = len(ids) == 1
-    texts, hold = ("1 text", "holds") if one else (f"{len(ids)} texts", "hold")
-    undo = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    texts, holds = count_of(len(ids), "text"), "holds" if len(ids) == 1 else "hold"
     shown = first_of(ids, _REVIVED_SHOWN)
-    had = f"{texts} that had been replaced or withdrawn here {hold} again: {shown}"
-    return f"{had}; {undo} undoes it"
+    undo = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    return (
+        f"{texts} that had been replaced or withdrawn here {holds} again: {shown}; {undo} undoes it"
+    )
 
 
 def _error(line: int, message: str) -> ItemError:
@@ -308,7 +308,7 @@ class Tally:
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
             of_export = item.memory_id is not None
             if outcome.revives is not None and outcome.memory_id is not None and not of_export:
-                self.run.revived[outcome.memory_id] = outcome.revives
+                self.run.revived.append(outcome.memory_id)
             self.run.degrade(outcome.degraded)
             self.secrets(outcome.masked, f"line {item.line}: ")
             self.echoes(outcome.echoes, outcome.echo_places, f"line {item.line}: ")
@@ -416,8 +416,8 @@ class Run:
         self.unread: list[str] = []
         # records of memories that were forgotten here
         self.forgotten = 0
-        # memories whose text had been replaced or withdrawn: each → the one that had it
-        self.revived: dict[str, str] = {}
+        # memories whose text had been replaced or withdrawn here
+        self.revived: list[str] = []
 
     def warn(self, warning: str) -> None:
         """Notes a warning once."""
@@ -442,7 +442,7 @@ class Run:
         if self.forgotten:
             self.warn(forgotten_warning(self.forgotten))
         if self.revived:
-            self.warn(revived_warning([*self.revived]))
+            self.warn(revived_warning(self.revived))
         known = [tally for tally in self.tallies if tally.format is not None]
         # a file without a record says nothing about the others
         formats = {str(tally.format) for tally in [one for one in known if one.lines] or known}

@@ -716,8 +716,6 @@ def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str
     """Warnings about names in a filter that nothing has, or that others have with a word more, so
     that less is selected than is meant."""
     parts = filter_parts(where, space, moments(session.now_us()))
-    if parts.fields.keys().isdisjoint(("entities", "keys")):
-        return ()
     return session.keeper.run(
         lambda view, core: (
             *unknown_names(view, core, parts),

@@ -41,7 +41,7 @@ from vestig.recall.scan import APPROXIMATE, scanner
 from vestig.recall.unread import each_known, read_when_known
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
-from vestig.session.references import unknown_names
+from vestig.session.references import has_names, unknown_names
 from vestig.session.session import Session, ahead_notice
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span
@@ -276,8 +276,7 @@ class OneRecall:
     ) -> tuple[str, ...]:
         """Warnings of the request, of its analysis and filter, and of the scan."""
         filter, core = self.request.filter, self.session.keeper.core
-        named = not filter.fields.keys().isdisjoint(("entities", "keys"))
-        unknown = unknown_names(bound.view, core, filter) if named else ()
+        unknown = unknown_names(bound.view, core, filter) if has_names(filter) else ()
         found = [*self.request.warnings, *bound.query.warnings, *unknown, *later]
         if is_approximate(scan):
             found.append(APPROXIMATE)

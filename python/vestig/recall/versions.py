@@ -150,12 +150,17 @@ def _terms(text: str) -> set[str]:
 def _are_opposites(word: str, other: str) -> bool:
     """Return whether two words are of the two sides of a pair of opposites."""
     first, second = _terms(word), _terms(other)
-    sides = [(_terms(one), _terms(two)) for one, two in _OPPOSITES]
     return any(
         not (first.isdisjoint(one) or second.isdisjoint(two))
-        for pair in sides
+        for pair in _opposites()
         for one, two in (pair, pair[::-1])
     )
+
+
+@cache
+def _opposites() -> list[tuple[set[str], set[str]]]:
+    """The terms of both sides of each pair."""
+    return [(_terms(one), _terms(two)) for one, two in _OPPOSITES]
 
 
 def _with_neighbours(text: str) -> list[tuple[str, str, str]]:

@@ -45,7 +45,7 @@ from vestig.retrieve.values import (
     message_text,
     request_of,
 )
-from vestig.session.references import unknown_names
+from vestig.session.references import has_names, unknown_names
 from vestig.session.session import Session, ahead_notice, cleaned_query
 from vestig.telemetry import INFO, log_event, span
 from vestig.types import Degradation, Memory
@@ -76,7 +76,7 @@ class _Retrieval:
         # what there was no time for
         self.undone: list[str] = []
         self.warnings: list[str] = list(request.warnings)
-        if not request.filter.fields.keys().isdisjoint(("entities", "keys")):
+        if has_names(request.filter):
             self.warnings += session.keeper.run(
                 lambda view, core: unknown_names(view, core, request.filter)
             )

@@ -547,6 +547,11 @@ def entity_ids(
     return _joined(found)
 
 
+def has_names(parts: FilterParts) -> bool:
+    """Return whether a filter has names that the store may not know: entities or keys."""
+    return not parts.fields.keys().isdisjoint(("entities", "keys"))
+
+
 def unknown_names(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
     """Warnings about the entities of a filter that the store does not have, for which no memory
     passes, and about its keys that read as patterns. For a callback of the keeper's `run`.

@@ -35,9 +35,8 @@ _TEXTS: Final = "texts"
 
 def with_texts(call: Call, ids: Sequence[str]) -> dict[str, Any]:
     """The arguments of a call, and the beginnings of the texts of memories that a plan names."""
-    shown = list(ids[: 2 * _PLANNED_IDS])
-    where: FilterFields = {"ids": shown, "include_expired": True, "include_archived": True}
-    found = call.store.list(where=where, limit=len(shown)) if shown else ()
+    where: FilterFields = {"ids": list(ids), "include_expired": True, "include_archived": True}
+    found = call.store.list(where=where, limit=len(ids)) if ids else ()
     texts = {one.id: one_line(one.content, _PLANNED_CHARS) for one in found}
     call.shown[_TEXTS] = texts
     return {**call.args, _TEXTS: texts}
@@ -46,7 +45,7 @@ def with_texts(call: Call, ids: Sequence[str]) -> dict[str, Any]:
 def planned(call: Call, report: _Plan) -> _Plan:
     """A report; that of a dry run is shown with the texts of what it names."""
     if report.dry_run:
-        with_texts(call, report.memory_ids)
+        with_texts(call, report.memory_ids[:_PLANNED_IDS])
     return report
 
 
@@ -64,6 +63,11 @@ def deprecated(value: StateChange | DeprecateReport, args: Args) -> str:
     return "\n".join([head, *_had_superseded(value.had_superseded)])
 
 
+def deprecation_to_confirm(call: Call, report: DeprecateReport) -> str:
+    """Return what would be withdrawn, before somebody agrees."""
+    return deprecation_plan(report, with_texts(call, report.memory_ids[:_PLANNED_IDS]))
+
+
 def deprecation_plan(report: DeprecateReport, args: Args) -> str:
     """Return what would be withdrawn: how many, by which fields of the filter, and their ids."""
     lines = _planned(report.memory_ids, "deprecated", args)
@@ -72,7 +76,8 @@ def deprecation_plan(report: DeprecateReport, args: Args) -> str:
 
 def plan_to_confirm(call: Call, report: ForgetReport) -> str:
     """Return what would be deleted, and the warnings about what stays, before somebody agrees."""
-    args = with_texts(call, [*report.memory_ids[:_PLANNED_IDS], *report.also_named])
+    shown = (*report.memory_ids[:_PLANNED_IDS], *report.also_named[:_PLANNED_IDS])
+    args = with_texts(call, shown)
     warnings = [f"warning: {escaped_breaks(one)}" for one in report.warnings]
     named = indented(report.also_named, args[_TEXTS])
     return "\n".join([forget_plan(report, args), *warnings, *named])

@@ -269,7 +269,7 @@ def _deprecate(call: Call) -> Any:
         call,
         call.store.deprecate,
         given,
-        lambda plan: removal.deprecation_plan(plan, removal.with_texts(call, plan.memory_ids)),
+        partial(removal.deprecation_to_confirm, call),
         done="withdrawn",
         selects=lambda plan: plan.memory_ids,
     )
