@@ -198,3 +198,18 @@ def test_no_model_is_asked_for_a_summary_behind_the_deadline(
     session: Any = SimpleNamespace(has_model=True)
     steps = ModelSteps(session, RetrieveSettings(), [], Deadline(0.0))
     assert steps.summary(["a fact"], []) == ""
+
+
+def test_a_deadline_that_passes_before_the_first_query_lets_one_be_read(
+    store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitting = searches.Searches._fitting
+
+    def late(*args: Any, **named: Any) -> int:
+        clock.now += 11
+        return fitting(*args, **named)
+
+    monkeypatch.setattr(searches.Searches, "_fitting", late)
+    found = _asked(store)
+    assert found.facts
+    assert _hit(found)

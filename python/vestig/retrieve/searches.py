@@ -170,7 +170,8 @@ class Searches:
         left_s = self.deadline.left_s
         if waiting * self._query_s <= left_s:
             return waiting
-        return max(least, int(left_s / self._query_s))
+        # before the first query nothing is known of how long one takes
+        return max(least, int(left_s / self._query_s)) if self._query_s else least
 
     def _without_own(self, filter: FilterParts) -> FilterParts:
         """The filter without the memories that are messages of the request, by their text or by
