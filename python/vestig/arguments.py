@@ -127,6 +127,18 @@ def parse_time(value: object, field: str) -> int:
     return us
 
 
+def is_day(value: object) -> bool:
+    """Return whether a time that `parse_time` takes is a day without a time.
+
+    Example:
+        >>> [is_day(one) for one in ("2026-03-18", "2026-03-18T00:00", date(2026, 3, 18))]
+        [True, False, True]
+    """
+    if isinstance(value, str):
+        return len(value.strip()) == len("2026-03-18")
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
 def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | None:
     """A text that names something: no NUL, no lone surrogate, bounded."""
     if value is None:

@@ -298,7 +298,7 @@ def test_filters(opener: Opener) -> None:
         ({"unscoped": True}, {b, c}),
         ({"scope": "lab"}, {a}),
         ({"scope": ["lab"], "unscoped": True}, everything),
-        ({"since": "2026-01-10", "until": "2026-03-10"}, {a, b}),
+        ({"since": "2026-01-10", "until": "2026-03-09"}, {a, b}),
         ({"since": "2026-02-11"}, {c}),
         ({"created_since": "2027-01-01"}, set()),
         ({"metadata": {"level": 1}}, {a}),
@@ -319,7 +319,7 @@ def test_filters(opener: Opener) -> None:
     for filters, expected in cases:
         assert found(**filters) == expected, filters
     with pytest.raises(vestig.ValidationError, match="since"):
-        found(since="2026-03-10", until="2026-03-10")
+        found(since="2026-03-10", until="2026-03-09")
     with pytest.raises(vestig.ValidationError, match="roles"):
         found(roles="boss")
 

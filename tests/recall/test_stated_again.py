@@ -42,9 +42,11 @@ def stated(request: pytest.FixtureRequest, opener: Opener) -> vestig.Vestig:
         ({"since": "2026-04-09", "until": "2026-04-10"}, 1),
         ({"since": "2026-04-01"}, 1),
         ({"until": "2026-03-10"}, 1),
-        ({"since": "2026-03-03", "until": "2026-04-09"}, 0),
+        ({"since": "2026-03-02", "until": "2026-03-02"}, 1),
+        ({"since": "2026-03-03", "until": "2026-04-08"}, 0),
+        ({"since": "2026-03-03", "until": "2026-04-09T00:00"}, 0),
         ({"since": "2026-04-10"}, 0),
-        ({"until": "2026-03-02"}, 0),
+        ({"until": "2026-03-01"}, 0),
     ],
 )
 def test_since_and_until_see_a_repeat(

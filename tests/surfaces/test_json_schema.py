@@ -372,7 +372,7 @@ def test_a_window_without_length_is_refused_and_the_schema_says_so(
 ) -> None:
     last = first.replace("since", "until")
     count = arguments_of("count")
-    for end in ("2026-03-18", "2026-03-18T00:00Z", "2026-03-17"):
+    for end in ("2026-03-18T00:00Z", "2026-03-17"):
         where = {first: "2026-03-18", last: end}
         with pytest.raises(ValidationError, match=f"^{first}: expected a time before {last}"):
             count.answer(store, read_arguments(count, {"where": where}))

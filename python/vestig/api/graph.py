@@ -78,7 +78,7 @@ class Graph(CallsOfGroup):
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
-            until: Facts that began, or were stated again, before this time.
+            until: Facts that began, or were stated again, before this time, or on this day.
             exclude_session_ids: None of these conversations, such as the running one; notes outside
                 any stay.
             limit: Most hits; default search.limit.

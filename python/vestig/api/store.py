@@ -943,7 +943,7 @@ class Vestig(NamesUnknown):
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
-            until: Facts that began, or were stated again, before this time.
+            until: Facts that began, or were stated again, before this time, or on this day.
             exclude_session_ids: None of these conversations, such as the running one; notes outside
                 any stay.
             limit: Most results; default recall.default_limit.
@@ -1376,7 +1376,7 @@ class Vestig(NamesUnknown):
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
-            until: Facts that began, or were stated again, before this time.
+            until: Facts that began, or were stated again, before this time, or on this day.
             exclude_session_ids: None of these conversations, such as the running one; notes outside
                 any stay.
             offset: Memories to skip.
@@ -1427,7 +1427,7 @@ class Vestig(NamesUnknown):
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
-            until: Facts that began, or were stated again, before this time.
+            until: Facts that began, or were stated again, before this time, or on this day.
             exclude_session_ids: None of these conversations, such as the running one; notes outside
                 any stay.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
@@ -1474,7 +1474,7 @@ class Vestig(NamesUnknown):
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
-            until: Facts that began, or were stated again, before this time.
+            until: Facts that began, or were stated again, before this time, or on this day.
             exclude_session_ids: None of these conversations, such as the running one; notes outside
                 any stay.
             limit: Most windows, that is calls of the model, in this run.

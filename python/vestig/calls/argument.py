@@ -30,6 +30,7 @@ from vestig.arguments import (
     count_argument,
     flag,
     function_argument,
+    is_day,
     label,
     parse_time,
     plain_metadata,
@@ -121,6 +122,15 @@ def one_or_more(
     return {"anyOf": [dict(item if one is None else one), several]}
 
 
+# Types of JSON → what is expected of them.
+_EXPECTED: Final[Mapping[str, str]] = {
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "an object",
+}
+
+
 class Argument(msgspec.Struct, frozen=True):
     """One argument. `help` is its one sentence everywhere. `flag` is its option on the command
     line; "" for a positional one, or for none.
@@ -163,7 +173,7 @@ class Argument(msgspec.Struct, frozen=True):
     @property
     def expected(self) -> str:
         """Return what an error about a missing one says."""
-        return "text"
+        return _EXPECTED.get(str(self.brief.get("type")), "text")
 
     def of_json(self, field: str, value: Any) -> Any:
         """A value as a caller in Python would give it, from a decoded one that is not null."""
@@ -376,8 +386,11 @@ class Id(Argument, frozen=True, kw_only=True):
         return id_schema(self.kind)
 
 
-class Time(Argument, frozen=True):
-    """A date, a time with or without zone (none: UTC), or a datetime; µs since the epoch."""
+class Time(Argument, frozen=True, kw_only=True):
+    """A date, a time with or without zone (none: UTC), or a datetime; µs since the epoch. `day_us`:
+    how far into a day that is given without a time it lies, so that an end takes in the day."""
+
+    day_us: int = 0
 
     brief = {"type": "string"}
 
@@ -386,7 +399,7 @@ class Time(Argument, frozen=True):
         return "a date or a time"
 
     def check(self, field: str, value: Any) -> Any:
-        return parse_time(value, field)
+        return parse_time(value, field) + (self.day_us if is_day(value) else 0)
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         return {"type": "string", "pattern": _TIME}
@@ -398,6 +411,10 @@ class Choice(Argument, frozen=True, kw_only=True):
     words: type[Word] | tuple[str, ...]
     otherwise: str = ""
     brief = {"type": "string"}
+
+    @property
+    def expected(self) -> str:
+        return f"one of {', '.join(self.choices)}"
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from vestig.calls.argument import (
 from vestig.calls.filter import KEYWORDS, Where, nearest_argument
 from vestig.errors import ValidationError
 from vestig.hints import nearest_name, unknown_name_error
+from vestig.times import LAST_OF_DAY_US
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,10 +236,19 @@ Actor = Annotated[
 ]
 AsOf = Annotated[
     int | None,
-    Time("What was known and true at this time: `known_at` and `valid_at` at once.", "--as-of"),
+    Time(
+        "What was known and true at this time: `known_at` and `valid_at` at once.",
+        "--as-of",
+        day_us=LAST_OF_DAY_US,
+    ),
 ]
-KnownAt = Annotated[int | None, Time("Only what was recorded by this time.", "--known-at")]
-ValidAt = Annotated[int | None, Time("Only facts that hold at this time.", "--valid-at")]
+KnownAt = Annotated[
+    int | None,
+    Time("Only what was recorded by this time.", "--known-at", day_us=LAST_OF_DAY_US),
+]
+ValidAt = Annotated[
+    int | None, Time("Only facts that hold at this time.", "--valid-at", day_us=LAST_OF_DAY_US)
+]
 QueryTime = Annotated[
     int | None,
     Time("The moment at which the query is asked, for words such as yesterday; default now."),

@@ -12,14 +12,14 @@ from unicodedata import normalize
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from vestig.arguments import check_unicode, parse_time, plain_object
+from vestig.arguments import check_unicode, plain_object
 from vestig.calls import argument as a
 from vestig.errors import ValidationError
 from vestig.hints import check_names, meant_name, nearest_name, unknown_name
 from vestig.ids import check_id_prefix
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import normal_form
-from vestig.times import from_us, to_us
+from vestig.times import DAY_US, from_us, to_us
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status, Word
 
 Time: TypeAlias = str | datetime | date | None
@@ -195,7 +195,7 @@ class Moment(a.Time, frozen=True):
     """A time, kept as an aware datetime."""
 
     def check(self, field: str, value: Any) -> Any:
-        return from_us(parse_time(value, field))
+        return from_us(super().check(field, value))
 
 
 # Comparisons in the filters of other stores; a value that is compared with another is none.
@@ -320,9 +320,9 @@ class Filter(
         entities: Memories that mention one of these entities, by id, name or alias.
         metadata: Equality for each name; null means that the value is null.
         since: Facts that began, or were stated again, at or after this time.
-        until: Facts that began, or were stated again, before this time.
+        until: Facts that began, or were stated again, before this time, or on this day.
         created_since: Stored at or after this time.
-        created_until: Stored before this time.
+        created_until: Stored before this time, or on this day.
         ids: Only these ids.
         exclude_ids: All but these ids.
         source_ids: What these sources produced, by their ids, or by the path of a file or folder.
@@ -482,7 +482,11 @@ class Filter(
     ] = UNSET
     until: Annotated[
         Time | UnsetType,
-        Moment("Facts that began, or were stated again, before this time.", "--until"),
+        Moment(
+            "Facts that began, or were stated again, before this time, or on this day.",
+            "--until",
+            day_us=DAY_US,
+        ),
         _narrows(beside=True, core="until_us", as_core=to_us),
     ] = UNSET
     created_since: Annotated[
@@ -492,7 +496,7 @@ class Filter(
     ] = UNSET
     created_until: Annotated[
         Time | UnsetType,
-        Moment("Stored before this time.", "--created-until"),
+        Moment("Stored before this time, or on this day.", "--created-until", day_us=DAY_US),
         _narrows(core="created_until_us", as_core=to_us),
     ] = UNSET
     ids: Annotated[Words | UnsetType, NodeIds("Only these ids.", "--ids"), _selects()] = UNSET

@@ -43,6 +43,7 @@ from vestig.calls.filter import (
 from vestig.errors import ValidationError
 from vestig.ids import id_of_object
 from vestig.other_words import by_caller
+from vestig.times import LAST_OF_DAY_US
 
 
 class StateRequest(Request, frozen=True, kw_only=True):
@@ -300,7 +301,12 @@ class DiffRequest(Request, frozen=True, kw_only=True):
 
     start: Annotated[int, Time("Only what was recorded after this time.", "--from")]
     end: Annotated[
-        int | None, Time("Only what was recorded until this time; absent: until now.", "--to")
+        int | None,
+        Time(
+            "Only what was recorded until this time; absent: until now.",
+            "--to",
+            day_us=LAST_OF_DAY_US,
+        ),
     ] = None
     where: Annotated[
         Filter,
@@ -361,7 +367,12 @@ class GetRequest(Request, frozen=True, kw_only=True):
         ScopeName("The scope in which the key stands; none when absent.", "--scope"),
     ] = None
     valid_at: Annotated[
-        int | None, Time("The value that the key had at this time; default now.", "--valid-at")
+        int | None,
+        Time(
+            "The value that the key had at this time; default now.",
+            "--valid-at",
+            day_us=LAST_OF_DAY_US,
+        ),
     ] = None
     namespace: InNamespace = None
 

@@ -227,10 +227,6 @@ def _value_at(session: Session, asked: GetRequest) -> Memory:
         return found
     assert asked.valid_at is not None
     said = f"the key had no value at {format_us(asked.valid_at)}"
-    if asked.valid_at % DAY_US == 0:
-        later = msgspec.structs.replace(listing, valid_at=asked.valid_at + DAY_US - 1)
-        if len(page(session, later)):
-            said += ", the first moment of the day; it got one later that day: name the time"
     raise NotFoundError("Memory", asked.key, said)
 
 
