@@ -22,6 +22,7 @@ from vestig.commit.keys import (
     overlap_warning,
     stays_current,
     successor_of,
+    tells_more,
     version_end,
 )
 from vestig.commit.names import stored_claim
@@ -252,6 +253,12 @@ class Batch(Group):
             check_replaceable_by_key(current)
             if to_us(current.t_valid) <= item.begins_us:
                 decision.by_key = current
+            elif tells_more(item, current):
+                decision.by_key = current
+                decision.warnings.append(
+                    f"nobody said since when {current.id} holds, so this later text takes its"
+                    f" place; if it is history, commit the text of {current.id} again"
+                )
             elif not current.confirmed and not item.is_of_model:
                 # what a model states from later on keeps no key from a user
                 decision.replaced.append(current)
@@ -598,7 +605,7 @@ class Batch(Group):
         successor begins."""
         end_us, reason = None, ""
         if by_key:
-            reason, end_us = "key", successor.t_valid_us
+            reason, end_us = "key", max(successor.t_valid_us, to_us(old.t_valid))
             if old.t_invalid is not None:
                 end_us = min(end_us, to_us(old.t_invalid))
         parts = states.replace(

@@ -31,6 +31,9 @@ _ONE_AT_A_TIME: Final = frozenset(
     )
 )  # fmt: skip
 
+# From when a commit begins to when its memory is stored.
+_COMMIT_US_MAX: Final = 600_000_000
+
 
 def key_of_claim(claim: Claim) -> str | None:
     """The key of a claim of whose fact type a subject has one at a time: `subject.FACT_TYPE`; None
@@ -62,6 +65,13 @@ def check_replaceable_by_key(current: Memory) -> None:
             f"key: {current.id} has the key and is pinned, so that no other text can be stored"
             " under it; unpin it first, or name it in `supersedes`"
         )
+
+
+def tells_more(item: Item, current: Memory) -> bool:
+    """Return whether an item says since when it holds, and nobody did of the current version: it
+    counts from the commit that stored it, and the later word is the newer one."""
+    before_us = to_us(current.t_created) - to_us(current.t_valid)
+    return item.request.t_valid is not None and 0 <= before_us <= _COMMIT_US_MAX
 
 
 def successor_of(item: Item, id: str, t_valid_us: int) -> Successor:
