@@ -56,6 +56,16 @@ def test_a_memory_is_shown_once_a_session_and_again_after_a_compaction(editor: E
     assert PORT in editor.shown("UserPromptSubmit", "one", prompt=QUESTION)
 
 
+def test_the_next_best_does_not_pass_for_what_was_shown(editor: Editor) -> None:
+    remember(editor, *(f"{PORT} Of cluster {number}." for number in range(12)))
+    block = editor.shown("UserPromptSubmit", "one", prompt=QUESTION)
+    assert 0 < block.count("port 6543") < 12
+    assert editor.shown("UserPromptSubmit", "one", prompt=QUESTION) == ""
+    best = "Of all clusters: which port does the staging database listen on? On port 6543."
+    remember(editor, best)
+    assert best in editor.shown("UserPromptSubmit", "one", prompt=QUESTION)
+
+
 def test_a_prompt_brings_what_holds_in_its_project_and_everywhere(editor: Editor) -> None:
     here, everywhere, elsewhere = (f"{PORT} Of the {name} cluster." for name in ("a", "b", "c"))
     remember(editor, here, scope=SCOPE)

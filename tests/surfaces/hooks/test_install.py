@@ -366,3 +366,18 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     (note,) = install._without_tools()
     assert "the extra mcp is not installed" in note
     assert "[mcp]" in note
+
+
+def test_a_removal_runs_what_is_there_and_tells_of_no_more(home: Path, tmp_path: Path) -> None:
+    call(home, "claude")
+    (folder,) = (home / "DATA").glob("vestig-*")
+    program, log = tmp_path / "bin" / "claude", tmp_path / "log"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$@" >> {log}\necho "[]"\n')
+    program.chmod(0o755)
+    removed = call(home, "claude", "--remove", claude=program.parent).stdout
+    assert not folder.exists()
+    assert set(log.read_text().split("\n")) == {
+        "plugin list --json", "plugin marketplace list --json", "",
+    }  # fmt: skip
+    assert "ran claude" not in removed

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -260,22 +260,26 @@ class Hook:
             return None
         config = self.configuration
         journal = self._journal()
-        where = _where(event)
+        where, shown = _where(event), frozenset[str]()
         if event.session is not None:
             where["exclude_session_ids"] = [event.session]
-            shown = journal.shown(event.session)
-            if shown:
-                where["exclude_ids"] = shown
-        hooks = config.settings.hooks
+            shown = frozenset(journal.shown(event.session))
+        silence = config.settings.recall.silence or SILENCE
         with self._opened(config) as store:
-            found = store.recall(
+            ask = partial(
+                store.recall,
                 prompt,
-                where=where,
                 limit=_RECALLED_MAX,
-                silence=config.settings.recall.silence or SILENCE,
                 context=True,
-                budget=hooks.budget,
+                budget=config.settings.hooks.budget,
             )
+            found = ask(where=where, silence=silence)
+            # beside what was shown: the next best, where the best is known, would pass for it
+            fresh = [hit.id for hit in found if hit.id not in shown]
+            if fresh and len(fresh) < len(found):
+                found = ask(where={"ids": fresh}, all=True)
+        if not fresh:
+            return None
         block = self._shown(event, journal, found)
         return event.answer(block) if block else None
 

@@ -118,6 +118,15 @@ class Plugin:
             ["claude", "plugin", "marketplace", "remove", _NAME],
         ]
 
+    @property
+    def due(self) -> list[list[str]]:
+        """Those of `removals` that take out something; none without Claude Code."""
+        if self.missing:
+            return []
+        known = any(one.get("name") == _NAME for one in self._listed("marketplace"))
+        there = (self._is_installed(), known)
+        return [command for command, has in zip(self.removals, there, strict=True) if has]
+
     def state(self) -> str:
         """`current`, `outdated`, `absent`, or `written` where no Claude Code knows it."""
         written = [self.folder / name for name in self._files()]
@@ -155,11 +164,8 @@ class Plugin:
         Raises:
             ConflictError: Claude Code refuses it.
         """
-        if not self.missing:
-            if self._is_installed():
-                self._run(self.removals[0])
-            if self._is_known():
-                self._run(self.removals[1])
+        for command in self.due:
+            self._run(command)
         if self.folder.is_dir():
             shutil.rmtree(self.folder)
 
@@ -170,9 +176,6 @@ class Plugin:
 
     def _is_installed(self) -> bool:
         return not self.missing and any(one.get("id") == _ID for one in self._listed())
-
-    def _is_known(self) -> bool:
-        return any(one.get("name") == _NAME for one in self._listed("marketplace"))
 
     def _listed(self, *of: str) -> list[dict[str, Any]]:
         output = self._run(["claude", "plugin", *of, "list", "--json"])
@@ -368,11 +371,10 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
         done = [_step("take", f"hooks out of {place}", dry_run=dry_run)]
         if editor == "claude":
             plugin = _plugin(options)
-            commands = [shlex.join(one) for one in plugin.removals]
-            ran = () if plugin.missing else commands
-            done = [_step("run", one, dry_run=dry_run) for one in ran]
+            done = [_step("run", shlex.join(one), dry_run=dry_run) for one in plugin.due]
             done.append(_step("remove", place, dry_run=dry_run))
             if plugin.missing:
+                commands = [shlex.join(one) for one in plugin.removals]
                 notes = ["claude is not in PATH. Where it is, run:", *commands]
             if not dry_run:
                 plugin.remove()
