@@ -79,6 +79,8 @@ def test_five_memories_of_60_words_fit_into_700_tokens(at: OpenStore) -> None:
     text = recalled(at, where={"scope": "short"})
     assert len(re.findall(r"^\[", text, re.MULTILINE)) == 5
     assert text.splitlines()[0].startswith(("likely", "doubtful", "nothing close"))
+    # the block is in the order of time
+    assert re.search(r"; best: \[[0-9a-f]+\]$", text.splitlines()[0])
     assert text.splitlines()[2].startswith("Quoted data")
     assert tokens(at, text) <= 700
     assert "…" not in text

@@ -136,3 +136,24 @@ def test_no_tool_ends_a_rule(tmp_path: Path) -> None:
             assert "is a rule of the user" in said
             assert f"vestig rule remove {rule}" in said
         assert "Decision: deny." in text_of(server.call("check", command="git push"))
+
+
+def test_a_fact_for_all_projects_and_one_that_reads_here_leave_out(tmp_path: Path) -> None:
+    config = written_config(tmp_path)
+    with McpProcess(config, "--scope", "project:acme/rocket") as server:
+        server.initialize()
+        said = text_of(server.call("remember", text=EVERYWHERE, unscoped=True))
+        assert re.fullmatch(r"Stored as [0-9a-f]+\.", said)
+        told = text_of(server.call("remember", text=THEIRS, scope="global"))
+        assert "Its scope 'global' is not that of this project" in told
+        assert "With unscoped true a fact holds everywhere" in told
+        assert "scope" not in text_of(server.call("remember", text=OURS))
+        both = server.call("remember", text=OURS, scope="x", unscoped=True)
+        assert both["isError"] is True
+        found = shown(server, all=True)
+        assert EVERYWHERE in found
+        assert THEIRS not in found
+    with vestig.open(config=config) as store:
+        assert {one.content: one.scope for one in store} == {
+            EVERYWHERE: None, THEIRS: "global", OURS: "project:acme/rocket",
+        }  # fmt: skip

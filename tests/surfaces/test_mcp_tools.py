@@ -120,7 +120,7 @@ def test_the_filter_is_described_once(listed: dict[str, Any]) -> None:
     assert list(filters["recall"]["properties"]) == ["tags", "authors", "scope", "since", "until"]
     for tool in listed.values():
         beside = set(tool["inputSchema"]["properties"]) & set(FIELDS)
-        assert beside <= {"tags", "scope"}
+        assert beside <= {"tags", "scope", "unscoped"}
         assert not (beside and "where" in tool["inputSchema"]["properties"])
 
 
@@ -588,3 +588,39 @@ def test_the_keys_need_a_trusted_file(tmp_path: Path) -> None:
         load(environ={"XDG_CONFIG_HOME": str(tmp_path)}, cwd=tmp_path)
     for key in ("tools", "result_tokens"):
         assert f"mcp.{key}" in str(error.value)
+
+
+def test_a_search_without_words_lists_the_newest(tmp_path: Path) -> None:
+    with McpProcess(written_config(tmp_path)) as server:
+        server.initialize()
+        stored(server, FACT, tags=["keys"])
+        newest = stored(server, "The boiler is serviced in May.")
+        for query in ({}, {"query": "*"}, {"query": ""}):
+            found = json.loads(text_of(server.call("search", **query)))
+            assert [one["title"] for one in found["results"]] == [
+                "The boiler is serviced in May.",
+                FACT,
+            ]
+        tagged = json.loads(text_of(server.call("search", where={"tags": "keys"})))
+        assert [one["title"] for one in tagged["results"]] == [FACT]
+        limited = json.loads(text_of(server.call("search", limit=1)))
+        assert [one["id"] for one in limited["results"]] == [newest]
+
+
+def test_what_is_missing_is_named_by_its_type(server: McpProcess) -> None:
+    assert refused(server, "forget", id="7d0280c3").startswith(
+        "confirm: expected true or false, got nothing"
+    )
+
+
+def test_what_is_history_at_once_is_not_offered_for_a_replacement(server: McpProcess) -> None:
+    key = {"key": "office.database"}
+    stored(server, "The office runs PostgreSQL 15.", valid_from="2026-01-01", **key)
+    said = text_of(
+        server.call(
+            "remember", text="The office runs PostgreSQL 12.", valid_from="2020-01-01", **key
+        )
+    )
+    assert "Warning: mem_" in said
+    assert "stored as history" in said
+    assert "supersede" not in said

@@ -17,7 +17,6 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cache
 from typing import Any, Final
-from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec import UNSET
@@ -52,6 +51,7 @@ from vestig.retrieve.retrieve import retrieved
 from vestig.retrieve.values import RetrieveResult
 from vestig.session.session import Session
 from vestig.surfaces import wire
+from vestig.surfaces.mcp.resources import memory_url, title_of
 from vestig.surfaces.mcp.speakers import check_speaker, check_stated, replaced_by, said_by_whom
 from vestig.times import from_us, to_plain
 from vestig.types import (
@@ -118,7 +118,11 @@ def recall_text(
         notes = _notes(result.degraded, result.warnings, layout.measure)
         return _joined(line_without_results(result), notes)
     budget = layout.measure.budget
-    fit = _Fit(layout, first_line(result), (result.degraded, result.warnings))
+    first = first_line(result)
+    if first is not None and result.results[1:]:
+        # the block stands in the order of time
+        first = f"{first}; best: [{layout.short_ids[hits[0].id]}]"
+    fit = _Fit(layout, first, (result.degraded, result.warnings))
     if explained is None:
         return fit.text(budget, more)
     memories = max(BUDGET_MIN, min(explained, int(budget * _EXPLAINED_SHARE)))
@@ -256,8 +260,6 @@ def _number(value: float) -> str:
 
 
 _AGENT: Final = "mcp"
-_TITLE_CHARS: Final = 100
-_LISTED_MAX: Final = 50
 _SEARCH_LIMIT: Final = 10
 _RELATED_CHARS: Final = 160
 _EVENTS_SHOWN: Final = 20
@@ -279,14 +281,6 @@ _NOT_IN_FIELDS: Final = frozenset(
 # The word behind `code=` in the name of a counter.
 _CODE: Final = lazy_pattern(r"\w+")
 _EMPTY: Final[tuple[object, ...]] = (None, [], {})
-
-
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory as a list of resources names it."""
-
-    id: str
-    title: str
-    url: str
 
 
 class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,6 +322,12 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
             fields["exclude_session_ids"] = [*others, running]
         return checked_filter(fields, query=True)
 
+    def reads(self, scope: str | None) -> bool:
+        """Return whether reads without a filter see what has this scope."""
+        if self.scope is None or scope is None:
+            return True
+        return scope in read_scopes(self.scope, self.folder)
+
     def short(self, ids: Iterable[str | None]) -> dict[str, str]:
         """Id → its short form, of those that are ids of memories."""
         known = [id for id in dict.fromkeys(ids) if id is not None and id.startswith("mem_")]
@@ -335,16 +335,6 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
             return {}
         with self.session.ledger.read() as view:
             return short_ids(view, self.namespace, known)
-
-
-def memory_url(namespace: str, id: str) -> str:
-    """The address of a memory as a resource.
-
-    Example:
-        >>> memory_url("default", "mem_0123abcd")
-        'vestig://default/memory/mem_0123abcd'
-    """
-    return f"vestig://{quote(namespace, safe='')}/memory/{id}"
 
 
 def _json(value: Any) -> str:
@@ -358,7 +348,11 @@ def _json(value: Any) -> str:
 def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Stores one fact. A refused text is an outcome, no error."""
     fields = {"scope": at.scope, **given}
-    if at.scope is not None and at.folder is not None and "scope" not in given:
+    if fields.pop("unscoped", False):
+        if "scope" in given:
+            raise ValidationError("unscoped", "scope beside it", "one of them")
+        fields["scope"] = None
+    elif at.scope is not None and at.folder is not None and "scope" not in given:
         from vestig.commit.branches import in_project
 
         (fields,) = in_project(at.session, at.scope, [given])
@@ -372,7 +366,14 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
         # a model that says again what one said confirms nothing
         fields["role"] = Role.ASSISTANT
     outcome = at.store.commit(text, **fields)
-    return _committed(at, outcome, fields.get("role"))
+    said = _committed(at, outcome, fields.get("role"))
+    if outcome.memory_id is None or at.reads(fields["scope"]):
+        return said
+    scope = on_line(repr(fields["scope"]))
+    return (
+        f"{said}\nIts scope {scope} is not that of this project: recall and search find it where"
+        " where.scope names it. With unscoped true a fact holds everywhere."
+    )
 
 
 def _committed(at: OpenStore, outcome: CommitOutcome, role: Role | None) -> str:
@@ -388,8 +389,12 @@ def _committed(at: OpenStore, outcome: CommitOutcome, role: Role | None) -> str:
         )
     )
     known = [one.memory_id for one in outcome.similar]
+    own = () if outcome.memory_id is None else (outcome.memory_id,)
     with at.session.ledger.read() as view:
         kept = {one.id for one in view.memories(at.namespace, known) if said_by_whom(one, role)}
+        # what is history at once replaces nothing, as a warning says
+        if any(one.status is Status.SUPERSEDED for one in view.memories(at.namespace, own)):
+            outcome = msgspec.structs.replace(outcome, similar=())
     return _outcome_text(outcome, short, at.zone, kept, role)
 
 
@@ -432,7 +437,8 @@ def _outcome_text(
     if outcome.masked:
         found = ", ".join(f"{one.count} × {one.rule}" for one in outcome.masked)
         lines.append(f"Secrets are not kept; masked: {found}.")
-    said = " ".join([*lines, *outcome.warnings, *_degraded(outcome.degraded)])
+    warnings = (f"Warning: {one}." for one in outcome.warnings)
+    said = " ".join([*lines, *warnings, *_degraded(outcome.degraded)])
     return "\n".join([said, *_similar(outcome, short, zone, kept, role)])
 
 
@@ -446,7 +452,7 @@ def _similar(
     """Return what is known of the same, as quoted data, and which call replaces one of it."""
     if not outcome.similar:
         return []
-    lines = ["Known already, quoted:"]
+    lines = ["Similar, quoted:"]
     for one in outcome.similar:
         head = f"[{short[one.memory_id]}] {day_of(one.t_valid, zone)}"
         if one.differs:
@@ -462,8 +468,10 @@ def _similar(
         return [*lines, f"It replaces none of this. If the user has said it, call {call}."]
     new = f" and new {own}" if own else ""
     first = replaceable[0]
-    which = "this" if len(outcome.similar) == 1 else f"one of these, such as {first}"
-    return [*lines, f"If it replaces {which}, call supersede with old {first}{new}."]
+    which = (
+        "Both stay; if the older" if len(outcome.similar) == 1 else f"All stay; if one, as {first},"
+    )
+    return [*lines, f"{which} is no longer so, call supersede with old {first}{new}."]
 
 
 def _degraded(entries: Sequence[Degradation]) -> list[str]:
@@ -573,24 +581,36 @@ def _entries(
 
 
 def search(at: OpenStore, given: Mapping[str, Any]) -> str:
-    """The memories that answer a question as a list of documents, best first."""
+    """The memories that answer a question as a list of documents, best first, and the nearest where
+    none does; without a word to search for, the newest."""
     fields = {"limit": _SEARCH_LIMIT, **given, "where": at.where(given.get("where"))}
-    result = at.store.search(fields.pop("query"), **fields)
-    found = [
-        {"id": hit.id, "title": _title(hit.memory), "url": memory_url(at.namespace, hit.id)}
-        for hit in result
-    ]
-    notes = {
-        name: entries
-        for name, entries in (("degraded", result.degraded), ("warnings", result.warnings))
-        if entries
+    query = fields.pop("query", "")
+    if not any(map(str.isalnum, query)):
+        newest = at.store.list(fields["where"], limit=fields["limit"])
+        return _documents(at, results=newest)
+    result = at.store.search(query, **fields)
+    return _documents(
+        at,
+        results=[hit.memory for hit in result],
+        nearest=[hit.memory for hit in result.nearest] if result.abstained else (),
+        degraded=result.degraded,
+        warnings=result.warnings,
+    )
+
+
+def _documents(
+    at: OpenStore, *, results: Iterable[Memory], nearest: Iterable[Memory] = (), **notes: object
+) -> str:
+    listed = {
+        name: [
+            {"id": one.id, "title": title_of(one), "url": memory_url(at.namespace, one.id)}
+            for one in memories
+        ]
+        for name, memories in (("results", results), ("nearest", nearest))
     }
-    return wire.encode({"results": found, **notes}).decode()
-
-
-def _title(memory: Memory) -> str:
-    text = memory.content if memory.title is None else memory.title
-    return clean(one_line(text, _TITLE_CHARS))
+    if not listed["nearest"]:
+        del listed["nearest"]
+    return wire.encode({**listed, **{name: one for name, one in notes.items() if one}}).decode()
 
 
 # --- one memory --------------------------------------------------------------------------------
@@ -651,33 +671,12 @@ def fetch(at: OpenStore, given: Mapping[str, Any]) -> str:
     metadata = {name: to_plain(getattr(memory, name)) for name in named}
     document = {
         "id": memory.id,
-        "title": _title(memory),
+        "title": title_of(memory),
         "text": memory.content,
         "url": memory_url(memory.namespace, memory.id),
         "metadata": _without_empty(metadata),
     }
     return wire.encode(document).decode()
-
-
-def listed_memories(at: OpenStore) -> list[Listed]:
-    """The newest memories, as resources."""
-    page = at.store.list(at.where(None), limit=_LISTED_MAX)
-    return [
-        Listed(id=one.id, title=_title(one), url=memory_url(one.namespace, one.id)) for one in page
-    ]
-
-
-def resource_text(at: OpenStore, uri: str) -> str:
-    """The text behind an address of this store, unaltered.
-
-    Raises:
-        ValidationError: no address of a memory in this namespace.
-        NotFoundError: there is none.
-    """
-    start = memory_url(at.namespace, "")
-    if not uri.startswith(start):
-        raise ValidationError("uri", uri, memory_url(at.namespace, "ID"))
-    return at.store.show(unquote(uri.removeprefix(start))).memory.content
 
 
 # --- changes -----------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from mcp.shared.exceptions import MCPError
 from vestig.errors import NotFoundError, ValidationError
 from vestig.hints import check_names, did_you_mean
 from vestig.surfaces import wire
-from vestig.surfaces.mcp.answers import OpenStore, listed_memories, memory_url, resource_text
+from vestig.surfaces.mcp.answers import OpenStore
+from vestig.surfaces.mcp.resources import listed_memories, memory_url, resource_text
 from vestig.surfaces.mcp.tools import TOOLS, Tool
 from vestig.telemetry import logger
 

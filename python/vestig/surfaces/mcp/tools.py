@@ -134,10 +134,9 @@ _SHORT_WHERE: Final[Mapping[str, Any]] = {"type": "object", "description": "As i
 _REMEMBER: Final = Tool(
     name="remember",
     title="Remember a fact",
-    help="Keep one fact that will matter in a later conversation: a preference, a decision, a"
-    " name, a date, how a problem was solved. Write it so that it stands alone, with names instead"
-    " of pronouns. One call per fact. Not for what only this task needs, whole files, or secrets."
-    " Name what it replaces in supersedes.",
+    help="Keep one fact that will matter later: a preference, a decision, a name, a date, how a"
+    " problem was solved. Write it to stand alone, with names, no pronouns. One call per fact."
+    " Not for what only this task needs, files, or secrets.",
     parameters=(
         _said(_COMMIT_ROWS["content"], "The fact, in whole sentences.", "text"),
         _said(_COMMIT_ROWS["tags"], "Labels."),
@@ -147,7 +146,8 @@ _REMEMBER: Final = Tool(
         _said(_COMMIT_ROWS["key"], "The value of what: maria.city."),
         _said(_COMMIT_ROWS["role"], "assistant: guess"),
         _said(_COMMIT_ROWS["anchor"], "src/db.py:9"),
-        _said(_COMMIT_ROWS["scope"], "A project."),
+        _said(_COMMIT_ROWS["scope"], "Another project."),
+        Flag("For all projects.", name="unscoped"),
     ),
     required=("text",),
     run=answers.remember,
@@ -199,10 +199,9 @@ _SEARCH: Final = Tool(
     help="The ranking of recall as a list of ids, titles and addresses. Use it to look over many"
     " memories; read one with fetch. Not for answering a question: use recall.",
     parameters=(
-        _said(_RECALL_ROWS["query"], "The question, or words."),
+        _said(_RECALL_ROWS["query"], "The question, or words; none: the newest."),
         _said(_RECALL_ROWS["limit"], "Most results; default 10."),
     ),
-    required=("query",),
     where=_WHERE,
     run=answers.search,
     reads=True,
