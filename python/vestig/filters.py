@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.calls.filter import ENTITY, NO_FILTER, PLACES, Effect, Filter
 from vestig.errors import ValidationError
-from vestig.times import format_us
+from vestig.times import DAY_US, LAST_OF_DAY_US, format_us
 
 # The last moment that can be written.
 FAR_FUTURE_US: Final = 253_402_300_799_999_999
@@ -30,6 +30,17 @@ class Moments(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     # of the call: what has expired by then is not shown, whatever time is asked for
     now_us: int
+
+
+def not_to_come(us: int, now_us: int) -> int:
+    """A time, or now in the place of the end of today: a day that is given means its end.
+
+    Example:
+        >>> noon = 43_200_000_000
+        >>> [not_to_come(one, noon) for one in (LAST_OF_DAY_US, noon + 1)] == [noon, noon + 1]
+        True
+    """
+    return now_us if us == now_us - now_us % DAY_US + LAST_OF_DAY_US else us
 
 
 def moments(
@@ -60,6 +71,9 @@ def moments(
     if as_of is not None and (known_at is not None or valid_at is not None):
         other = "known_at" if known_at is not None else "valid_at"
         raise ValidationError("as_of", format_us(as_of), f"either as_of or {other}, not both")
+    as_of, known_at, valid_at = (
+        None if one is None else not_to_come(one, now_us) for one in (as_of, known_at, valid_at)
+    )
     wanted = as_of if as_of is not None else known_at
     warnings: tuple[str, ...] = ()
     if wanted is not None and wanted > now_us:

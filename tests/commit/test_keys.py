@@ -569,3 +569,17 @@ def test_a_told_beginning_replaces_one_that_nobody_told(opener: Opener, clock: F
     # the text of what was replaced, said again, holds again
     store.commit("We run PostgreSQL 15.4", key="db.version")
     assert store.get("db.version").content == "We run PostgreSQL 15.4"
+
+
+def test_today_as_a_day_is_now(opener: Opener, clock: FrozenClock, recwarn: Any) -> None:
+    store = opener()
+    store.commit("The gate opens at six", key="gate")
+    store.commit("The gate opens at ten", key="gate", t_valid=clock() + timedelta(hours=1))
+    today = clock().date()
+    clock.move(minutes=1)
+    found = store.recall("When does the gate open?", as_of=today, all=True)
+    assert ([one.content for one in found], found.warnings) == (["The gate opens at six"], ())
+    assert store.get("gate", valid_at=today).content == "The gate opens at six"
+    assert (store.count(known_at=today), store.diff(today, today).end) == (2, clock())
+    tomorrow = store.recall("When does the gate open?", as_of=today + timedelta(days=1))
+    assert "lies in the future" in tomorrow.warnings[0]

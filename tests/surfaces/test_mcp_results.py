@@ -67,7 +67,7 @@ def recalled(at: OpenStore, **arguments: Any) -> str:
 
 def retrieved(at: OpenStore, **arguments: Any) -> str:
     said = [{"role": "user", "content": "When do deploys of billing run?"}]
-    return TOOLS["retrieve"].call(at, {"messages": said, **arguments})
+    return TOOLS["retrieve"].call(at, {"messages": said} | arguments)
 
 
 def ids(text: str) -> list[str]:
@@ -355,3 +355,16 @@ def test_a_short_id_is_longer_where_another_begins_so(
 def test_a_budget_too_small_for_a_memory_is_refused(at: OpenStore, budget: int) -> None:
     with pytest.raises(ValidationError, match=f"budget: expected an integer >= 100, got {budget}"):
         recalled(at, budget=budget)
+
+
+def test_where_nothing_is_close_a_retrieval_shows_the_nearest_alone(tmp_path: Path) -> None:
+    at = opened(tmp_path)
+    with at.store as store:
+        store.commit_many([f"Room {number} is painted in {tone}." for number, tone in enumerate(
+            ("blue", "green", "grey", "white", "ochre", "red", "pink", "black")
+        )])  # fmt: skip
+        text = retrieved(at, messages=[{"role": "user", "content": "Who won at chess in Lima?"}])
+        assert text.splitlines()[0].endswith("; nearest:")
+        assert len(ids(text)) == 3
+        found = retrieved(at, messages=[{"role": "user", "content": "Which room is ochre?"}])
+        assert len(ids(found)) > 3

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from vestig.calls.memories import DiffRequest
 from vestig.errors import ValidationError
-from vestig.filters import filter_parts, moments
+from vestig.filters import filter_parts, moments, not_to_come
 from vestig.ids import id_text, split_ids
 from vestig.results import (
     DiffReport,
@@ -38,7 +38,7 @@ def diff(session: Session, asked: DiffRequest) -> DiffReport:
         ValidationError: `start` after `end`; a filter by status.
     """
     space, now_us = session.in_namespace(asked.namespace), session.now_us()
-    end_us = now_us if asked.end is None else asked.end
+    end_us = now_us if asked.end is None else not_to_come(asked.end, now_us)
     if asked.start > end_us:
         raise ValidationError(
             "start", format_us(asked.start), f"a time until the end, {format_us(end_us)}"

@@ -45,6 +45,7 @@ from vestig.recall.context.block import ESTIMATE, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
 from vestig.recall.reason import contribution
+from vestig.recall.recall import NEAREST_MAX
 from vestig.repository.branches import read_scopes
 from vestig.results import MemoryDetail
 from vestig.retrieve.retrieve import retrieved
@@ -519,7 +520,9 @@ def retrieve(at: OpenStore, given: Mapping[str, Any]) -> str:
     budget = _budget(fields.pop("budget", None), at.session.config.settings.mcp.result_tokens)
     fields["where"] = at.where(fields.get("where"))
     found = retrieved(at.session, checked(RetrieveRequest, fields))
-    entries = _entries(at, found.memory_ids)
+    # where nothing is close, the nearest alone, as recall has them
+    most = NEAREST_MAX if found.result.confidence == "low" else None
+    entries = _entries(at, found.memory_ids[:most])
     return retrieve_text(found.result, _layout(at, entries, budget))
 
 
