@@ -327,7 +327,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         ("recall", {"query": "key?", "where": {"pinned": 1}}, "pinned"),
         ("recall", {"query": "key?", "where": {"since": "soon"}}, "since"),
         ("recall", {"query": "key?", "where": {"min_similarity": True}}, "min_similarity"),
-        ("recall", {"query": "key?", "as_of": "soon"}, "as_of"),
+        ("recall", {"query": "key?", "valid_at": "soon"}, "valid_at"),
         ("recall", {"query": "key?", "silence": 2}, "silence"),
         ("recall", {"query": "key?", "namespace": "other"}, "namespace"),
         ("search", {"query": "key?", "type": "both"}, "search has no argument type; it takes: "),

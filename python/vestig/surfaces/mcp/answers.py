@@ -492,7 +492,7 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     hits = result.nearest if result.abstained else result.results
     entries = [
         *(_entry(at, hit, rank) for rank, hit in enumerate(hits)),
-        *_neighbours(at, result.context, fields.get("as_of")),
+        *_neighbours(at, result.context, fields.get("valid_at")),
         *(_entry(at, hit, rank, linked=True) for rank, hit in enumerate(result.associated)),
     ]
     folded = {} if result.context is None else result.context.folded
@@ -552,20 +552,20 @@ def _layout(
     )
 
 
-def _neighbours(at: OpenStore, context: ContextBlock | None, as_of: object) -> list[Entry]:
+def _neighbours(at: OpenStore, context: ContextBlock | None, valid_at: object) -> list[Entry]:
     """The neighbours that the block of a recall has."""
     if context is None or not context.neighbours:
         return []
-    return _entries(at, context.neighbours, as_of=as_of, neighbour=True)
+    return _entries(at, context.neighbours, valid_at=valid_at, neighbour=True)
 
 
 def _entries(
-    at: OpenStore, ids: Sequence[str], *, as_of: object = None, neighbour: bool = False
+    at: OpenStore, ids: Sequence[str], *, valid_at: object = None, neighbour: bool = False
 ) -> list[Entry]:
     """Memories for a block, in the order of their ids, as they were known."""
     if not ids:
         return []
-    when = moments(at.session.now_us(), as_of=time_us("as_of", as_of))
+    when = moments(at.session.now_us(), valid_at=time_us("valid_at", valid_at))
     query_time = from_us(when.query_time_us)
     with at.session.ledger.read() as view:
         stored = {one.id: one for one in view.memories(at.namespace, list(ids))}

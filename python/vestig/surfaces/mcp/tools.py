@@ -163,7 +163,7 @@ _RECALL: Final = Tool(
     parameters=(
         _said(_RECALL_ROWS["query"], "The question."),
         _LIMIT,
-        _said(_RECALL_ROWS["as_of"], "As known and true at this time."),
+        _said(_RECALL_ROWS["valid_at"], "What held at this time."),
         _said(_RECALL_ROWS["all"], "Leave none out as no answer."),
         _said(_RECALL_ROWS["offset"], "To skip."),
         Flag("Add why each memory came.", name="explain"),
