@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.errors import ConflictError, ValidationError
-from vestig.integrations import count_masked
+from vestig.integrations import check_store, count_masked
 from vestig.results import Item
 
 try:
@@ -63,6 +63,7 @@ class MemoryTool(BetaAbstractMemoryTool):
     def __init__(
         self, store: Vestig, *, scope: str = "memory-tool", cache_control: Any = None
     ) -> None:
+        check_store(store, scope)
         super().__init__(cache_control=cache_control)
         self._items = store.items
         self._scope = scope
