@@ -57,8 +57,8 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("api",),
     ("fleet",),
     ("evaluation",),
-    ("",),  # vestig/__init__
     ("testing", "aio"),
+    ("",),  # vestig/__init__
     ("integrations",),
     ("surfaces",),
     ("__main__",),

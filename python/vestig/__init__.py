@@ -32,6 +32,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from vestig import aio as aio
+    from vestig import errors as errors
+    from vestig import ports as ports
+    from vestig import telemetry as telemetry
+    from vestig import testing as testing
+    from vestig import types as types
     from vestig.answers import RecallHit, RecallResult
     from vestig.api.admin import restore
     from vestig.api.store import Vestig
@@ -63,6 +69,8 @@ if TYPE_CHECKING:
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import Item, MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
+
+    __version__: str
 
 __all__ = [
     "CommitOutcome",
@@ -127,24 +135,26 @@ _HOME: Final = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Public names are loaded when they are first asked for."""
-    import importlib
+if not TYPE_CHECKING:  # a type checker knows the names that there are
 
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> Any:
+        """Public names are loaded when they are first asked for."""
+        import importlib
 
-        return version("vestig")
-    if name not in __all__:
-        from vestig.other_words import is_module
+        if name == "__version__":
+            from importlib.metadata import version
 
-        if is_module(name):
-            return importlib.import_module(f"vestig.{name}")
-        raise _unknown(name)
-    home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
-    found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
-    globals()[name] = found
-    return found
+            return version("vestig")
+        if name not in __all__:
+            from vestig.other_words import is_module
+
+            if is_module(name):
+                return importlib.import_module(f"vestig.{name}")
+            raise _unknown(name)
+        home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
+        found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
+        globals()[name] = found
+        return found
 
 
 def _unknown(name: str) -> AttributeError | ImportError:

@@ -121,6 +121,7 @@ def meaning_in(word: str, table: Mapping[str, str]) -> str | None:
 
 
 _OPEN_ASYNC: Final = "vestig.aio.open(path)"
+_AND_AWAIT: Final = f"{_OPEN_ASYNC}, and await its "
 # How a meaning begins that no call has, and that says so.
 _NONE: Final = "there is no such call: "
 _IN_SESSION: Final = 'session_id=… of store.commit, and where={"session_ids": …} of what reads'
@@ -542,13 +543,24 @@ def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
         if other == words_apart(name):
             continue
         if other in names or call_of_words(other):
-            return f"{_OPEN_ASYNC}, and await its {other}"
-        meant = re.match(r"store\.(\w+)$", meaning_in(other, _STORE) or "")
-        if meant:
-            return f"{_OPEN_ASYNC}, and await its {meant[1]}"
+            return f"{_AND_AWAIT}{other}"
+        meant = re.match(r"store\.(\w+)(?![\w.])", meaning_in(other, _STORE) or "")
+        if meant and meant[1] not in GROUPS:
+            return f"{_AND_AWAIT}{meant[1]}"
     if near := nearest(name, names):
         return f"store.{near}"
     return call_of_words(name)
+
+
+def said_of_awaited(message: str) -> str:
+    """The message of a call that a store does not have, for a store whose calls are awaited.
+
+    Example:
+        >>> said_of_awaited("no aclose; use vestig.aio.open(path), and await its close")
+        'no aclose; use store.close, and await it'
+    """
+    head, found, call = message.rpartition(_AND_AWAIT)
+    return f"{head}store.{call}, and await it" if found else message
 
 
 def meaning_of_word(name: str) -> str:
@@ -604,7 +616,9 @@ def words_apart(name: str) -> str:
     return _BEFORE_CAPITAL.sub("_", name[:_WORD_CHARS_MAX]).replace("-", "_").lower()
 
 
-def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: Iterable[str]) -> str:
+def attribute_of_group(
+    group: str, name: str, names: Collection[str], of_store: Iterable[str]
+) -> str:
     """Return what `attribute_of_store` returns, of a group of calls.
 
     Args:
@@ -617,6 +631,8 @@ def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: It
     """
     if found := meaning_in(name, _GROUPS.get(group, {})):
         return found
+    if name[:1] == "a" and name[1:] in names:
+        return f"{_AND_AWAIT}{group}.{name[1:]}"
     if near := nearest(name, names):
         return f"store.{group}.{near}"
     # what is asked of the whole store may be asked of its upkeep
