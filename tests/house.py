@@ -18,7 +18,7 @@ POSITIONAL_MAX = 6
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "lazy_pattern", "private_folder", "decoders", "result_words", "_core"),
     ("other_words", "reprs"),
-    ("types", "argument_words"),
+    ("types", "argument_words", "module_words"),
     ("errors",),
     (
         "hints",

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from vestig.api.store import Vestig, open_store
 from vestig.errors import ValidationError
+from vestig.module_words import missing_name
 from vestig.other_words import GROUPS, said_of_awaited
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ __all__ = ["Awaitables", "Opening", "open", "wrap"]
 
 # Memories that one step of `async for` loads.
 _PAGE: Final = 100
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class _Calls:
@@ -55,6 +62,9 @@ class _Calls:
         if name == "scoped":  # reads no file, so that there is nothing to wait for
             return _wrapping(found)
         return _awaitable(found) if callable(found) else found
+
+    def __reduce__(self) -> Any:
+        return self._target.__reduce__()
 
     def __dir__(self) -> list[str]:
         return dir(self._target)

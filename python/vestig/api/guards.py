@@ -254,6 +254,12 @@ class NamesUnknown:
         def __delitem__(self, key: object) -> NoReturn:
             raise _no_subscript(type(self), "delete")
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a store that is open goes into no other process and has no copy; each process opens"
+            " it by its path, with vestig.open(path)"
+        )
+
 
 class CallsOfGroup(NamesUnknown):
     """The base of the groups of calls, which are neither called nor read one by one themselves."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
 
 from vestig.arguments import text_argument
 from vestig.errors import ValidationError
+from vestig.module_words import missing_name
 from vestig.results import PutOutcome
 from vestig.telemetry import WARNING, log_event
 
 __all__ = ["check_store", "count_masked"]
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 def check_store(store: object, scope: object = None, *, below: bool = False) -> None:

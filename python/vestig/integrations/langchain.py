@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from vestig.answers import RecallHit
 from vestig.api.guards import argument_meant
@@ -13,6 +13,7 @@ from vestig.arguments import count_argument
 from vestig.calls.filter import Filter, FilterFields, checked_filter
 from vestig.hints import unknown_name
 from vestig.integrations import check_store
+from vestig.module_words import missing_name
 
 try:
     from langchain_core.callbacks import (
@@ -35,6 +36,12 @@ else:
     _Where = Any
 
 _OWN: Final = ("store", "k", "where")
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class VestigRetriever(BaseRetriever):

@@ -6,13 +6,14 @@ import asyncio
 import operator as operators
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from vestig.calls.filter import FilterFields
 from vestig.calls.items import key_of_part
 from vestig.errors import ValidationError
 from vestig.integrations import check_store, count_masked
 from vestig.items.put import extend
+from vestig.module_words import missing_name
 from vestig.results import Item as StoredItem
 from vestig.times import from_us
 
@@ -50,6 +51,12 @@ _ORDERED: Final = {
     "$lte": operators.le,
 }
 _Namespace = tuple[str, ...]
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class VestigStore(BaseStore):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from vestig.arguments import text_argument
 from vestig.errors import ConflictError, ValidationError
 from vestig.integrations import check_store, count_masked
+from vestig.module_words import missing_name
 from vestig.results import ItemPage
 from vestig.types import Role
 
@@ -30,6 +31,12 @@ _TRIES: Final = 20
 _ROLES: Final = frozenset(one.value for one in Role)
 # Keys sort as their numbers do.
 _DIGITS: Final = 12
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class VestigSession(SessionABC):
