@@ -81,6 +81,7 @@ STORE: Final = {
     ' store.scoped(scope) writes, and where={"entities": […]} for what mentions somebody': (
         "forget_person delete_person erase_person forget_customer forget_about"
     ),
+    'store.forget(where={"keys": [key]})': "delete remove erase purge discard drop rm delete_one",
     "store.forget": "delete remove erase purge delete_all drop delete_memory "
     " delete_many remove_all forget_all delete_user forget_user delete_scope remove_user"
     " delete_memories forget_many discard forget_scope remove_memory rm",

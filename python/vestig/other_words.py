@@ -129,6 +129,7 @@ _EVERY_MEMORY: Final = (
     'store.forget(where={"kinds": ["MEMORY", "SUMMARY"]}, all=True) for every memory, and the'
     " command vestig destroy PATH for the whole store"
 )
+_FORGET: Final = 'store.forget(id), or store.forget(where={"keys": [key]}) for all that a key had'
 _TAGS: Final = "store.update(id, tags=…), whose tags replace all that it has"
 _MODEL: Final = (
     "store.cognify, where llm.provider and llm.model name a language model (docs/models.md)"
@@ -197,7 +198,7 @@ STORE: Final[Mapping[str, str]] = {
     "store.count": "size length len total is_empty",
     "store.scoped": "user view tenant scope bind partition project user_view collection"
     " get_collection create_collection get_or_create_collection",
-    "store.forget": "delete remove erase purge discard drop rm unremember",
+    _FORGET: "delete remove erase purge discard drop rm unremember",
     _EVERY_MEMORY: "clear reset wipe truncate empty flushdb flushall",
     'store.forget(where={"scope": …}) for what stands in a scope of somebody\'s own, which'
     ' store.scoped(scope) writes, and where={"entities": […]} for what mentions somebody': (
@@ -389,7 +390,8 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.keys": "list/keys read/keys list/key",
     "store.history": "read/version list/version read/key/version",
     "store.events": "read/log list/log",
-    "store.forget": "erase erase/one erase/many erase/id erase/id/one",
+    _FORGET: "erase erase/one",
+    "store.forget": "erase/many erase/id erase/id/one",
     'store.forget(where={"scope": …})': "erase/user",
     'store.forget(where={"keys": …})': "erase/key",
     "store.update": "change/one change/field change/tags change/tag write/tags write/tag"
