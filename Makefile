@@ -10,7 +10,7 @@ lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest vestig._core
+	$(BIN)/python -m mypy.stubtest vestig._core vestig.aio
 	$(BIN)/deptry python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -72,9 +72,10 @@ fuzz:
 			-max_total_time=$(FUZZ_SECONDS) -artifact_prefix=artifacts/ corpus/$$name || exit 1; \
 	done
 
-# Rewrites the generated parts of docs/, which tests/test_docs.py compares, and builds the site from them:
-# build/site/index.html. The site needs the extra `site`.
+# Rewrites the generated parts of docs/, which tests/test_docs.py compares, and python/vestig/aio.pyi, and builds
+# the site: build/site/index.html. The site needs the extra `site`.
 docs:
 	$(BIN)/python tests/docs_blocks.py
+	$(BIN)/python tests/aio_stub.py
 	$(BIN)/python tests/docs_picture.py
 	$(BIN)/python tests/docs_site.py

@@ -576,7 +576,8 @@ s.anchors.add('x')
 s.anchors.list() ; s.anchors.check() ; s.anchors.changed()
 """,
     "": """
-s.branches.create('x') ; s.branches.banana ; s.rules.banana ; s.graph.banana ; s.admin.banana
+s.branches.banana ; s.rules.banana ; s.graph.banana ; s.admin.banana
+clock.banana
 hit.banana ; result.banana ; outcome.banana ; memory.banana ; page.banana ; s.items.banana
 s.items.lock
 """,
@@ -721,6 +722,18 @@ retrieved.context ; retrieved.text
 """,
     "decision": """
 check.allowed ; check.denied ; check.ok
+""",
+    "git for branches": """
+s.branches.create('x') ; s.branches.checkout('x')
+""",
+    "move": """
+clock.advance(days=3) ; clock.tick(seconds=1)
+""",
+    "set": """
+clock.freeze('2036-01-01') ; clock.move_to('2036-01-01')
+""",
+    "clock()": """
+clock.now()
 """,
     "exit_code": """
 doctor.ok ; doctor.healthy

@@ -81,6 +81,7 @@ STORE: Final = {
     ' store.scoped(scope) writes, and where={"entities": […]} for what mentions somebody': (
         "forget_person delete_person erase_person forget_customer forget_about"
     ),
+    'store.forget(where={"keys": [key]})': "delete remove erase purge discard drop rm delete_one",
     "store.forget": "delete remove erase purge delete_all drop delete_memory "
     " delete_many remove_all forget_all delete_user forget_user delete_scope remove_user"
     " delete_memories forget_many discard forget_scope remove_memory rm",
@@ -211,6 +212,35 @@ MODULE: Final = {
     "": "banana Agent models train tokenizer plugins",
     "the command vestig destroy PATH": "destroy delete_store",
     "vestig.errors": "exceptions",
+}
+
+# Names of modules, as `MODULE`, behind the module.
+NAMES: Final = {
+    "vestig.testing.ScriptedModel": "vestig.testing FakeLLM;vestig.testing MockLLM"
+    ";vestig.testing FakeModel;vestig.testing FakeListLLM;vestig FakeLLM",
+    "vestig.testing.HashingEmbedder": "vestig.testing FakeEmbedder;vestig.testing MockEmbedder"
+    ";vestig.testing HashingEmbeder;vestig.testing FakeEmbeddings;vestig HashingEmbedder",
+    "vestig.testing.FrozenClock": "vestig.testing FakeClock;vestig.testing FixedClock",
+    "vestig.testing.WordReranker": "vestig.testing FakeReranker",
+    'vestig.open(":memory:"': "vestig.testing FakeStore;vestig.testing InMemoryStore",
+    "vestig.aio.open(path)": "vestig.aio AsyncVestig;vestig.aio AsyncClient",
+    "vestig.aio.open": "vestig.aio opn",
+    "vestig.NotFoundError": "vestig.errors NotFound",
+    "vestig.errors.NotFoundError": "vestig.errors NotFoundEror",
+    "vestig.integrations.langgraph.VestigStore": "vestig.integrations VestigStore",
+    "vestig.integrations.langchain.VestigRetriever": "vestig.integrations.langchain"
+    " VestigVectorStore;vestig.integrations.langchain VestigRetreiver"
+    ";vestig.integrations VestigRetriever;vestig.integrations.langchain Retriever",
+    "vestig.integrations.openai_agents.VestigSession": "vestig.integrations VestigSession"
+    ";vestig.integrations.openai_agents Session",
+    "vestig.integrations.anthropic_memory.MemoryTool": "vestig.integrations MemoryTool"
+    ";vestig.integrations.anthropic_memory VestigMemoryTool",
+    SAYS + "there is none: a checkpointer of LangGraph's own": "vestig.integrations VestigSaver"
+    ";vestig.integrations.langgraph VestigCheckpointer;vestig.integrations.langgraph VestigSaver"
+    ";vestig VestigSaver;vestig VestigCheckpointer",
+    SAYS + "there is none: store.commit(text, role=…, session_id=…)": "vestig.integrations"
+    " VestigChatMessageHistory;vestig.integrations.langchain VestigMemory",
+    "": "vestig.testing banana;vestig.errors Banana;vestig.integrations crewai;vestig.aio _x",
 }
 
 

@@ -18,7 +18,7 @@ POSITIONAL_MAX = 6
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "lazy_pattern", "private_folder", "decoders", "result_words", "_core"),
     ("other_words", "reprs"),
-    ("types", "argument_words"),
+    ("types", "argument_words", "module_words"),
     ("errors",),
     (
         "hints",
@@ -57,8 +57,8 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("api",),
     ("fleet",),
     ("evaluation",),
-    ("",),  # vestig/__init__
     ("testing", "aio"),
+    ("",),  # vestig/__init__
     ("integrations",),
     ("surfaces",),
     ("__main__",),

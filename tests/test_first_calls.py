@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 import vestig
 from tables import each
-from vestig import Vestig
+from vestig import Vestig, aio
 from vestig.testing import HashingEmbedder
 
 TEXT = "The spare key lies under the blue pot"
@@ -106,3 +108,11 @@ def test_a_list_of_texts_and_a_text_for_an_id_are_told_what_takes_them(store: Ve
     with pytest.raises(vestig.ValidationError, match=r"update\(id, text\) and commit\(text, supe"):
         store.supersede(store.list()[0].id, "The spare key lies under the mat")
     assert store.count() == 1
+
+
+def test_a_store_is_opened_by_each_process_and_not_pickled() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        for value in (store, store.scoped("ada"), store.items, aio.wrap(store), {"store": store}):
+            for copied in (pickle.dumps, copy.deepcopy):
+                with pytest.raises(TypeError, match=r"by its path, with vestig\.open\(path\)$"):
+                    copied(value)

@@ -33,7 +33,7 @@ from vestig.results import ForgetReport, MemoryPage
 from vestig.surfaces.cli.commands import cli
 from vestig.surfaces.cli.option_words import instead_of_option
 from vestig.surfaces.cli.other_words import instead_of
-from vestig.testing import HashingEmbedder
+from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import CommitOutcome, Memory
 
 RIGHT_LEAST = 0.95
@@ -103,6 +103,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
             "doctor": s.admin.doctor(),
             "outcome": s.commit("The crane is in the yard"),
             "report": s.forget(s.commit("The ladder is in the yard").memory_id),
+            "clock": FrozenClock(),
         }
 
 
@@ -120,6 +121,20 @@ def told_of_attributes(names: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     for word, meant in each(guesses.MODULE):
         for text in (f"import vestig; vestig.{word}", f"from vestig import {word}"):
             yield text, meant, said_of(lambda text=text: exec(text, {}))  # type: ignore[misc]
+    for line, meant in each(guesses.NAMES, ";"):
+        module, name = line.split()
+        if is_there(module):
+            for text in (f"import {module}; {module}.{name}", f"from {module} import {name}"):
+                yield text, meant, said_of(lambda text=text: exec(text, {}))  # type: ignore[misc]
+
+
+def is_there(module: str) -> bool:
+    """An adapter is not where its framework is not installed."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
 
 
 def told_of_commands(_: object = None) -> Iterator[tuple[str, str, str]]:
@@ -211,7 +226,7 @@ def test_a_slip_of_the_fingers_is_near_to_its_name() -> None:
 
 
 def test_every_name_that_is_answered_with_exists(names: dict[str, Any]) -> None:
-    tables = (other_words._STORE, other_words._CALLS, *other_words._GROUPS.values())
+    tables = (other_words.STORE, other_words._CALLS, *other_words._GROUPS.values())
     every = {ours for table in tables for ours in table}
     found = [call for call in every if re.fullmatch(r"[\w.]+", call)]
     assert len(found) >= 50
@@ -229,7 +244,7 @@ def test_a_module_of_ours_is_imported_although_its_name_is_a_word_for_something(
 
 
 def test_a_word_for_a_call_is_no_name_of_a_store() -> None:
-    for table in (other_words._STORE,):
+    for table in (other_words.STORE,):
         for words in table.values():
             assert not [word for word in words.split() if hasattr(vestig.Vestig, word)]
 

@@ -143,3 +143,18 @@ def test_a_printed_memory_says_when_it_holds() -> None:
 def test_a_record_word_is_printed_as_json_has_it() -> None:
     assert repr(types.Status.ACTIVE) == "<Status.ACTIVE: 'ACTIVE'>"
     assert f"{types.Status.ACTIVE}" == "ACTIVE" == to_plain(types.Status.ACTIVE)
+
+
+def test_what_has_an_id_is_hashed_by_it() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        id = store.commit("The oven is broken", tags=["kitchen"], metadata={"floor": 2}).memory_id
+        (hit,), (again,) = (store.recall("what is broken, the oven?", all=True) for _ in range(2))
+        assert hit == again
+        assert {hit} == {again}
+        assert {hit.memory, store.get(id), *store.list()} == {store.get(id)}
+        store.update(id, tags=["cellar"])
+        changed = store.get(id)
+        assert changed != hit.memory, "equality is that of all fields"
+        assert len({changed, hit.memory}) == 2
+        assert hash(changed) == hash(hit.memory) == hash(hit)
+        assert len({*store.events(id)}) == len(store.events(id))

@@ -19,7 +19,7 @@ The calls of a store, each with help of its own (`help(vestig.Vestig.recall)`):
     items, rules, graph, anchors, branches, admin   groups of calls, as `store.admin.backup`
 
 `vestig.restore` brings a backup back, `vestig.aio` has all of it for event loops, `vestig.testing`
-stand-ins for models.
+stand-ins for models, `vestig.integrations` adapters for agent frameworks.
 
 Importing this package loads no model, no numeric library and no web framework.
 """
@@ -32,6 +32,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from vestig import aio as aio
+    from vestig import errors as errors
+    from vestig import ports as ports
+    from vestig import telemetry as telemetry
+    from vestig import testing as testing
+    from vestig import types as types
     from vestig.answers import RecallHit, RecallResult
     from vestig.api.admin import restore
     from vestig.api.store import Vestig
@@ -63,6 +69,8 @@ if TYPE_CHECKING:
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import Item, MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
+
+    __version__: str
 
 __all__ = [
     "CommitOutcome",
@@ -126,49 +134,34 @@ _HOME: Final = {
     "restore": "vestig.api.admin",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Public names are loaded when they are first asked for."""
-    import importlib
-
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("vestig")
-    if name not in __all__:
-        from vestig.other_words import is_module
-
-        if is_module(name):
-            return importlib.import_module(f"vestig.{name}")
-        raise _unknown(name)
-    home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
-    found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
-    globals()[name] = found
-    return found
+# Modules that callers ask for without an import of their own.
+_MODULES: Final = ("aio", "errors", "integrations", "ports", "telemetry", "testing", "types")
 
 
-def _unknown(name: str) -> AttributeError | ImportError:
-    """The error of a name that is none of ours, with what does what was meant.
+if not TYPE_CHECKING:  # a type checker knows the names that there are
 
-    A line that imports the name drops the text of an `AttributeError`, so that it gets an
-    `ImportError`; but not for a module of ours, which it loads next.
-    """
-    import sys
+    def __getattr__(name: str) -> Any:
+        """Public names are loaded when they are first asked for."""
+        import importlib
+        import sys
 
-    # the function of Python's import system that looks for the names of such a line
-    importing = sys._getframe(2).f_code.co_name == "_handle_fromlist"
-    if importing:
-        from importlib.machinery import PathFinder
+        if name == "__version__":
+            from importlib.metadata import version
 
-        if PathFinder.find_spec(f"vestig.{name}", __path__) is not None:
-            return AttributeError(name)
-    from vestig.other_words import clause_of, missing_attribute, name_of_module
+            return version("vestig")
+        if name not in __all__:
+            if name in _MODULES:
+                return importlib.import_module(f"vestig.{name}")
+            # the part of Python that looks for a module of the name next
+            if sys._getframe(1).f_code.co_name == "_handle_fromlist":
+                raise AttributeError(name)
+            from vestig.module_words import missing_name
 
-    meant = "" if name.startswith("_") else name_of_module(name, __all__)
-    if importing and meant:
-        text = f"cannot import name {name!r} from 'vestig'{clause_of(meant)}"
-        return ImportError(text, name="vestig", path=__file__)
-    return missing_attribute(name, "module 'vestig'", meant)
+            raise missing_name(name, globals())
+        home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
+        found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -258,6 +258,10 @@ class RecallHit(NamesMissing):
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return partial(RecallHit, **values), ()
 
+    def __hash__(self) -> int:
+        """That of the id, which equal hits share."""
+        return hash(self.id)
+
     def __repr__(self) -> str:
         flags = self.reason.flags
         words = [] if flags is UNSET else state_words(self.memory, flags, "UTC")
@@ -571,7 +575,8 @@ def certainty_of(confidence: float) -> Certainty:
 
 
 class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
-    """The result of `recall`: the sequence of its hits, best first.
+    """The result of `recall`: the sequence of its hits, best first. `to_dict()` has it in plain
+    types, for `json.dumps`.
 
     `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none; `certainty`: the same in words; `missing`: names and words of the

@@ -88,10 +88,9 @@ ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
     }.items()
 }
 
-_LEAST_SCORE: Final = {
-    'config={"recall.min_score": …}': "threshold min_score score_threshold cutoff min_relevance"
-}
-_RECALLS: Final = _LEAST_SCORE | {
+_LEAST_SCORE: Final = "threshold min_score score_threshold cutoff min_relevance"
+_RECALLS: Final = {
+    'config={"recall.min_score": …}': _LEAST_SCORE,
     "result[0].reason, which every result has": "explain reasons debug verbose",
     "result[0].score, which every result has": "with_scores with_score return_scores"
     " include_scores",
@@ -203,6 +202,16 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "recall": _RECALLS,
     "search": _RECALLS,
+    "VestigRetriever": {
+        'store=vestig.open(…, config={"recall.min_score": …})': _LEAST_SCORE,
+        'where={"scope": …}, or store=store.scoped(…)': "scope user user_id customer project",
+        "store=vestig.open(…, namespace=…)": "namespace tenant collection",
+        'k (search_kwargs={"k": 3} is k=3)': "search_kwargs",
+        "k": "limit n top_k topk top_n num_results n_results max_results fetch_k size",
+        f"{LEAVE_OUT}: every search is by words and meaning": "search_type",
+        "store": "vectorstore vector_store memory path db client",
+        "query of its invoke": "query question q",
+    },
 }
 
 

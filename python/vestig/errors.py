@@ -37,6 +37,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in `vestig`
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from vestig.types import CommitOutcome
 
 __all__ = [
@@ -59,6 +61,14 @@ __all__ = [
     "ValidationError",
     "VestigError",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        from vestig.module_words import missing_name
+
+        raise missing_name(name, globals())
+
 
 _SHOWN_LENGTH_MAX = 80
 

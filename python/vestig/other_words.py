@@ -120,23 +120,26 @@ def meaning_in(word: str, table: Mapping[str, str]) -> str | None:
     return next((ours for ours, words in rows if letters in map(_letters, words)), None)
 
 
-_OPEN_ASYNC: Final = "vestig.aio.open(path)"
+OPEN_ASYNC: Final = "vestig.aio.open(path)"
+_AND_AWAIT: Final = f"{OPEN_ASYNC}, and await its "
 # How a meaning begins that no call has, and that says so.
-_NONE: Final = "there is no such call: "
+NO_CALL: Final = "there is no such call: "
 _IN_SESSION: Final = 'session_id=… of store.commit, and where={"session_ids": …} of what reads'
 _EVERY_MEMORY: Final = (
     'store.forget(where={"kinds": ["MEMORY", "SUMMARY"]}, all=True) for every memory, and the'
     " command vestig destroy PATH for the whole store"
 )
+_FORGET: Final = 'store.forget(id), or store.forget(where={"keys": [key]}) for all that a key had'
 _TAGS: Final = "store.update(id, tags=…), whose tags replace all that it has"
 _MODEL: Final = (
     "store.cognify, where llm.provider and llm.model name a language model (docs/models.md)"
 )
 _LISTED_ALL: Final = "store.list(limit=…) for a page, or list(store) for every memory"
-_STORED: Final = f"{_NONE}what a call wrote is stored when it returns"
+_OF_GIT: Final = "git for branches, and store.branches.list() for those with memories"
+_STORED: Final = f"{NO_CALL}what a call wrote is stored when it returns"
 # A call, or what does the same → single words for it, and such of several as say more than their
 # parts do.
-_STORE: Final[Mapping[str, str]] = {
+STORE: Final[Mapping[str, str]] = {
     "store.commit": "remember store note insert write create learn memorize memorise"
     " append new record capture persist_memory keep",
     "store.commit(text), or store.commit_many(messages) for several; store.scoped(scope) has both"
@@ -147,7 +150,7 @@ _STORE: Final[Mapping[str, str]] = {
     'store.commit(text, role="assistant", session_id=…)': "add_ai_message add_assistant_message",
     "store.commit_many, whose items take content, role and session_id": "save_context commit_turn"
     " add_messages commit_messages",
-    f"{_NONE}nothing calls at a time, and store.recall finds a text by the day that it names": (
+    f"{NO_CALL}nothing calls at a time, and store.recall finds a text by the day that it names": (
         "remind reminder schedule notify alarm"
     ),
     "store.rules, or store.admin.prune for what is past its retention": "policy policies triggers",
@@ -160,7 +163,7 @@ _STORE: Final[Mapping[str, str]] = {
     _IN_SESSION: "session",
     "store.commit(text, entities=…)": "add_node create_node",
     "store.commit_many": "batch extend bulk",
-    f"{_NONE}outcome.similar of a commit names what was alike then, and store.supersede(old, new)"
+    f"{NO_CALL}outcome.similar of a commit names what was alike then, and store.supersede(old, new)"
     " ends one of two": "dedupe dedup deduplicate duplicates find_duplicates",
     "store.recall(query, limit=…)": "query",
     "store.recall, whose hits have a score": "similarity_search_with_score"
@@ -195,7 +198,7 @@ _STORE: Final[Mapping[str, str]] = {
     "store.count": "size length len total is_empty",
     "store.scoped": "user view tenant scope bind partition project user_view collection"
     " get_collection create_collection get_or_create_collection",
-    "store.forget": "delete remove erase purge discard drop rm unremember",
+    _FORGET: "delete remove erase purge discard drop rm unremember",
     _EVERY_MEMORY: "clear reset wipe truncate empty flushdb flushall",
     'store.forget(where={"scope": …}) for what stands in a scope of somebody\'s own, which'
     ' store.scoped(scope) writes, and where={"entities": […]} for what mentions somebody': (
@@ -242,26 +245,26 @@ _STORE: Final[Mapping[str, str]] = {
     f"{_MODEL}: it sums up documents, and stores claims of conversations": "summarize summarise",
     f"{_STORED}; store.deprecate(id) is for what was added by mistake": "rollback",
     _STORED: "begin transaction atomic",
-    f"{_NONE}store.commit and store.recall embed what they are given": "embed embed_query"
+    f"{NO_CALL}store.commit and store.recall embed what they are given": "embed embed_query"
     " embed_documents",
-    f"{_NONE}store.recall ranks, and with signals.rerank.enabled a reranker reads the best": (
+    f"{NO_CALL}store.recall ranks, and with signals.rerank.enabled a reranker reads the best": (
         "rerank"
     ),
-    f"{_NONE}store.confirm(id, by=…) stands for what an assistant said, store.deprecate(id)"
+    f"{NO_CALL}store.confirm(id, by=…) stands for what an assistant said, store.deprecate(id)"
     " withdraws what is wrong": "feedback",
-    f"{_NONE}a store takes no SQL; store.list(where=…) filters": "execute sql",
-    f"{_NONE}store.recall(query, context=True, budget=…) keeps a text within so many tokens": (
+    f"{NO_CALL}a store takes no SQL; store.list(where=…) filters": "execute sql",
+    f"{NO_CALL}store.recall(query, context=True, budget=…) keeps a text within so many tokens": (
         "count_tokens"
     ),
-    f"{_NONE}the command vestig mcp serves an agent its tools": "tools get_tools as_tools to_tools",
+    f"{NO_CALL}the command vestig mcp serves an agent its tools": "tools get_tools as_tools"
+    " to_tools",
     "store.items.put": "kv hset",
     "store.rules.add": "rule",
     "store.rules.check": "may check_rules check_action",
     "store.anchors.stale": "stale_anchors",
     "store.anchors.refresh": "refresh_anchor",
     "store.commit(text, anchor=…); what is stored gets no further anchor": "anchor add_anchor",
-    "git for branches, and store.branches.list() for those with memories": "branch checkout switch"
-    " create_branch",
+    _OF_GIT: "branch checkout switch create_branch",
     "store.branches.merge": "merge_branch",
     "store.admin.stats": "status info describe summary statistics usage",
     "store.admin.doctor": "check verify health validate fsck is_healthy ping",
@@ -292,7 +295,7 @@ _STORE: Final[Mapping[str, str]] = {
     "vestig.restore(backup, path) for a backup; what was deprecated or forgotten is committed"
     " again": "restore",
     "vestig.restore(backup, path)": "from_backup",
-    _OPEN_ASYNC: "aio",
+    OPEN_ASYNC: "aio",
     # calls of one group, whose names say something else of a store
     "": "merge test refresh suggest",
 }
@@ -387,7 +390,8 @@ _CALLS: Final[Mapping[str, str]] = {
     "store.keys": "list/keys read/keys list/key",
     "store.history": "read/version list/version read/key/version",
     "store.events": "read/log list/log",
-    "store.forget": "erase erase/one erase/many erase/id erase/id/one",
+    _FORGET: "erase erase/one",
+    "store.forget": "erase/many erase/id erase/id/one",
     'store.forget(where={"scope": …})': "erase/user",
     'store.forget(where={"keys": …})': "erase/key",
     "store.update": "change/one change/field change/tags change/tag write/tags write/tag"
@@ -436,7 +440,11 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         " memory": "list check all",
         "store.anchors.stale": "changed",
     },
-    "branches": {"store.branches.drop": "delete remove", "store.branches.show": "get"},
+    "branches": {
+        "store.branches.drop": "delete remove",
+        "store.branches.show": "get",
+        _OF_GIT: "create new add checkout switch branch",
+    },
     "graph": {
         "store.graph.entities": "nodes list_entities people",
         "store.graph.search": "query find",
@@ -456,48 +464,6 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "store.admin.stats": "status info size usage",
     },
 }
-
-_ASYNC: Final = "aopen open_async async_open aconnect"
-# A name of the module → the words that others have for it.
-_MODULE: Final[Mapping[str, str]] = {
-    "vestig.open(path)": "Store MemoryStore VestigStore Client VestigClient MemoryClient Database"
-    " MemoryDB VectorStore Vault Engine Mem Brain LongTermMemory Session Connection connect create"
-    " init new start client from_path open_store PersistentClient PersistentStore MemoryLayer"
-    " MemoryManager Collection SQLiteStore SqliteStore LocalStore FileStore KnowledgeBase get_store"
-    " create_store load_store open_memory open_db from_env from_url from_uri from_dsn",
-    "vestig.open(path) for a store, and its import_(file) for an export": "load",
-    f"{_NONE}a store is a folder, and vestig.open(path) opens it": "list_stores stores",
-    "vestig.errors": "exceptions",
-    "the command vestig destroy PATH": "destroy delete_store",
-    "vestig.open(path, read_only=True), which raises NotFoundError where no store is; and of a"
-    " memory, key in store": "exists",
-    "the command vestig destroy PATH for a store, and vestig.open(path).forget for memories": (
-        "delete remove"
-    ),
-    'vestig.open(":memory:")': "EphemeralClient InMemoryStore",
-    "the command vestig serve": "serve server",
-    "the command vestig mcp": "mcp",
-    "vestig.open(path, config=…)": "Config Settings configure config settings from_config",
-    _OPEN_ASYNC: f"AsyncVestig AsyncMemory AsyncClient AsyncStore {_ASYNC}",
-    "vestig.VestigError": "Error VestigException",
-    "vestig.NotFoundError": "NotFound MemoryNotFound",
-    "vestig.ValidationError": "InvalidArgument",
-    "vestig.RecallResult": "Result Results",
-    "vestig.RecallHit": "Hit",
-    "vestig.CommitOutcome": "Outcome",
-    "vestig.Filter": "Where MemoryFilter",
-    "import vestig.integrations.langchain": "langchain VestigRetriever",
-    "import vestig.integrations.langgraph": "langgraph",
-    "import vestig.integrations.openai_agents": "openai_agents openai",
-    "import vestig.integrations.anthropic_memory": "anthropic_memory anthropic",
-    "vestig.ports.Embedder": "Embedder",
-    "vestig.ports.Reranker": "Reranker",
-    "vestig.ports.LanguageModel": "LanguageModel",
-    "vestig.__version__": "version VERSION",
-    "help(vestig.Vestig), which has every call": "help docs documentation",
-}
-# Modules that callers import.
-_MODULES: Final = ("aio", "errors", "integrations", "ports", "telemetry", "testing", "types")
 
 
 def missing_attribute(name: str, owner: str, meant: str) -> AttributeError:
@@ -519,7 +485,8 @@ def clause_of(meant: str) -> str:
         >>> clause_of("store.commit"), clause_of("there is no such call: a store takes no SQL")
         ('; use store.commit', '; there is no such call: a store takes no SQL')
     """
-    return f"; {meant}" if meant.startswith(_NONE) else f"; use {meant}" if meant else ""
+    own = meant.startswith(("there is no such call: ", "there is none: "))
+    return f"; {meant}" if own else f"; use {meant}" if meant else ""
 
 
 def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
@@ -533,7 +500,7 @@ def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
         >>> attribute_of_store("remember", ["commit"], ""), attribute_of_store("gc", [], "admin")
         ('store.commit', 'store.admin.gc')
     """
-    if (found := meaning_in(name, _STORE)) is not None:
+    if (found := meaning_in(name, STORE)) is not None:
         return found
     if group:
         return f"store.{group}.{name}"
@@ -542,13 +509,24 @@ def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
         if other == words_apart(name):
             continue
         if other in names or call_of_words(other):
-            return f"{_OPEN_ASYNC}, and await its {other}"
-        meant = re.match(r"store\.(\w+)$", meaning_in(other, _STORE) or "")
-        if meant:
-            return f"{_OPEN_ASYNC}, and await its {meant[1]}"
+            return f"{_AND_AWAIT}{other}"
+        meant = re.match(r"store\.(\w+)(?![\w.])", meaning_in(other, STORE) or "")
+        if meant and meant[1] not in GROUPS:
+            return f"{_AND_AWAIT}{meant[1]}"
     if near := nearest(name, names):
         return f"store.{near}"
     return call_of_words(name)
+
+
+def said_of_awaited(message: str) -> str:
+    """The message of a call that a store does not have, for a store whose calls are awaited.
+
+    Example:
+        >>> said_of_awaited("no aclose; use vestig.aio.open(path), and await its close")
+        'no aclose; use store.close, and await it'
+    """
+    head, found, call = message.rpartition(_AND_AWAIT)
+    return f"{head}store.{call}, and await it" if found else message
 
 
 def meaning_of_word(name: str) -> str:
@@ -558,7 +536,7 @@ def meaning_of_word(name: str) -> str:
         >>> meaning_of_word("remember"), meaning_of_word("search-memories")
         ('store.commit', 'store.recall')
     """
-    return meaning_in(name, _STORE) or call_of_words(name)
+    return meaning_in(name, STORE) or call_of_words(name)
 
 
 def call_of_words(name: str) -> str:
@@ -604,7 +582,9 @@ def words_apart(name: str) -> str:
     return _BEFORE_CAPITAL.sub("_", name[:_WORD_CHARS_MAX]).replace("-", "_").lower()
 
 
-def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: Iterable[str]) -> str:
+def attribute_of_group(
+    group: str, name: str, names: Collection[str], of_store: Iterable[str]
+) -> str:
     """Return what `attribute_of_store` returns, of a group of calls.
 
     Args:
@@ -617,6 +597,8 @@ def attribute_of_group(group: str, name: str, names: Iterable[str], of_store: It
     """
     if found := meaning_in(name, _GROUPS.get(group, {})):
         return found
+    if name[:1] == "a" and name[1:] in names:
+        return f"{_AND_AWAIT}{group}.{name[1:]}"
     if near := nearest(name, names):
         return f"store.{group}.{near}"
     # what is asked of the whole store may be asked of its upkeep
@@ -743,26 +725,3 @@ def attribute_of_result(owner: str, name: str, names: Iterable[str]) -> str:
     """
     table = {**DICTIONARY, **RESULTS.get(owner, {})}
     return meaning_in(name, table) or nearest(name, names)
-
-
-def name_of_module(name: str, names: Iterable[str]) -> str:
-    """The name or call that does what an unknown name of the package is thought to do; "" = none.
-
-    Example:
-        >>> name_of_module("Client", []), name_of_module("remember", [])
-        ('vestig.open(path)', 'vestig.open(path).commit')
-    """
-    if (found := meaning_in(name, _MODULE)) is not None:
-        return found
-    own = (ours for ours in _STORE if ours.rpartition(".")[2] == name)
-    found = meaning_of_word(name) or next(own, "")
-    # what is to be deleted may be the store itself
-    if found.startswith("store.") and not found.startswith("store.forget"):
-        return f"vestig.open(path).{found.removeprefix('store.')}"
-    near = nearest(name, names)
-    return f"vestig.{near}" if near else ""
-
-
-def is_module(name: str) -> bool:
-    """Return whether callers import a module of this name."""
-    return name in _MODULES

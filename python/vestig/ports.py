@@ -366,6 +366,44 @@ class BatchLanguageModel(LanguageModel, Protocol):
         ...
 
 
+# What an object of a port has, as a message names it.
+MEMBERS: Final[Mapping[type, Mapping[str, str]]] = {
+    Embedder: {
+        "model": "model: str",
+        "dimensions": "dimensions: int",
+        "fingerprint": 'fingerprint: str ("" where there is none)',
+        "embed": "embed(texts) -> list[bytes]",
+        "truncated": "truncated(text) -> bool",
+    },
+    Reranker: {"model": "model: str", "score": "score(query, texts) -> bytes"},
+    LanguageModel: {
+        "provider": "provider: str",
+        "complete": "complete(request) -> vestig.ports.ModelAnswer",
+    },
+}
+
+
+def lacking(value: object, port: type) -> list[str]:
+    """Members of a port that an object does not have, each as a message names it. No property is
+    read where its class has it, for that may load a model.
+
+    Example:
+        >>> class Half:
+        ...     model = "half"
+        >>> lacking(Half(), Reranker)
+        ['score(query, texts) -> bytes']
+    """
+    found = {}
+    for name in MEMBERS[port]:
+        of_class = getattr(type(value), name, None)
+        found[name] = getattr(value, name, None) if of_class is None else of_class
+    return [
+        shown
+        for name, shown in MEMBERS[port].items()
+        if found[name] is None or (shown.startswith(f"{name}(") and not callable(found[name]))
+    ]
+
+
 class ProjectionRow(NamedTuple):
     """One memory or entity as the projection takes it; the core checks the names of the fields.
 

@@ -25,6 +25,7 @@ from vestig.ports import (
     LanguageModelSettings,
     Reranker,
     RerankerSettings,
+    lacking,
 )
 
 GROUP: Final = "vestig.embedders"
@@ -157,8 +158,7 @@ class _Kind(NamedTuple):
     shipped: Mapping[str, str]
     key: str
     what: str
-    # what one of them must have
-    port: tuple[str, ...]
+    port: type
     # names that stand for nothing
     absent: tuple[str, ...] = ()
 
@@ -168,17 +168,15 @@ _EMBEDDERS: Final = _Kind(
     SHIPPED,
     "embedding.provider",
     "an embedder",
-    ("model", "dimensions", "fingerprint", "embed", "truncated"),
+    Embedder,
 )
-_RERANKERS: Final = _Kind(
-    RERANKERS, SHIPPED_RERANKERS, "reranker.provider", "a reranker", ("model", "score")
-)
+_RERANKERS: Final = _Kind(RERANKERS, SHIPPED_RERANKERS, "reranker.provider", "a reranker", Reranker)
 _LANGUAGE_MODELS: Final = _Kind(
     LLMS,
     SHIPPED_LLMS,
     "llm.provider",
     "a language model",
-    ("provider", "complete"),
+    LanguageModel,
     (_NO_MODEL,),
 )
 
@@ -186,12 +184,10 @@ _LANGUAGE_MODELS: Final = _Kind(
 def _made(kind: _Kind, provider: str, settings: object) -> Any:
     """The object that a provider makes of these settings, which has what the port asks for."""
     made = _factory(kind, provider)(settings)
-    # isinstance with the protocol would read the properties, and so load a model
-    own = getattr(made, "__dict__", {})
-    if not all(hasattr(type(made), name) or name in own for name in kind.port):
+    if missing := lacking(made, kind.port):
         raise ConfigError(
-            f'{kind.key}: expected "{provider}" to make {kind.what} ({", ".join(kind.port)}), got'
-            f" {type(made).__name__}; correct the package that offers it"
+            f'{kind.key}: expected "{provider}" to make {kind.what}, got {type(made).__name__},'
+            f" which lacks {', '.join(missing)}; correct the package that offers it"
         )
     return made
 

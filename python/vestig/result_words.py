@@ -83,5 +83,10 @@ RESULTS: Final[Mapping[str, Mapping[str, str]]] = {
         " find encode format join content value string render prompt",
     },
     "ForgetReport": {"memory_ids": "ids deleted forgotten removed"},
+    "FrozenClock": {
+        "move": "advance tick shift forward sleep step travel add increment elapse",
+        "set": "freeze set_time move_to travel_to jump goto",
+        "clock(), which gives the time": "now utcnow time current_time get",
+    },
     "Entity": {"canonical_name": "name", "entity_type": "type kind"},
 }

@@ -27,7 +27,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
@@ -36,6 +36,8 @@ from vestig.contracts import EmbedderContract, LanguageModelContract, RerankerCo
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.errors import ModelCallError, ProviderError, ProviderTimeoutError
 from vestig.lazy_pattern import lazy_pattern
+from vestig.module_words import missing_name
+from vestig.other_words import NamesMissing
 from vestig.ports import (
     PIECES_MAX,
     SPECIAL_PIECE,
@@ -105,6 +107,12 @@ __all__ = [
 
 _WORD: Final = lazy_pattern(r"\w+")
 _FLOAT32_BYTES: Final = 4
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class HashingEmbedder:
@@ -532,7 +540,7 @@ def _together(answers: list[Any]) -> Any:
     return {name: value for answer in answers for name, value in dict(answer).items()}
 
 
-class FrozenClock:
+class FrozenClock(NamesMissing):
     """A clock that only the test moves.
 
     Args:

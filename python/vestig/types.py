@@ -295,6 +295,12 @@ class _Value(NamesMissing, msgspec.Struct, frozen=True, kw_only=True):
             ],
         )
 
+    def __hash__(self) -> int:
+        """That of the id, which equal values share: a dictionary among the fields has none."""
+        if "id" in self.__struct_fields__:
+            return hash(getattr(self, "id"))  # noqa: B009 - the base itself has no id
+        return msgspec.Struct.__hash__(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
         plain = to_plain(self)

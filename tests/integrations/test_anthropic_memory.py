@@ -168,3 +168,16 @@ def test_the_model_and_the_log_are_told_of_masked_secrets(
     assert "[secret:password]\n" in str(tool.call({"command": "view", "path": path}))
     records = [one for one in caplog.records if one.message == "secrets_masked"]
     assert [getattr(one, "vestig") for one in records] == [{"count": 1}] * 2  # noqa: B009
+
+
+def test_what_it_cannot_keep_files_in_is_refused_when_it_is_made(store: vestig.Vestig) -> None:
+    for other, options, message in (
+        ("memory", {}, r"^store: expected a store as vestig.open\(path\) gives it, got 'str'$"),
+        (store, {"scope": 7}, r"^scope: expected text, got 'int'$"),
+        (store.scoped("users/ada"), {}, r"; pass the store itself, and scope='users/ada'$"),
+    ):
+        with pytest.raises(vestig.ValidationError, match=message):
+            made_tool(other, **options)  # type: ignore[arg-type]
+    view = made_tool(store.scoped("users/ada"), scope="users/ada")
+    view.call({"command": "create", "path": "/memories/a.md", "file_text": "Ada likes tea"})
+    assert store.items.scopes() == ["users/ada"]

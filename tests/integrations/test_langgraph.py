@@ -166,3 +166,42 @@ def test_awaited_calls_and_other_scopes(opened: vestig.Vestig) -> None:
     assert found.value == {"a": 1}
     assert [one.namespace for one in every] == [("users", "ada")]
     assert opened.items.scopes() == ["agents", "agents/one/users/ada"]
+
+
+def test_a_namespace_is_a_tuple_and_no_text(opened: vestig.Vestig) -> None:
+    store = VestigStore(opened)
+    for refused in (
+        lambda: store.put("users", "k", {"a": 1}),
+        lambda: store.get("users", "k"),
+        lambda: store.delete("users", "k"),
+        lambda: store.search("users"),
+        lambda: store.list_namespaces(prefix="users"),
+        lambda: store.list_namespaces(suffix="users"),
+        lambda: asyncio.run(store.aput("users", "k", {"a": 1})),
+        lambda: store.batch([base.PutOp("users", "k", {"a": 1})]),
+    ):
+        with pytest.raises(
+            vestig.ValidationError,
+            match=r"^namespace: expected a tuple of texts, got 'users'; write \('users',\)$",
+        ):
+            refused()
+    assert opened.items.scopes() == []
+    # what a graph read from JSON
+    store.put(["users", "ada"], "k", {"a": 1})
+    assert store.get(("users", "ada"), "k").namespace == ("users", "ada")
+
+
+def test_a_text_that_stands_for_a_list_is_no_list_of_its_letters(opened: vestig.Vestig) -> None:
+    VestigStore(opened, fields="likes").put(("n",), "k", {"likes": "Ada likes tea", "l": "no"})
+    assert [one.content for one in opened.list()] == ["Ada likes tea"]
+    with pytest.raises(vestig.ValidationError, match=r"^value: expected an object"):
+        VestigStore(opened).put(("n",), "k", "Ada likes tea")
+
+
+def test_what_it_cannot_keep_items_in_is_refused_when_it_is_made(opened: vestig.Vestig) -> None:
+    with pytest.raises(vestig.ValidationError, match=r"^store: expected a store as vestig"):
+        VestigStore("memory")
+    with pytest.raises(vestig.ValidationError, match=r"^scope: expected text, got 'tuple'"):
+        VestigStore(opened, scope=("users", "ada"))
+    with pytest.raises(vestig.ValidationError, match=r"the store itself, and scope='users/ada'$"):
+        VestigStore(opened.scoped("users/ada"))

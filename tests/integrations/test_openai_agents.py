@@ -74,3 +74,25 @@ def test_the_runner_takes_it() -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder(16)) as store:
         session: Session = VestigSession("s", store)
         assert session.session_id == "s"
+
+
+def test_what_it_cannot_keep_a_conversation_in_is_refused_when_it_is_made() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(16)) as store:
+        for given, field in (
+            (("s", "memory"), "store"),
+            ((store, "s"), "store"),
+            ((7, store), "session_id"),
+            (("s", store.scoped("users/ada")), "store"),
+        ):
+            with pytest.raises(vestig.ValidationError, match=rf"^{field}: expected "):
+                VestigSession(*given)  # type: ignore[arg-type]
+        with pytest.raises(vestig.ValidationError, match=r"^scope: expected text"):
+            VestigSession("s", store, scope=7)  # type: ignore[arg-type]
+
+
+def test_one_entry_is_no_list_of_entries() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(16)) as store:
+        for entries in ("hello", {"role": "user", "content": "hello"}):
+            with pytest.raises(vestig.ValidationError, match=r"^items: expected a list of entries"):
+                asyncio.run(VestigSession("s", store).add_items(entries))  # type: ignore[arg-type]
+        assert store.items.scopes() == []

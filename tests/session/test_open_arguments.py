@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import vestig
@@ -110,3 +111,71 @@ def test_an_address_is_refused_without_what_it_may_name(tmp_path: Path) -> None:
         "path: expected a directory's path, or :memory:, got 'mysql://…'; of addresses,"
         " vestig.open takes postgresql://… alone"
     )
+
+
+class Half:
+    """An embedder of which somebody wrote what they thought of."""
+
+    model = "half"
+
+    def embed(self, texts: Any) -> Any:
+        return [[1.0] * 8 for _ in texts]
+
+
+class Whole(Half):
+    dimensions = 8
+    fingerprint = ""
+
+    def truncated(self, text: str) -> bool:
+        return False
+
+
+def test_what_an_embedder_lacks_is_named_at_once() -> None:
+    with pytest.raises(ValidationError) as caught:
+        vestig.open(":memory:", embedder=Half())  # type: ignore[arg-type]
+    assert str(caught.value).endswith(
+        "got 'Half'; it lacks dimensions: int, fingerprint: str (\"\" where there is none),"
+        " truncated(text) -> bool; each vector is bytes of float32:"
+        " numpy.asarray(vector, '<f4').tobytes()"
+    )
+    with pytest.raises(ValidationError, match=r"; it lacks score\(query, texts\) -> bytes; scores"):
+        vestig.open(":memory:", reranker=Half())  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match=r"; it lacks complete\(request\) -> vestig.ports"):
+        vestig.open(":memory:", llm=type("M", (), {"provider": "m"})())
+    with pytest.raises(ValidationError, match=r"; embedder=Whole\(\) makes one$"):
+        vestig.open(":memory:", embedder=Whole)  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match=r"; it lacks embed\(texts\) -> list\[bytes\]; each"):
+        vestig.open(":memory:", embedder=type("E", (Whole,), {"embed": "text"})())
+
+
+@each(
+    ("vectors", "message"),
+    [
+        (lambda n: [[1.0] * 8] * n, r"is list; numpy.asarray\(vector, '<f4'\).tobytes\(\) makes"),
+        (lambda n: np.ones((n, 8), "<f4"), "got ndarray; give a list with one for each text"),
+        (lambda n: [np.ones(8, "<f8").tobytes()] * n, ", or give float32 where these are float64"),
+    ],
+    ids=["numbers", "array", "float64"],
+)
+def test_vectors_in_another_form_are_told_how_they_are_given(vectors: Any, message: str) -> None:
+    embedder = Whole()
+    embedder.embed = lambda texts: vectors(len(texts))  # type: ignore[method-assign]
+    with (
+        vestig.open(":memory:", embedder=embedder) as store,
+        pytest.raises(vestig.ProviderError, match=message),
+    ):
+        store.commit("The spare key lies under the pot")
+
+
+def test_an_embedder_may_be_stated_by_another_object() -> None:
+    class Around:
+        """Has what the embedder has in it."""
+
+        def __init__(self) -> None:
+            self.inner = HashingEmbedder(8)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.inner, name)
+
+    with vestig.open(":memory:", embedder=Around()) as store:  # type: ignore[arg-type]
+        assert store.commit("The spare key lies under the pot")

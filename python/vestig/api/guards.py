@@ -116,7 +116,7 @@ def _wrong_arguments(
                     f"{owner} has no argument {name}, for this view reads its own scope alone;"
                     f" {of_every_scope(scope, name)}"
                 )
-            near = _near(name, names, owner)
+            near = argument_meant(name, names, owner)
             return TypeError(unknown_name(name, names, owner, near=near, brief=True))
     by_place = [name for name, row in rows.items() if row.kind is not row.KEYWORD_ONLY]
     if any(row.kind is row.VAR_POSITIONAL for row in rows.values()):
@@ -166,8 +166,13 @@ def _missing(
     )
 
 
-def _near(name: str, names: list[str], call: str) -> str:
-    """The argument that was meant, or that of the filter with its field."""
+def argument_meant(name: str, names: list[str], call: str) -> str:
+    """The argument that was meant, or that of the filter with its field.
+
+    Example:
+        >>> argument_meant("k", ["limit"], ""), argument_meant("author", ["where"], "")
+        ('limit', 'where={"authors": …}')
+    """
     if "where" not in names:
         return nearest_name(name, names, call)
     near = nearest_argument(name, names, call)
@@ -248,6 +253,12 @@ class NamesUnknown:
 
         def __delitem__(self, key: object) -> NoReturn:
             raise _no_subscript(type(self), "delete")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a store that is open goes into no other process and has no copy; each process opens"
+            " it by its path, with vestig.open(path)"
+        )
 
 
 class CallsOfGroup(NamesUnknown):

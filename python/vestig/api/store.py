@@ -191,6 +191,12 @@ class Vestig(NamesUnknown):
 
         def __aexit__(self, *_: object) -> None: ...
 
+        def __aiter__(self) -> NoReturn:
+            raise TypeError(
+                "this store is not awaited; use for memory in store, or async for with"
+                " vestig.aio.open(path)"
+            )
+
     def __repr__(self) -> str:
         session = self._session
         place = ":memory:" if session.directory is None else str(session.directory)

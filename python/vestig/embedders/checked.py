@@ -72,8 +72,18 @@ class CheckedEmbedder:
 
     @property
     def model(self) -> str:
-        """Name of the model."""
-        return self._inner.model
+        """Name of the model.
+
+        Raises:
+            ConfigError: it is no text.
+        """
+        model: object = self._inner.model
+        if not isinstance(model, str):
+            raise ConfigError(
+                "embedder: expected the name of its model as text, its model is"
+                f" {type(model).__name__}"
+            )
+        return model
 
     @property
     def dimensions(self) -> int:
@@ -132,7 +142,7 @@ class CheckedEmbedder:
             if not isinstance(answer, (list, tuple)):
                 raise ProviderError(
                     f'embedder "{self.model}": expected a list of {len(batch)} vectors, got'
-                    f" {type(answer).__name__}; check the provider"
+                    f" {type(answer).__name__}; give a list with one for each text"
                 )
             if len(answer) != len(batch):
                 raise ProviderError(
@@ -163,13 +173,16 @@ class CheckedEmbedder:
         if not isinstance(vector, bytes):
             raise ProviderError(
                 f'embedder "{self.model}": expected the float32 bytes of a vector, vector {number}'
-                f" of the call is {type(vector).__name__}; check the provider"
+                f" of the call is {type(vector).__name__}; numpy.asarray(vector, '<f4').tobytes()"
+                " makes them"
             )
         if len(vector) != dimensions * FLOAT32_BYTES:
+            twice = len(vector) == 2 * dimensions * FLOAT32_BYTES
             raise ProviderError(
                 f'embedder "{self.model}": expected {dimensions} dimensions, vector {number} of'
                 f" the call has {len(vector) / FLOAT32_BYTES:g}; set embedding.model and"
                 " embedding.dimension to what the provider gives"
+                + (", or give float32 where these are float64" if twice else "")
             )
         if not is_finite(vector):
             raise ProviderError(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from vestig.errors import ConflictError, ValidationError
-from vestig.integrations import count_masked
+from vestig.integrations import check_store, count_masked
+from vestig.module_words import missing_name
 from vestig.results import Item
 
 try:
@@ -29,6 +30,12 @@ _LEVELS: Final = 2
 _PAGE: Final = 1_000
 _CONTEXT_LINES: Final = 2
 _MASKED: Final = "Secrets are not kept: {count} in it became [secret:…]."
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class _Entry(NamedTuple):
@@ -63,6 +70,7 @@ class MemoryTool(BetaAbstractMemoryTool):
     def __init__(
         self, store: Vestig, *, scope: str = "memory-tool", cache_control: Any = None
     ) -> None:
+        check_store(store, scope)
         super().__init__(cache_control=cache_control)
         self._items = store.items
         self._scope = scope

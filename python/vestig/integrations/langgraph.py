@@ -6,12 +6,14 @@ import asyncio
 import operator as operators
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from vestig.calls.filter import FilterFields
 from vestig.calls.items import key_of_part
-from vestig.integrations import count_masked
+from vestig.errors import ValidationError
+from vestig.integrations import check_store, count_masked
 from vestig.items.put import extend
+from vestig.module_words import missing_name
 from vestig.results import Item as StoredItem
 from vestig.times import from_us
 
@@ -21,7 +23,6 @@ try:
         GetOp,
         Item,
         ListNamespacesOp,
-        MatchCondition,
         PutOp,
         SearchItem,
         SearchOp,
@@ -50,6 +51,12 @@ _ORDERED: Final = {
     "$lte": operators.le,
 }
 _Namespace = tuple[str, ...]
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class VestigStore(BaseStore):
@@ -86,9 +93,10 @@ class VestigStore(BaseStore):
         fields: Iterable[str] = _WHOLE,
         ttl: TTLConfig | None = None,
     ) -> None:
+        check_store(store, scope, below=True)
         self._store = store
         self._root = scope
-        self._fields = tuple(fields)
+        self._fields = tuple(_texts(fields))
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Any]) -> list[Any]:
@@ -104,11 +112,11 @@ class VestigStore(BaseStore):
             elif isinstance(op, ListNamespacesOp):
                 results.append(self._namespaces(op))
             elif isinstance(op, PutOp):
-                puts[op.namespace, op.key] = op
+                puts[_tuple(op.namespace), op.key] = op
                 results.append(None)
             else:
                 raise ValueError(f"Unknown operation type: {type(op)}")
-        self._put(puts.values())
+        self._put(puts)
         return results
 
     async def abatch(self, ops: Iterable[Any]) -> list[Any]:
@@ -117,13 +125,16 @@ class VestigStore(BaseStore):
 
     # --- writing -------------------------------------------------------------------------------
 
-    def _put(self, ops: Iterable[PutOp]) -> None:
+    def _put(self, ops: Mapping[tuple[_Namespace, str], PutOp]) -> None:
         gone: dict[str, list[str]] = {}
         puts: list[dict[str, Any]] = []
-        for op in ops:
-            scope = self._scope(op.namespace)
+        for (namespace, _), op in ops.items():
+            scope = self._scope(namespace)
             if op.value is None:
                 gone.setdefault(scope, []).append(op.key)
+            elif not isinstance(op.value, Mapping):
+                allowed = "an object (names to JSON values)"
+                raise ValidationError("value", type(op.value).__name__, allowed)
             else:
                 puts.append(
                     {
@@ -142,7 +153,7 @@ class VestigStore(BaseStore):
     def _text(self, op: PutOp) -> str | None:
         if op.index is False:
             return None
-        paths = self._fields if op.index is None else op.index
+        paths = self._fields if op.index is None else _texts(op.index)
         found = [
             text
             for path in paths
@@ -201,7 +212,8 @@ class VestigStore(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[_Namespace]:
         found = [self._namespace(one) for one in self._store.items.scopes(self._root)]
         for condition in op.match_conditions or ():
-            found = [one for one in found if _matches(condition, one)]
+            path = _tuple(condition.path)
+            found = [one for one in found if _matches(condition.match_type, path, one)]
         if op.max_depth is not None:
             found = list({one[: op.max_depth] for one in found})
         return sorted(found)[op.offset : op.offset + op.limit]
@@ -221,7 +233,7 @@ class VestigStore(BaseStore):
             >>> store._scope(("a/b", "c")), store._namespace(store._scope(("a/b", "c")))
             ('langgraph/a%2Fb/c', ('a/b', 'c'))
         """
-        return "/".join((self._root, *map(_escaped, namespace)))
+        return "/".join((self._root, *map(_escaped, _tuple(namespace))))
 
     def _namespace(self, scope: str | None) -> _Namespace:
         inner = cast("str", scope)[len(self._root) + 1 :]
@@ -237,6 +249,24 @@ class VestigStore(BaseStore):
         }
 
 
+def _tuple(namespace: Any) -> _Namespace:
+    """The labels of a namespace; a text is no tuple of its letters.
+
+    Raises:
+        ValidationError: it is no tuple, or a label of it is no text.
+    """
+    labels = namespace if isinstance(namespace, (tuple, list)) else (None,)
+    if not all(isinstance(one, str) for one in labels):
+        hint = f"write ({namespace!r},)" if isinstance(namespace, str) else ""
+        raise ValidationError("namespace", namespace, "a tuple of texts", hint)
+    return tuple(labels)
+
+
+def _texts(fields: Iterable[str]) -> Iterable[str]:
+    """Paths of fields; one text stands for a list of one."""
+    return (fields,) if isinstance(fields, str) else fields
+
+
 def _escaped(label: str) -> str:
     for char, code in _ESCAPED:
         label = label.replace(char, code)
@@ -249,16 +279,15 @@ def _plain(part: str) -> str:
     return part
 
 
-def _matches(condition: MatchCondition, namespace: _Namespace) -> bool:
-    path = tuple(condition.path)
+def _matches(kind: str, path: _Namespace, namespace: _Namespace) -> bool:
     if len(namespace) < len(path):
         return False
-    if condition.match_type == "prefix":
+    if kind == "prefix":
         part = namespace[: len(path)]
-    elif condition.match_type == "suffix":
+    elif kind == "suffix":
         part = namespace[len(namespace) - len(path) :]
     else:
-        raise ValueError(f"Unsupported match type: {condition.match_type}")
+        raise ValueError(f"Unsupported match type: {kind}")
     return all(wanted in ("*", one) for wanted, one in zip(path, part, strict=True))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from vestig.errors import ConflictError
-from vestig.integrations import count_masked
+from vestig.arguments import text_argument
+from vestig.errors import ConflictError, ValidationError
+from vestig.integrations import check_store, count_masked
+from vestig.module_words import missing_name
 from vestig.results import ItemPage
 from vestig.types import Role
 
@@ -29,6 +31,12 @@ _TRIES: Final = 20
 _ROLES: Final = frozenset(one.value for one in Role)
 # Keys sort as their numbers do.
 _DIGITS: Final = 12
+
+
+if not TYPE_CHECKING:  # a type checker knows the names that there are
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing_name(name, globals())
 
 
 class VestigSession(SessionABC):
@@ -63,7 +71,8 @@ class VestigSession(SessionABC):
         scope: str = "sessions",
         session_settings: SessionSettings | None = None,
     ) -> None:
-        self.session_id = session_id
+        check_store(store, scope, below=True)
+        self.session_id = text_argument("session_id", session_id)
         self.session_settings = session_settings
         self._items = store.items
         part = session_id.replace("%", "%25").replace("/", "%2F").replace("\x1f", "%1F")
@@ -76,6 +85,8 @@ class VestigSession(SessionABC):
 
     async def add_items(self, items: list[Any]) -> None:
         """Appends entries: all of them, or none, up to a thousand."""
+        if isinstance(items, (str, Mapping)):
+            raise ValidationError("items", type(items).__name__, "a list of entries")
         for start in range(0, len(items), _PAGE):
             await asyncio.to_thread(self._append, items[start : start + _PAGE])
 

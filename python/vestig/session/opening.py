@@ -18,7 +18,14 @@ from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.hints import missing_package
 from vestig.lazy_pattern import lazy_pattern
-from vestig.ports import Embedder, EmbeddingIdentity, LanguageModel, Reranker
+from vestig.ports import (
+    MEMBERS,
+    Embedder,
+    EmbeddingIdentity,
+    LanguageModel,
+    Reranker,
+    lacking,
+)
 from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.session import Session, system_clock
 from vestig.store.ledger.ledger import Ledger
@@ -31,6 +38,11 @@ if TYPE_CHECKING:
     from vestig.session.tenant import TenantCopy
 
 MEMORY_PATH = ":memory:"
+# How what the calls of a port give is made.
+_GIVES: Final[Mapping[type, str]] = {
+    Embedder: "each vector is bytes of float32: numpy.asarray(vector, '<f4').tobytes()",
+    Reranker: "scores are bytes of float32: numpy.asarray(scores, '<f4').tobytes()",
+}
 _SCHEME: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -138,9 +150,17 @@ def _check_ports(asked: OpenRequest) -> None:
         ("llm", "llm", LanguageModel),
     ):
         value = getattr(asked, name)
-        if value is not None and not isinstance(value, port):
-            expected = f"an object with the methods of vestig.ports.{port.__name__}"
-            hint = f"config={{'{section}.model': …}} names a model"
+        if value is None:
+            continue
+        expected = f"an object with the methods of vestig.ports.{port.__name__}"
+        if isinstance(value, type):
+            hint = f"{name}={value.__name__}() makes one"
+            raise ValidationError(name, value, expected, hint)
+        if missing := lacking(value, port):
+            hints = [f"it lacks {', '.join(missing)}", *filter(None, [_GIVES.get(port)])]
+            if len(missing) == len(MEMBERS[port]):
+                hints.append(f"config={{'{section}.model': …}} names a model")
+            hint = "; ".join(hints[-1:] if isinstance(value, str) else hints)
             raise ValidationError(name, type(value).__name__, expected, hint)
 
 
