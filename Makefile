@@ -10,7 +10,7 @@ lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest vestig._core vestig.aio
+	$(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml vestig._core vestig.aio
 	$(BIN)/deptry python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -239,7 +239,8 @@ async def main(path: str) -> None:
 
 def checked(*words: str) -> subprocess.CompletedProcess[str]:
     """A module of mypy that is run on this package, wherever it is installed."""
-    env = {**os.environ, "MYPYPATH": str(aio_stub.PACKAGE.parent)}
+    place = str(aio_stub.PACKAGE.parent)
+    env = {**os.environ, "MYPYPATH": place, "PYTHONPATH": place}
     command = [sys.executable, "-m", *words]
     return subprocess.run(
         command, cwd=aio_stub.PACKAGE.parent.parent, env=env, capture_output=True, text=True,
@@ -264,7 +265,7 @@ def test_a_type_checker_knows_what_is_awaited_and_sees_what_is_not(tmp_path: Pat
 @pytest.mark.parametrize(
     "words",
     [
-        ("mypy.stubtest", "vestig.aio"),
+        ("mypy.stubtest", "--mypy-config-file", "pyproject.toml", "vestig.aio"),
         # where both are, types of the module are read for the module itself
         ("mypy", str(aio_stub.PACKAGE / "aio.py")),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from vestig.answers import RecallHit
 from vestig.api.guards import argument_meant
@@ -63,15 +63,12 @@ class VestigRetriever(BaseRetriever):
         ['Deploys run on Fridays at noon']
     """
 
-    # what no field takes would be dropped, and a filter with it
-    model_config: ClassVar[dict[str, Any]] = {"extra": "forbid"}
-
     store: Vestig
     k: int = 5
     where: _Where = None
 
     if not TYPE_CHECKING:  # a type checker knows the fields
-
+        # what no field takes would be dropped, and a filter with it
         def __init__(self, *by_place: object, **given: object) -> None:
             if by_place:
                 raise TypeError(
