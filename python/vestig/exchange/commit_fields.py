@@ -62,7 +62,8 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
-    from 1. `status`, `successor_ref`: as of `Draft`.
+    from 1. `status`, `successor_ref`, `changed_us`: as of `Draft`. `is_known_by_id`: the reference
+    is an id that the file gives the record. `replaces`: ids of memories with earlier texts of it.
     """
 
     line: int
@@ -73,6 +74,9 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     is_whole: bool
     status: Status | None = None
     successor_ref: str | None = None
+    changed_us: int | None = None
+    is_known_by_id: bool = False
+    replaces: tuple[str, ...] = ()
 
     @property
     def memory_id(self) -> str | None:
@@ -82,7 +86,10 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
 
     def commits(self) -> list[dict[str, Any]]:
         """Arguments of `commit`, one mapping per part."""
-        return [{"content": part, **self.arguments} for part in self.parts]
+        made: list[dict[str, Any]] = [{"content": one, **self.arguments} for one in self.parts]
+        if self.replaces and made:
+            made[0]["supersedes"] = list(self.replaces)
+        return made
 
 
 class ImportFile:
@@ -170,6 +177,7 @@ class ImportFile:
             content, left_out = CONTROL_CHARACTERS.subn("", content)
             self._control_characters += left_out
         reference = text_or_number("artifact_ref", arguments.get("artifact_ref"))
+        is_known_by_id = reference is not None and draft.is_by_id
         if reference is None:
             reference = f"file:{draft.digest}:{draft.line}"
         if self._options.scope is not None and arguments.get("scope") is None:
@@ -188,6 +196,8 @@ class ImportFile:
             is_whole=draft.is_whole,
             status=draft.status,
             successor_ref=draft.successor_ref,
+            changed_us=draft.changed_us,
+            is_known_by_id=is_known_by_id,
         )
 
     def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -229,6 +239,27 @@ def forgotten_warning(count: int) -> str:
     """Return the warning about memories of an import that were forgotten in this store."""
     were = "was" if count == 1 else "were"
     return f"{count_of(count, 'memory')} that {were} forgotten here {were} left out"
+
+
+def rows_stay_warning(name: str, ids: Sequence[str]) -> str:
+    """Return the warning about rows of an earlier import of a table that are not in it any more.
+
+    Args:
+        name: the table's.
+        ids: of the memories that they became.
+    """
+    rows, shown = count_of(len(ids), "row"), first_of(ids, _REVIVED_SHOWN)
+    is_no, stay = ("is no", "stays") if len(ids) == 1 else ("are no", "stay")
+    end = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    return (
+        f"{name}: {rows} of an earlier import {is_no} longer in it and {stay}: {shown}; {end} ends"
+        " one, and with columns `text` and `key`, and none of who speaks, a changed row replaces"
+        " the one before"
+    )
+
+
+def _memories_were(count: int) -> str:
+    return f"{count_of(count, 'memory')} {'was' if count == 1 else 'were'}"
 
 
 def revived_warning(ids: Sequence[str]) -> str:
@@ -306,6 +337,9 @@ class Tally:
             if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
                 reasons.append("; ".join(outcome.hygiene_reasons))
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+            replaced = [one for one in outcome.superseded if one in item.replaces]
+            self.run.replaced += replaced
+            self.ended += len(replaced)
             of_export = item.memory_id is not None
             if outcome.revives is not None and outcome.memory_id is not None and not of_export:
                 self.run.revived.append(outcome.memory_id)
@@ -418,6 +452,13 @@ class Run:
         self.forgotten = 0
         # memories whose text had been replaced or withdrawn here
         self.revived: list[str] = []
+        # memories that a newer text of their record replaced; those that stay beside it
+        self.replaced: list[str] = []
+        self.beside: dict[str, None] = {}
+        # id of a record with another text than before, which was not taken → its memory
+        self.changed: dict[str, str] = {}
+        # records with the id of an earlier one of the import and another text
+        self.repeated = 0
 
     def warn(self, warning: str) -> None:
         """Notes a warning once."""
@@ -429,6 +470,39 @@ class Run:
             before = self.degraded.get(entry.code)
             count = entry.count + (0 if before is None else before.count)
             self.degraded[entry.code] = msgspec.structs.replace(entry, count=count)
+
+    def _of_changed_records(self) -> Iterator[str]:
+        """Warnings about records whose text is another one than when they were imported."""
+        if self.replaced:
+            yield (
+                f"{_memories_were(len(self.replaced))} replaced by a newer text of the same record:"
+                f" {first_of(self.replaced, _REVIVED_SHOWN)}"
+            )
+        if self.beside:
+            stay = "stays" if len(self.beside) == 1 else "stay"
+            ended = by_caller("store.supersede(old, new)", "`vestig supersede OLD NEW`")
+            yield (
+                f"{count_of(len(self.beside), 'memory')} {stay} beside a newer text of the same"
+                f" record, for something else states the same:"
+                f" {first_of([*self.beside], _REVIVED_SHOWN)}; {ended} ends one"
+            )
+        if self.changed:
+            count = len(self.changed)
+            shown = first_of([*self.changed.values()], _REVIVED_SHOWN)
+            update = by_caller("store.update(id, content=…)", '`vestig update ID --content "…"`')
+            scope = by_caller("scope=…", "--scope S")
+            yield (
+                f"{count_of(count, 'record')} with another text than the one that is stored under"
+                f" the same id {'was' if count == 1 else 'were'} not taken, and the text of before"
+                f" stays: {shown}; {update} changes it, another {scope} takes in what is no version"
+                " of it"
+            )
+        if self.repeated:
+            yield (
+                f"{count_of(self.repeated, 'record')} with the id of an earlier one and another"
+                f" text {'was' if self.repeated == 1 else 'were'} not taken: give each an id of its"
+                " own, or none"
+            )
 
     def report(self) -> ImportReport:
         """The counts of all files."""
@@ -443,6 +517,7 @@ class Run:
             self.warn(forgotten_warning(self.forgotten))
         if self.revived:
             self.warn(revived_warning(self.revived))
+        self.warnings.update(dict.fromkeys(self._of_changed_records()))
         known = [tally for tally in self.tallies if tally.format is not None]
         # a file without a record says nothing about the others
         formats = {str(tally.format) for tally in [one for one in known if one.lines] or known}

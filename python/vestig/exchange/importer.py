@@ -19,6 +19,7 @@ from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.text import normalise, says_nothing
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ValidationError, VestigError
+from vestig.exchange.changed_records import ChangedRecords, TableRows
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions, Run, Tally, named
 from vestig.exchange.converter import Converter
 from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
@@ -121,7 +122,7 @@ class _Files:
         self, inputs: list[Input], options: ImportOptions, converter: Converter, *, alone: bool
     ) -> None:
         self.run = Run()
-        self._options = options
+        self.options = options
         self._converter = converter
         self._archives: list[Archive] = []
         self._done = 0
@@ -225,7 +226,7 @@ class _Files:
         if not source.is_named and is_companion(source.name):
             self.run.left_out["file of another kind"] += 1
             return
-        if is_document(source, self._options.format):
+        if is_document(source, self.options.format):
             tally = self._tally(source)
             tally.format = ImportFormat.DOCUMENT
             if source.name.lower().removesuffix(".gz").endswith(".mbox"):
@@ -243,7 +244,7 @@ class _Files:
             self.run.left_out["file of another kind"] += 1
             return
         try:
-            file = ImportFile(source, self._options)
+            file = ImportFile(source, self.options)
             if file.format is ImportFormat.EXPORT:
                 raise ValidationError(
                     "files", "an export among other files", "an export alone",
@@ -298,6 +299,8 @@ class _Reader:
         self._session = session
         self._files = files
         self._project = project
+        self._changes = ChangedRecords(session, files.options, files.run)
+        self.tables = TableRows(session)
         # references of what superseded records
         self.successors: dict[_Recorded, str] = {}
         self._groups = self._grouped()
@@ -319,7 +322,7 @@ class _Reader:
         if group.error is not None:
             raise group.error
         records = self._unrecorded(group.records)
-        if len(records) == len(group.records):
+        if records == group.records:
             return group
         return self._prepared(records, group.links)._replace(bytes_done=group.bytes_done)
 
@@ -338,6 +341,7 @@ class _Reader:
                 links.append((tally, item))
             else:
                 group.append((tally, item))
+                self.tables.note(tally, item)
                 if item.successor_ref is not None:
                     place = _Recorded(item.scope, item.artifact_ref)
                     self.successors[place] = item.successor_ref
@@ -390,16 +394,27 @@ class _Reader:
                     known[project].update(view.recorded_refs(space, scope, by_scope[project]))
             named = [item.memory_id for _, item in group if item.memory_id is not None]
             forgotten = view.forgotten(named) if named else set()
-        fresh = []
-        for tally, item in group:
-            if item.memory_id in forgotten:
-                self._files.run.forgotten += 1
-                tally.skipped += 1
-            elif item.artifact_ref in known[item.scope]:
-                tally.skipped += 1
-            else:
-                known[item.scope].add(item.artifact_ref)
-                fresh.append((tally, item))
+            stated = self._changes.texts(view, [item for _, item in group])
+            fresh: list[tuple[Tally, ImportItem]] = []
+            first: dict[_Recorded, ImportItem] = {}
+            for tally, item in group:
+                place, newer = _Recorded(item.scope, item.artifact_ref), item
+                if item.memory_id in forgotten:
+                    self._files.run.forgotten += 1
+                    tally.skipped += 1
+                    continue
+                if place in first:
+                    self._changes.repeats(item, first[place])
+                    tally.skipped += 1
+                    continue
+                if place.ref in known[place.scope]:
+                    found = self._changes.newer(view, item, stated.get(place, ()))
+                    if found is None:
+                        tally.skipped += 1
+                        continue
+                    newer = found
+                first[place] = item
+                fresh.append((tally, newer))
         return fresh
 
 
@@ -431,6 +446,8 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
             group = following
     if reader.successors and not asked.dry_run:
         _name_successors(session, reader.successors)
+    if not asked.dry_run:
+        reader.tables.tell(files.run)
     options = DocumentOptions(
         scope=asked.scope,
         shared={"source": asked.source, **_shared(asked)},

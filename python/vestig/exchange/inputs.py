@@ -62,7 +62,7 @@ _IS_ENCRYPTED: Final = 0x1
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
 _ESCAPED: Final = lazy_pattern(r"\\(?:u)(dc[89a-f][0-9a-f])")
 _ADDRESS: Final = lazy_pattern(r"[a-z]+://")
-_STANDARD_INPUT: Final = "standard input"
+STANDARD_INPUT: Final = "standard input"
 
 
 def shell_word(name: str) -> str:
@@ -72,7 +72,7 @@ def shell_word(name: str) -> str:
         >>> shell_word("my notes.txt"), shell_word("standard input")
         ("'my notes.txt'", '-')
     """
-    return "-" if name == _STANDARD_INPUT else shlex.quote(name)
+    return "-" if name == STANDARD_INPUT else shlex.quote(name)
 
 
 class Input:
@@ -146,7 +146,7 @@ class StreamInput(Input):
     def __init__(self, stream: IO[Any]) -> None:
         named = getattr(stream, "name", None)
         self.name = os.path.basename(named) if isinstance(named, str) and named != "<stdin>" else ""
-        self.name = self.name or _STANDARD_INPUT
+        self.name = self.name or STANDARD_INPUT
         self._raw = _seekable(stream)
         self._raw.seek(0, io.SEEK_END)
         self.size = self._raw.tell()

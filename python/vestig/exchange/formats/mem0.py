@@ -11,6 +11,7 @@ from vestig.exchange.formats.drafts import (
     Draft,
     Found,
     Reading,
+    last_change,
     list_of,
     missing,
     moment,
@@ -99,4 +100,5 @@ def _memory(record: Record, reading: Reading) -> Draft | Unreadable:
         arguments=present(arguments),
         digest=record.digest,
         is_whole=False,
+        changed_us=last_change(value),
     )

@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, RunningDigest, Unreadable, no_object
-from vestig.exchange.formats.drafts import Draft, Found, Reading, missing, refused
+from vestig.exchange.formats.drafts import Draft, Found, Reading, last_change, missing, refused
 from vestig.messages import joined_text, only_calls_tools
 from vestig.types import Role
 
@@ -93,7 +93,11 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             reading.leave_out("message without a text")
         else:
             yield Draft(
-                line=record.line, content=found[0], arguments=found[1], digest=record.digest
+                line=record.line,
+                content=found[0],
+                arguments=found[1],
+                digest=record.digest,
+                changed_us=last_change(record.value),
             )
 
 
