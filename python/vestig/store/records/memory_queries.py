@@ -60,6 +60,29 @@ def ids_with_pattern(view: LedgerView, namespace: str, pattern: re.Pattern[str])
         return [id_text("mem", id) for id, text in rows if pattern.search(text)]
 
 
+def authors_with_pattern(
+    view: LedgerView, namespace: str, pattern: re.Pattern[str]
+) -> dict[str, str]:
+    """id → author of the memories in whose author a pattern finds something, ascending."""
+    sql = "SELECT id, author FROM memories WHERE namespace = ? AND author IS NOT NULL ORDER BY id"
+    with store_faults(view.where):
+        rows = each(view.connection, sql, (namespace,))
+        return {id_text("mem", id): author for id, author in rows if pattern.search(author)}
+
+
+def referring_count(view: LedgerView, namespace: str, ids: Sequence[str]) -> int:
+    """How many of these memories have a reference to where they are from, as an import gives one;
+    passages of documents, whose paths are kept, are none."""
+    sql = (
+        "SELECT m.id FROM memories m WHERE +m.namespace = ? AND m.origin_type <> 'document'"
+        ' AND EXISTS (SELECT 1 FROM events e WHERE e.memory = m."row"'
+        " AND e.artifact_ref IS NOT NULL) AND m.id IN (?*)"
+    )
+    with store_faults(view.where):
+        keys = tuple(known_ids(ids, "mem"))
+        return len({id for (id,) in select_in(view.connection, sql, keys, (namespace,))})
+
+
 def unconfirmed_with_text(
     view: LedgerView, namespace: str, scope: str | None, content_hash: str
 ) -> list[str]:
