@@ -311,10 +311,10 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     counts the lines that were left out and `errors` names all of them.
 
     A document counts as one line. Of its `passages`, `added` are new, `kept` stood already, and
-    `ended` are those of its version before that it holds no longer; `source_id` is its newest
-    version, where one file was imported. Of documents below an imported folder whose file is gone,
-    by their paths: `missing` stay as they are; with `mirror`, `ended_documents` have ended, and the
-    passages of these count as `ended`; `moved`: path before → path now.
+    `ended` are those of its version before that it holds no longer, or memories whose record has a
+    newer text; `source_id` is its newest version, where one file was imported. Of documents whose
+    file is gone, by path: `missing` stay; with `mirror`, `ended_documents` have ended, their
+    passages count as `ended`, and `moved`: path before → path now.
     """
 
     format: str

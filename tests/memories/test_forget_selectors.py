@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -253,3 +254,51 @@ def test_who_is_called_by_a_word_of_the_name_is_named(opener: Opener) -> None:
     assert shorter in gone.also_named
     assert len(gone.also_named) == 2
     assert store.forget(str(shorter)).also_named == ()
+
+
+def test_documents_and_authors_with_the_name_are_told(opener: Opener, tmp_path: Path) -> None:
+    people = tmp_path / "People"
+    people.mkdir()
+    (people / "Petra_Lindqvist.md").write_text("# Producer\n\nKeeps the keys of the hall.\n")
+    (people / "hall.md").write_text("# The hall\n\nIt has nine rows of chairs.\n")
+    store = opener()
+    store.import_(tmp_path, recursive=True)
+    store.commit("Petra Lindqvist is the producer of the play.")
+    said = store.commit("The chairs are counted on Mondays.", author="Petra Lindqvist").memory_id
+    where: Any = {"entities": ["Petra Lindqvist"]}
+    with pytest.warns(UserWarning, match="word of the name"):
+        planned = store.forget(where=where, dry_run=True)
+    with pytest.warns(UserWarning, match="word of the name"):
+        gone = store.forget(where=where)
+    assert planned.warnings == gone.warnings
+    of_documents, of_authors = gone.warnings
+    (listed,) = [one for one in store.documents() if "Petra" in str(one.path)]
+    assert "in title or path of 1 document" in of_documents
+    assert f"{listed.id} {listed.path}" in of_documents
+    assert "store.forget_document(id) deletes one" in of_documents
+    assert "1 memory whose author has a word of the name (Petra Lindqvist)" in of_authors
+    assert "where={\"authors\": 'Petra Lindqvist'} selects" in of_authors
+    # both calls do what they are named for
+    store.forget_document(listed.id)
+    assert store.forget(where={"authors": "Petra Lindqvist"}).memory_ids == (said,)
+
+
+def test_a_report_says_that_what_a_text_came_from_brings_it_back(
+    opener: Opener, tmp_path: Path
+) -> None:
+    store = opener()
+    file = tmp_path / "talk.jsonl"
+    file.write_text('{"speaker": "Ann", "text": "The mast is in", "message_id": "1"}\n')
+    note = tmp_path / "note.md"
+    note.write_text("# The keel\n\nIt is of larch.\n")
+    store.import_([file, note])
+    own = store.commit("The tar is in the cellar").memory_id
+    assert "brings them back" not in store.forget(str(own)).outside
+    turn = store.list(where={"authors": "Ann"})[0]
+    told = store.forget(turn.id).outside
+    assert "what 1 memory came from, such as a file, holds the texts too" in told
+    assert store.import_(file).imported == 1
+    # a document whose passages were forgotten stays out, one that is forgotten comes again
+    (document,) = store.documents()
+    assert "1 document came from" in store.forget_document(document.id).outside
+    assert store.import_(note).imported == 1

@@ -15,10 +15,17 @@ from vestig.calls.commit import GivenEntity
 from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import MEMORY_REFERENCE, Draft, Link, LogTurn, Reading
+from vestig.exchange.formats.drafts import (
+    FIELD_NAME,
+    MEMORY_REFERENCE,
+    Draft,
+    Link,
+    LogTurn,
+    Reading,
+)
 from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
-from vestig.exchange.inputs import Input
+from vestig.exchange.inputs import Input, is_companion
 from vestig.exchange.passages import chunk
 from vestig.language.text_forms import CONTROL_CHARACTERS, count_of, first_of, normal_form
 from vestig.other_words import by_caller
@@ -62,7 +69,8 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
-    from 1. `status`, `successor_ref`: as of `Draft`.
+    from 1. `status`, `successor_ref`, `changed_us`: as of `Draft`. `is_known_by_id`: the reference
+    is an id that the file gives the record. `replaces`: ids of memories with earlier texts of it.
     """
 
     line: int
@@ -73,6 +81,9 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     is_whole: bool
     status: Status | None = None
     successor_ref: str | None = None
+    changed_us: int | None = None
+    is_known_by_id: bool = False
+    replaces: tuple[str, ...] = ()
 
     @property
     def memory_id(self) -> str | None:
@@ -82,7 +93,10 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
 
     def commits(self) -> list[dict[str, Any]]:
         """Arguments of `commit`, one mapping per part."""
-        return [{"content": part, **self.arguments} for part in self.parts]
+        made: list[dict[str, Any]] = [{"content": one, **self.arguments} for one in self.parts]
+        if self.replaces and made:
+            made[0]["supersedes"] = list(self.replaces)
+        return made
 
 
 class ImportFile:
@@ -170,6 +184,7 @@ class ImportFile:
             content, left_out = CONTROL_CHARACTERS.subn("", content)
             self._control_characters += left_out
         reference = text_or_number("artifact_ref", arguments.get("artifact_ref"))
+        is_known_by_id = reference is not None and draft.is_by_id
         if reference is None:
             reference = f"file:{draft.digest}:{draft.line}"
         if self._options.scope is not None and arguments.get("scope") is None:
@@ -188,6 +203,8 @@ class ImportFile:
             is_whole=draft.is_whole,
             status=draft.status,
             successor_ref=draft.successor_ref,
+            changed_us=draft.changed_us,
+            is_known_by_id=is_known_by_id,
         )
 
     def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -231,6 +248,27 @@ def forgotten_warning(count: int) -> str:
     return f"{count_of(count, 'memory')} that {were} forgotten here {were} left out"
 
 
+def rows_stay_warning(name: str, ids: Sequence[str]) -> str:
+    """Return the warning about rows of an earlier import of a table that are not in it any more.
+
+    Args:
+        name: the table's.
+        ids: of the memories that they became.
+    """
+    rows, shown = count_of(len(ids), "row"), first_of(ids, _REVIVED_SHOWN)
+    is_no, stay = ("is no", "stays") if len(ids) == 1 else ("are no", "stay")
+    end = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    return (
+        f"{name}: {rows} of an earlier import {is_no} longer in it and {stay}: {shown}; {end} ends"
+        " one, and with columns `text` and `key`, and none of who speaks, a changed row replaces"
+        " the one before"
+    )
+
+
+def _memories_were(count: int) -> str:
+    return f"{count_of(count, 'memory')} {'was' if count == 1 else 'were'}"
+
+
 def revived_warning(ids: Sequence[str]) -> str:
     """Return the warning about texts that had been replaced or withdrawn and hold again."""
     texts, holds = count_of(len(ids), "text"), "holds" if len(ids) == 1 else "hold"
@@ -258,6 +296,8 @@ def named(entity: GivenEntity) -> str | dict[str, Any]:
 _ERRORS_SHOWN: Final = 100
 # The format of a report on files of several.
 _MIXED: Final = "mixed"
+OTHER_KIND: Final = "file of another kind"
+_NAMES_SHOWN: Final = 5
 _COUNTS: Final = (
     "lines",
     "imported",
@@ -306,6 +346,9 @@ class Tally:
             if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
                 reasons.append("; ".join(outcome.hygiene_reasons))
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+            replaced = [one for one in outcome.superseded if one in item.replaces]
+            self.run.replaced += replaced
+            self.ended += len(replaced)
             of_export = item.memory_id is not None
             if outcome.revives is not None and outcome.memory_id is not None and not of_export:
                 self.run.revived.append(outcome.memory_id)
@@ -406,18 +449,42 @@ class Run:
         self.errors: list[ItemError] = []
         self.warnings: dict[str, None] = {}
         self.degraded: dict[str, Degradation] = {}
-        # files of other kinds, which are passed over
+        # files in folders that were not read
         self.left_out: Counter[str] = Counter()
+        # files of other kinds
+        self.passed_over: list[Tally] = []
+        # what was noticed while files were read → their names
+        self.notices: dict[str, list[str]] = {}
         # documents whose file is gone; those that have moved, from where; those that ended
         self.missing: tuple[str, ...] = ()
         self.moved: dict[str, str] = {}
         self.ended_documents: dict[str, int] = {}
         # files and folders that could not be read, in which documents may be
         self.unread: list[str] = []
+        # names of fields of front matter that are left out
+        self.front_matter: Counter[str] = Counter()
         # records of memories that were forgotten here
         self.forgotten = 0
         # memories whose text had been replaced or withdrawn here
         self.revived: list[str] = []
+        # memories that a newer text of their record replaced; those that stay beside it
+        self.replaced: list[str] = []
+        self.beside: dict[str, None] = {}
+        # id of a record with another text than before, which was not taken → its memory
+        self.changed: dict[str, str] = {}
+        # records with the id of an earlier one of the import and another text
+        self.repeated = 0
+
+    def pass_over(self, source: Input) -> None:
+        """Counts a file of another kind."""
+        tally = Tally(source, self, lone=True)
+        tally.left_out[OTHER_KIND] += 1
+        self.passed_over.append(tally)
+
+    def notice(self, source: Input, warnings: Iterable[str]) -> None:
+        """Notes what was noticed while a file was read."""
+        for one in warnings:
+            self.notices.setdefault(one, []).append(source.name)
 
     def warn(self, warning: str) -> None:
         """Notes a warning once."""
@@ -430,19 +497,66 @@ class Run:
             count = entry.count + (0 if before is None else before.count)
             self.degraded[entry.code] = msgspec.structs.replace(entry, count=count)
 
+    def _noticed(self) -> Iterator[str]:
+        """Warnings about files, and about what is kept out or holds again."""
+        several = len(self.tallies) > 1
+        for notice, names in self.notices.items():
+            yield f"{first_of(names, _NAMES_SHOWN)}: {notice}" if several else notice
+        kinds = [one.source.name for one in self.passed_over if not is_companion(one.source.name)]
+        if kinds:
+            yield f"files of other kinds were passed over: {first_of(kinds, _NAMES_SHOWN)}"
+        # a line without a name, or with one that is none, says nothing to who reads it
+        fields = [name for name in self.front_matter if FIELD_NAME.fullmatch(name)]
+        if fields:
+            yield f"left out of front matter: {first_of(sorted(fields), KEYS_NAMED_MAX)}"
+        if self.forgotten:
+            yield forgotten_warning(self.forgotten)
+        if self.revived:
+            yield revived_warning(self.revived)
+
+    def _of_changed_records(self) -> Iterator[str]:
+        """Warnings about records whose text is another one than when they were imported."""
+        if self.replaced:
+            yield (
+                f"{_memories_were(len(self.replaced))} replaced by a newer text of the same record:"
+                f" {first_of(self.replaced, _REVIVED_SHOWN)}"
+            )
+        if self.beside:
+            stay = "stays" if len(self.beside) == 1 else "stay"
+            ended = by_caller("store.supersede(old, new)", "`vestig supersede OLD NEW`")
+            yield (
+                f"{count_of(len(self.beside), 'memory')} {stay} beside a newer text of the same"
+                f" record, for something else states the same:"
+                f" {first_of([*self.beside], _REVIVED_SHOWN)}; {ended} ends one"
+            )
+        if self.changed:
+            count = len(self.changed)
+            shown = first_of([*self.changed.values()], _REVIVED_SHOWN)
+            update = by_caller("store.update(id, content=…)", '`vestig update ID --content "…"`')
+            scope = by_caller("scope=…", "--scope S")
+            yield (
+                f"{count_of(count, 'record')} with another text than the one that is stored under"
+                f" the same id {'was' if count == 1 else 'were'} not taken, and the text of before"
+                f" stays: {shown}; {update} changes it, another {scope} takes in what is no version"
+                " of it"
+            )
+        if self.repeated:
+            yield (
+                f"{count_of(self.repeated, 'record')} with the id of an earlier one and another"
+                f" text {'was' if self.repeated == 1 else 'were'} not taken: give each an id of its"
+                " own, or none"
+            )
+
     def report(self) -> ImportReport:
         """The counts of all files."""
         total: Counter[str] = Counter()
         left_out = Counter(self.left_out)
-        for tally in self.tallies:
+        for tally in (*self.tallies, *self.passed_over):
             counts = tally.counts()
             left_out.update(counts.pop("left_out"))
             counts.pop("source_id")
             total.update(counts)
-        if self.forgotten:
-            self.warn(forgotten_warning(self.forgotten))
-        if self.revived:
-            self.warn(revived_warning(self.revived))
+        self.warnings.update(dict.fromkeys((*self._noticed(), *self._of_changed_records())))
         known = [tally for tally in self.tallies if tally.format is not None]
         # a file without a record says nothing about the others
         formats = {str(tally.format) for tally in [one for one in known if one.lines] or known}
@@ -452,7 +566,7 @@ class Run:
                 format=None if tally.format is None else tally.format.value,
                 **tally.counts(),
             )
-            for tally in self.tallies
+            for tally in (*self.tallies, *self.passed_over)
         )
         return ImportReport(
             format=formats.pop() if len(formats) == 1 else _MIXED,

@@ -19,6 +19,7 @@ from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.text import normalise, says_nothing
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ValidationError, VestigError
+from vestig.exchange.changed_records import ChangedRecords, TableRows
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions, Run, Tally, named
 from vestig.exchange.converter import Converter
 from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
@@ -34,6 +35,7 @@ from vestig.exchange.inputs import (
     given_inputs,
     is_archive,
     is_companion,
+    shell_word,
 )
 from vestig.exchange.mail import mails_of
 from vestig.exchange.mirror import (
@@ -45,7 +47,9 @@ from vestig.exchange.mirror import (
 from vestig.exchange.turn_anchors import TurnAnchors
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
+from vestig.language.text_forms import count_of
 from vestig.memories.states import successor_changes
+from vestig.other_words import by_caller
 from vestig.results import FILE_BELOW, ImportReport
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
@@ -121,7 +125,7 @@ class _Files:
         self, inputs: list[Input], options: ImportOptions, converter: Converter, *, alone: bool
     ) -> None:
         self.run = Run()
-        self._options = options
+        self.options = options
         self._converter = converter
         self._archives: list[Archive] = []
         self._done = 0
@@ -167,10 +171,21 @@ class _Files:
             self._done, self._current = self._done + source.size, None
         if not self.run.tallies:
             self._check_no_store()
-            endings = {os.path.splitext(one.name)[1].lower()[:12] or "none" for one in self._inputs}
-            seen = ", ".join(sorted(endings)[:_ENDINGS_SHOWN]) or "no file"
-            where = self._archives[0].name if self._archives else "the folder"
-            raise unknown(os.path.basename(where), f"none of its files ({seen}) is of a format", "")
+            raise self._nothing_known()
+
+    def _nothing_known(self) -> ValidationError:
+        """The refusal of a folder or an archive none of whose files a format knows."""
+        endings = {os.path.splitext(one.name)[1].lower()[:12] or "none" for one in self._inputs}
+        seen = ", ".join(sorted(endings)[:_ENDINGS_SHOWN]) or "no file"
+        names = [one.name for one in self._archives] or [
+            os.path.dirname(one.name) for one in self._inputs
+        ]
+        where = (names or ["."])[0]
+        below, hint = self.run.left_out[FILE_BELOW], ""
+        if below:
+            way = by_caller("recursive=True", f"`vestig import -r {shell_word(where)}`")
+            hint = f"{count_of(below, 'file')} in folders inside: {way} reads them."
+        return unknown(where, f"none of its files ({seen}) is of a format", hint)
 
     def _check_no_store(self) -> None:
         """Refuses files none of which can be read and one of which is the ledger of a store."""
@@ -223,9 +238,9 @@ class _Files:
 
     def _of_file(self, source: Input) -> Iterator[tuple[Tally, ImportItem | Link]]:
         if not source.is_named and is_companion(source.name):
-            self.run.left_out["file of another kind"] += 1
+            self.run.pass_over(source)
             return
-        if is_document(source, self._options.format):
+        if is_document(source, self.options.format):
             tally = self._tally(source)
             tally.format = ImportFormat.DOCUMENT
             if source.name.lower().removesuffix(".gz").endswith(".mbox"):
@@ -240,10 +255,10 @@ class _Files:
         # a file of the file system may be text that holds records
         endings = _ENDINGS if source.path is None else (*_ENDINGS, *TEXT_ENDINGS)
         if not source.is_named and not name.endswith(endings):
-            self.run.left_out["file of another kind"] += 1
+            self.run.pass_over(source)
             return
         try:
-            file = ImportFile(source, self._options)
+            file = ImportFile(source, self.options)
             if file.format is ImportFormat.EXPORT:
                 raise ValidationError(
                     "files", "an export among other files", "an export alone",
@@ -266,7 +281,7 @@ class _Files:
         except (VestigError, OSError) as error:
             tally.fail(error)
         tally.left_out.update(file.left_out)
-        self.run.warnings.update(dict.fromkeys(file.warnings()))
+        self.run.notice(source, file.warnings())
 
 
 class _Recorded(NamedTuple):
@@ -298,6 +313,8 @@ class _Reader:
         self._session = session
         self._files = files
         self._project = project
+        self._changes = ChangedRecords(session, files.options, files.run)
+        self.tables = TableRows(session)
         # references of what superseded records
         self.successors: dict[_Recorded, str] = {}
         self._groups = self._grouped()
@@ -319,7 +336,7 @@ class _Reader:
         if group.error is not None:
             raise group.error
         records = self._unrecorded(group.records)
-        if len(records) == len(group.records):
+        if records == group.records:
             return group
         return self._prepared(records, group.links)._replace(bytes_done=group.bytes_done)
 
@@ -338,6 +355,7 @@ class _Reader:
                 links.append((tally, item))
             else:
                 group.append((tally, item))
+                self.tables.note(tally, item)
                 if item.successor_ref is not None:
                     place = _Recorded(item.scope, item.artifact_ref)
                     self.successors[place] = item.successor_ref
@@ -390,16 +408,27 @@ class _Reader:
                     known[project].update(view.recorded_refs(space, scope, by_scope[project]))
             named = [item.memory_id for _, item in group if item.memory_id is not None]
             forgotten = view.forgotten(named) if named else set()
-        fresh = []
-        for tally, item in group:
-            if item.memory_id in forgotten:
-                self._files.run.forgotten += 1
-                tally.skipped += 1
-            elif item.artifact_ref in known[item.scope]:
-                tally.skipped += 1
-            else:
-                known[item.scope].add(item.artifact_ref)
-                fresh.append((tally, item))
+            stated = self._changes.texts(view, [item for _, item in group])
+            fresh: list[tuple[Tally, ImportItem]] = []
+            first: dict[_Recorded, ImportItem] = {}
+            for tally, item in group:
+                place, newer = _Recorded(item.scope, item.artifact_ref), item
+                if item.memory_id in forgotten:
+                    self._files.run.forgotten += 1
+                    tally.skipped += 1
+                    continue
+                if place in first:
+                    self._changes.repeats(item, first[place])
+                    tally.skipped += 1
+                    continue
+                if place.ref in known[place.scope]:
+                    found = self._changes.newer(view, item, stated.get(place, ()))
+                    if found is None:
+                        tally.skipped += 1
+                        continue
+                    newer = found
+                first[place] = item
+                fresh.append((tally, newer))
         return fresh
 
 
@@ -431,6 +460,8 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
             group = following
     if reader.successors and not asked.dry_run:
         _name_successors(session, reader.successors)
+    if not asked.dry_run:
+        reader.tables.tell(files.run)
     options = DocumentOptions(
         scope=asked.scope,
         shared={"source": asked.source, **_shared(asked)},

@@ -13,7 +13,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
@@ -61,8 +61,12 @@ _MACOS_PREFIX: Final = "._"
 _IS_ENCRYPTED: Final = 0x1
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
 _ESCAPED: Final = lazy_pattern(r"\\(?:u)(dc[89a-f][0-9a-f])")
+_OBJECTS: Final = (
+    'store.commit_many([{"content": "…"}]) stores objects, and import_(io.StringIO(json.dumps('
+    "objects))) reads those of another program"
+)
 _ADDRESS: Final = lazy_pattern(r"[a-z]+://")
-_STANDARD_INPUT: Final = "standard input"
+STANDARD_INPUT: Final = "standard input"
 
 
 def shell_word(name: str) -> str:
@@ -72,7 +76,7 @@ def shell_word(name: str) -> str:
         >>> shell_word("my notes.txt"), shell_word("standard input")
         ("'my notes.txt'", '-')
     """
-    return "-" if name == _STANDARD_INPUT else shlex.quote(name)
+    return "-" if name == STANDARD_INPUT else shlex.quote(name)
 
 
 class Input:
@@ -146,7 +150,7 @@ class StreamInput(Input):
     def __init__(self, stream: IO[Any]) -> None:
         named = getattr(stream, "name", None)
         self.name = os.path.basename(named) if isinstance(named, str) and named != "<stdin>" else ""
-        self.name = self.name or _STANDARD_INPUT
+        self.name = self.name or STANDARD_INPUT
         self._raw = _seekable(stream)
         self._raw.seek(0, io.SEEK_END)
         self.size = self._raw.tell()
@@ -372,12 +376,15 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
             found += given_inputs(one, recursive=recursive)[0]
         if not found:
             raise ValidationError("files", "no file", "at least one file")
-        return found, len(found) == 1 and len(files) == 1
+        return found, len(found) == 1 and len(files) == 1 and found[0].is_named
     if hasattr(files, "read"):
         return [StreamInput(files)], True
     if not isinstance(files, (str, os.PathLike)):
         raise ValidationError(
-            "files", type(files).__name__, "a path, an open file, or a list of these"
+            "files",
+            type(files).__name__,
+            "a path, an open file, or a list of these",
+            _OBJECTS if isinstance(files, Mapping) else "",
         )
     path = _path(files).expanduser()
     if _ADDRESS.match(os.fspath(files)) and not path.exists():

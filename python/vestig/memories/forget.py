@@ -6,9 +6,11 @@ long ago, forget the same way.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -25,6 +27,7 @@ from vestig.errors import (
 from vestig.ids import id_text
 from vestig.language.names import name_pattern
 from vestig.language.text_forms import count_of, first_of
+from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.states import (
     check_selection,
     selected_documents,
@@ -40,16 +43,25 @@ from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store import erasure
 from vestig.store.records import erase_patterns, item_rows
+from vestig.store.records.documents import histories, name_of
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.item_rows import ItemRow
-from vestig.store.records.memory_queries import DueTimes, count_all, due_memories, ids_with_pattern
+from vestig.store.records.memory_queries import (
+    DueTimes,
+    authors_with_pattern,
+    count_all,
+    due_memories,
+    ids_with_pattern,
+    referring_count,
+)
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.removal import Removed
 from vestig.telemetry import span
 from vestig.times import DAY_US, format_us, to_us
-from vestig.types import Degradation, ItemError, Memory
+from vestig.types import Degradation, ItemError, Memory, Source
 
 _IDS_SHOWN: Final = 3
+_DIVIDERS: Final = lazy_pattern(r"[-_./\\]+")
 
 
 def forget(
@@ -90,10 +102,9 @@ def forget(
             keep_summaries=keep,
         )
         report = _forgotten(session, space, select, how)
-        also = _with_words_of(session, space, names, report.memory_ids)
-        return msgspec.structs.replace(
-            report, also_named=also, warnings=(*notes, *report.warnings, *_said_of_names(also))
-        )
+        stays = _with_words_of(session, space, names, report)
+        said = (*notes, *report.warnings, *_said_of_names(stays))
+        return msgspec.structs.replace(report, also_named=stays.texts, warnings=said)
 
 
 def delete_items(session: Session, asked: DeleteRequest) -> ForgetReport:
@@ -174,13 +185,14 @@ def _forgotten(
     """Removes what is selected under the write lock, and proves it."""
     degraded: list[Degradation] = []
     chosen, had_superseded, same_text = _Selected([], []), tuple[str, ...](), tuple[str, ...]()
-    removed, seq = Removed(rows={"memories": 0}), 0
+    removed, seq, outside = Removed(rows={"memories": 0}), 0, ""
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
         if not chosen.is_empty:
             named = [memory.id for memory in chosen.memories]
             had_superseded = superseded_by_them(txn, space, named)
+            outside = _where_they_came_from(txn, space, chosen)
             removed = txn.forget(
                 space,
                 named,
@@ -202,6 +214,7 @@ def _forgotten(
         proof = prove_and_run(
             session, {seq: removed.runs}, lambda: session.run_jobs(space, jobs), degraded
         )
+    proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
     return ForgetReport(
         memory_ids=tuple(memory.id for memory in chosen.memories),
         reembedded=tuple(removed.embed_jobs),
@@ -219,6 +232,20 @@ def _forgotten(
         seq=seq,
         degraded=tuple(degraded),
         warnings=_said_of_equal_texts(same_text),
+    )
+
+
+def _where_they_came_from(view: LedgerView, space: str, chosen: _Selected) -> str:
+    """Says that what memories and documents came from brings them again: of a forgotten text
+    nothing is kept by which an import could know it."""
+    count = referring_count(view, space, [memory.id for memory in chosen.memories])
+    parts = [count_of(count, "memory")] if count else []
+    parts += [count_of(len(chosen.documents), "document")] if chosen.documents else []
+    if not parts:
+        return ""
+    return (
+        f"; what {' and '.join(parts)} came from, such as a file, holds the texts too, and an"
+        " import of it brings them back"
     )
 
 
@@ -240,25 +267,72 @@ def _with_their_texts(
     return tuple(id for id in ids if id in found and session.may_name(found[id][0]))
 
 
+class _StaysOfNames(NamedTuple):
+    """Holds what stays, of scopes that the caller may name, and has a word of a name: ids of
+    memories, by their text and by their author, and documents, by title or path (id → path)."""
+
+    texts: tuple[str, ...] = ()
+    authored: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    documents: Mapping[str, str] = MappingProxyType({})
+
+
 def _with_words_of(
-    session: Session, space: str, names: Sequence[str], gone: Collection[str]
-) -> tuple[str, ...]:
-    """Ids of the memories that stay, of scopes that the caller may name, and have a word of one of
-    these names of entities: they may speak of the same, shorter or as part of another name."""
+    session: Session, space: str, names: Sequence[str], report: ForgetReport
+) -> _StaysOfNames:
+    """Find what stays after a forgetting and may speak of what has one of these names of entities,
+    shorter or as part of another name."""
     if not names:
-        return ()
+        return _StaysOfNames()
+    pattern, gone = name_pattern(names), {*report.memory_ids, *report.documents_removed}
     with session.ledger.read() as view:
-        found = ids_with_pattern(view, space, name_pattern(names))
-        ids = [id for id in found if id not in gone]
-        places = view.places(space, ids)
-    return tuple(id for id in ids if id in places and session.may_name(places[id][0]))
+        found = [id for id in ids_with_pattern(view, space, pattern) if id not in gone]
+        authored = authors_with_pattern(view, space, pattern)
+        places = view.places(space, [*found, *authored])
+        documents = {
+            history[-1].id: str(history[-1].path or history[-1].metadata.get("title", ""))
+            for history in histories(view, space)
+            if history[-1].id not in gone
+            and session.may_name(name_of(history[-1]).scope)
+            and any(pattern.search(_words_of(one)) for one in history)
+        }
+
+    def stays(id: str) -> bool:
+        return id not in gone and id in places and session.may_name(places[id][0])
+
+    said = {id: author for id, author in authored.items() if stays(id)}
+    return _StaysOfNames(
+        texts=tuple(filter(stays, found)),
+        authored=tuple(said),
+        authors=tuple(dict.fromkeys(said.values())),
+        documents=documents,
+    )
 
 
-def _said_of_names(ids: Sequence[str]) -> tuple[str, ...]:
-    if not ids:
-        return ()
-    others, shown = count_of(len(ids), "memory"), first_of(ids, _IDS_SHOWN)
-    return (f"a word of the name stays in {others}, which may speak of the same: {shown}",)
+def _words_of(version: Source) -> str:
+    """The path and the title of a document, with spaces for what divides words in them."""
+    return _DIVIDERS.sub(" ", f"{version.path or ''} {version.metadata.get('title', '')}")
+
+
+def _said_of_names(stays: _StaysOfNames) -> Iterator[str]:
+    if stays.texts:
+        others, shown = count_of(len(stays.texts), "memory"), first_of(stays.texts, _IDS_SHOWN)
+        yield f"a word of the name stays in {others}, which may speak of the same: {shown}"
+    if stays.documents:
+        count, listed = len(stays.documents), [f"{id} {at}" for id, at in stays.documents.items()]
+        drop = by_caller("store.forget_document(id)", "`vestig document forget ID`")
+        yield (
+            f"a word of the name stays in title or path of {count_of(count, 'document')}:"
+            f" {first_of(listed, _IDS_SHOWN)}; {drop} deletes one with all of its passages"
+        )
+    if stays.authored:
+        others = count_of(len(stays.authored), "memory")
+        named = first_of(stays.authors, _IDS_SHOWN)
+        select = by_caller(
+            f'where={{"authors": {stays.authors[0]!r}}}',
+            f"`vestig forget --authors {shlex.quote(stays.authors[0])}`",
+        )
+        yield f"{others} whose author has a word of the name ({named}) stay: {select} selects them"
 
 
 def forget_finish(session: Session) -> ForgetReport:

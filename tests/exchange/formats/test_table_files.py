@@ -51,15 +51,49 @@ def test_other_separators_and_endings(tmp_path: Path, separator: str) -> None:
     assert any("Amount: 18.40" in one for one in texts(store))
 
 
-def test_a_column_of_texts_beside_columns_of_values_hides_none(tmp_path: Path) -> None:
+def test_a_column_of_texts_is_the_text_and_what_is_left_is_told(tmp_path: Path) -> None:
     rows = "date,text,amount\n2026-05-04,Roof repair,742.00\n"
     store, report = store_of(table(tmp_path / "a.csv", rows))
     (one,) = store.list()
-    assert "text: Roof repair" in one.content
-    assert "amount: 742.00" in one.content
-    assert one.metadata["amount"] == "742.00"
+    assert (one.content, one.metadata["amount"]) == ("Roof repair", "742.00")
     assert one.t_valid == datetime(2026, 5, 4, tzinfo=UTC)
-    assert report.imported == 1
+    assert "other keys are kept in metadata: amount" in report.warnings
+    (way,) = [one for one in report.warnings if "alone" in one]
+    assert "where that has another name, the text is the whole row" in way
+    whole, _ = store_of(table(tmp_path / "b.csv", rows.replace("text", "what")))
+    assert texts(whole) == {"date: 2026-05-04\nwhat: Roof repair\namount: 742.00"}
+
+
+@each("name", ["text", "Content", "memory", "Fact"])
+@each(
+    ("column", "author", "scope"),
+    [
+        ("user", "hanna", None),
+        ("User_Name", "hanna", None),
+        ("author", "hanna", None),
+        ("user_id", None, "hanna"),
+    ],
+)
+def test_columns_beside_the_text_are_read_by_their_meaning(
+    tmp_path: Path, name: str, column: str, author: str | None, scope: str | None
+) -> None:
+    rows = f"{name},{column},created_at,tags,mood\n"
+    rows += "The bike cellar has 60 places.,hanna,2025-01-10,house,calm\n"
+    store, report = store_of(table(tmp_path / "facts.csv", rows))
+    (one,) = store.list()
+    assert one.content == "The bike cellar has 60 places."
+    assert (one.author, one.scope, one.tags) == (author, scope, ("house",))
+    assert (one.t_valid.date(), one.metadata["mood"]) == (date(2025, 1, 10), "calm")
+    assert "other keys are kept in metadata: mood" in report.warnings
+    # a scope that is named for all is that of all
+    store, _ = store_of(table(tmp_path / "facts.csv", rows), scope="house")
+    assert {one.scope for one in store.list()} == {"house"}
+
+
+def test_a_column_called_memory_may_be_of_a_thing(tmp_path: Path) -> None:
+    rows = "device,memory\nlaptop of the office,16 GB\nold printer,2 GB\n"
+    store, _ = store_of(table(tmp_path / "devices.csv", rows))
+    assert "device: old printer\nmemory: 2 GB" in texts(store)
 
 
 def test_what_somebody_says_stays_as_it_was_said(tmp_path: Path) -> None:
@@ -217,10 +251,11 @@ def test_a_table_of_facts_has_their_keys_times_and_tags(tmp_path: Path) -> None:
     store, report = store_of(table(tmp_path / "band.csv", rows))
     assert [one.key for one in store.list()] == [None, None]
     assert report.warnings == ("other keys are kept in metadata: key",)
-    # a column that is of no fact makes the row its text
-    rows = "text,key,rooms\nFlat 7 is let to Bo,flat7.tenant,3\n"
+    # a column that is of no fact takes the key from none
+    rows = "text,key,user,rooms\nFlat 7 is let to Bo,flat7.tenant,Ana,3\n"
     store, _ = store_of(table(tmp_path / "rooms.csv", rows))
-    assert [*texts(store)] == ["text: Flat 7 is let to Bo\nkey: flat7.tenant\nrooms: 3"]
+    (flat,) = store.list()
+    assert (flat.content, flat.key, flat.author) == ("Flat 7 is let to Bo", "flat7.tenant", "Ana")
 
 
 def test_a_text_that_was_replaced_and_is_imported_again_is_told(tmp_path: Path) -> None:
@@ -234,3 +269,12 @@ def test_a_text_that_was_replaced_and_is_imported_again_is_told(tmp_path: Path) 
         "A tasting costs 18 euros",
         "A tasting costs 21 euros",
     }
+
+
+def test_what_was_noticed_in_several_files_names_them(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        table(tmp_path / name, "author,text,mood\nAnn,The mast is in,calm\n")
+    table(tmp_path / "c.csv", "author,text\nAnn,The keel is in\n")
+    _, report = store_of(tmp_path)
+    named = ", ".join(str(tmp_path / name) for name in ("a.csv", "b.csv"))
+    assert report.warnings == (f"{named}: other keys are kept in metadata: mood",)

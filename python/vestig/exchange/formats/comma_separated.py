@@ -1,22 +1,37 @@
 """Tables: a header row, then one memory a row.
 
-A row with a column `content` or `text` has the keys of messages, and where nobody speaks `key`,
-`t_valid`, `t_invalid` and `tag` of a fact. Where nobody speaks and a column is none of these keys,
-or where no column holds a text, its text is the whole row.
+A row with a column `content`, `text`, `memory` or `fact` has this text and the keys of messages,
+with `user` as its author and `user_id` as its scope, and where nobody speaks `key`, `t_valid`,
+`t_invalid` and `tag` of a fact; other columns are metadata. Where no column holds a text, the text
+of a row is all of it.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
+
+from msgspec import json
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import Draft, Found, Reading, present, refused
+from vestig.exchange.formats.drafts import (
+    TABLE_REFERENCE,
+    Draft,
+    Found,
+    Reading,
+    last_change,
+    present,
+    refused,
+)
 from vestig.exchange.formats.messages import (
     AUTHOR_KEYS,
     CONTENT_KEYS,
+    SCOPE_KEYS,
     SEQUENCE_KEYS,
     SESSION_KEYS,
     TIME_KEYS,
@@ -28,6 +43,7 @@ from vestig.exchange.formats.messages import (
 )
 from vestig.exchange.formats.table_dates import DateColumn, time_rank
 from vestig.exchange.formats.table_rows import Row, Rows, header_cells
+from vestig.exchange.inputs import STANDARD_INPUT
 from vestig.lazy_pattern import lazy_pattern
 
 _SEPARATORS: Final = (",", ";", "\t")
@@ -37,28 +53,42 @@ _TURN_KEYS: Final = (*_SPEAKER_KEYS, *TIME_KEYS)
 _FACT_TIMES: Final = ("t_valid", "t_invalid")
 _FACT_KEYS: Final = ("key", *_FACT_TIMES)
 _TAG: Final = "tag"
+# Columns that hold the text of a row, the likeliest first; one that names who wrote a fact, and the
+# one that names of whom it is.
+_TEXTS: Final = (*CONTENT_KEYS, "memory", "fact")
+_USERS: Final = ("user", "user_name", "username")
+_USER_ID: Final = "user_id"
 # Columns that a row with a text has by name.
-_KNOWN: Final = MESSAGE_KEYS | {*_FACT_KEYS, _TAG}
+_KNOWN: Final = MESSAGE_KEYS | {*_FACT_KEYS, _TAG, *_TEXTS, *_USERS, _USER_ID}
 # The cause of a row with other values than the header: what to look for.
 _QUOTES: Final = 'a value with the separator in it stands between quotes, "a, b"'
 _NUMBER: Final = lazy_pattern(r"[-+]?[\d.,]*\d[\d.,]*[%€$£]?")
 _YEAR: Final = lazy_pattern(r"(?:19|20)\d\d")
 _NO_TIME: Final = "it is not the time of the rows"
+# So many rows tell what a column holds; a text has so many words.
+_LOOKED_AT: Final = 50
+_WORDS_MIN: Final = 3
+_HASH_DIGITS: Final = 32
+_NAME_CHARS: Final = 200
 # A longer cell of a row that is its own text stands in this text alone.
 _METADATA_CHARS: Final = 1_000
 
 
 class Header(NamedTuple):
-    """The columns of a table, each name once; `doubled`: names that stood more than once."""
+    """The columns of a table, each name once; `doubled`: names that stood more than once; `texts`:
+    the column that holds the text of a row, None where none does."""
 
     names: tuple[str, ...]
     separator: str
     doubled: tuple[str, ...] = ()
+    texts: str | None = None
 
     @property
-    def has_texts(self) -> bool:
-        """Return whether a column is named `content` or `text`."""
-        return any(name in CONTENT_KEYS for name in self.names)
+    def users(self) -> str | None:
+        """The column that names the author of a row where none is named like one of a message."""
+        if any(name in AUTHOR_KEYS for name in self.names):
+            return None
+        return next((name for name in _USERS if name in self.names), None)
 
     @property
     def are_turns(self) -> bool:
@@ -72,17 +102,8 @@ class Header(NamedTuple):
 
     @property
     def are_facts(self) -> bool:
-        """Return whether columns are of a fact: nobody speaks, and all have known names."""
-        return self.has_texts and not self.has_speakers and not self.are_rows
-
-    @property
-    def are_rows(self) -> bool:
-        """Return whether the text of a row is all of it: no column holds what somebody says."""
-        if not self.has_texts:
-            return True
-        if self.has_speakers:
-            return False
-        return any(name not in _KNOWN for name in self.names)
+        """Return whether a row may have the columns of a fact: it has a text, and nobody speaks."""
+        return self.texts is not None and not self.has_speakers
 
 
 def header_of(file: RecordFile) -> Header | None:
@@ -96,20 +117,34 @@ def header_of(file: RecordFile) -> Header | None:
         if cells is None or not any(map(_has_word, cells)):
             continue
         found = _named(cells, separator)
-        if best is None or (found.has_texts, len(found.names)) > (
-            best.has_texts,
+        if best is None or (found.texts is not None, len(found.names)) > (
+            best.texts is not None,
             len(best.names),
         ):
             best = found
     if best is None or any(map(_is_value, best.names)):
         return None
+    if best.texts is not None and best.texts not in CONTENT_KEYS and not _says(file, best):
+        return best._replace(texts=None)
     return best
+
+
+def _says(file: RecordFile, header: Header) -> bool:
+    """Return whether most values of the column of texts are of several words: a memory may be of a
+    computer."""
+    at = header.names.index(str(header.texts))
+    rows = [row for row in islice(_below_header(file, header), _LOOKED_AT) if isinstance(row, Row)]
+    cells = [row.cells[at].split() for row in rows if len(row.cells) == len(header.names)]
+    filled = [words for words in cells if words]
+    return 2 * sum(len(words) >= _WORDS_MIN for words in filled) > len(filled)
 
 
 def is_table(file: RecordFile) -> bool:
     """Return whether a file without JSON is a table: a column holds texts, or its name says so."""
     header = header_of(file)
-    return header is not None and (header.has_texts or file.name.lower().endswith(_ENDINGS))
+    return header is not None and (
+        header.texts in CONTENT_KEYS or file.name.lower().endswith(_ENDINGS)
+    )
 
 
 def first_line(file: RecordFile) -> str:
@@ -177,7 +212,8 @@ def _named(cells: list[str], separator: str) -> Header:
         if count > 1:
             doubled.append(f'"{name}" as "{made}"')
         names.append(made)
-    return Header(tuple(names), separator, tuple(doubled))
+    texts = next((name for name in _TEXTS if name in names), None)
+    return Header(tuple(names), separator, tuple(doubled), texts)
 
 
 def _has_word(cell: str) -> bool:
@@ -209,7 +245,7 @@ def _time_column(
     ranked = [(rank, one) for one in dates if (rank := time_rank(one.name)) is not None]
     if ranked:
         _, chosen = min(ranked, key=lambda pair: pair[0])
-        if header.are_rows or not (chosen.name in TIME_KEYS and chosen.is_iso):
+        if header.texts is None or not (chosen.name in TIME_KEYS and chosen.is_iso):
             reading.say(f'the column "{chosen.name}" is the time of the rows')
         return chosen
     for column in dates:
@@ -228,8 +264,13 @@ def _time_column(
 def _say_columns(header: Header, reading: Reading) -> None:
     if header.doubled:
         reading.say(f"columns with the same name were renamed: {', '.join(header.doubled)}")
-    if header.are_rows:
+    if header.texts is None:
         reading.say('the text of a row is its columns, one a line as "column: value"')
+    elif not header.has_speakers and not _KNOWN.issuperset(header.names):
+        reading.say(
+            f'the text of a row is its column "{header.texts}" alone; where that has another name,'
+            " the text is the whole row"
+        )
 
 
 class _Readers:
@@ -250,6 +291,8 @@ class _Readers:
         self._header = header
         self._times, self._of_facts = times, of_facts
         self._reading = reading
+        # how often each row came
+        self._seen: Counter[str] = Counter()
 
     def draft(self, row: Row, place: int) -> Draft | Unreadable:
         """One row, which has the cells of the header."""
@@ -257,23 +300,32 @@ class _Readers:
         filled = {name: cell for name, cell in cells.items() if cell.strip()}
         try:
             time = self._time(filled)
-            if self._header.has_texts:
+            if self._header.texts is not None:
                 content, arguments = self._message(filled, time, place)
             else:
-                content, arguments = "", present({"t_ref": time})
+                content = "\n".join(f"{name}: {cell.strip()}" for name, cell in filled.items())
+                arguments = present({"t_ref": time, "metadata": _short(filled)})
         except ValidationError as error:
             return refused(row.line, error)
-        if self._header.are_rows:
-            content = "\n".join(f"{name}: {cell.strip()}" for name, cell in filled.items())
-            short = {name: cell for name, cell in filled.items() if len(cell) <= _METADATA_CHARS}
-            arguments["metadata"] = metadata_names(short)
+        is_by_id = "artifact_ref" in arguments
+        if not is_by_id and self._reading.name != STANDARD_INPUT:
+            arguments["artifact_ref"] = self._reference(filled)
         return Draft(
             line=row.line,
             content=content,
             arguments=arguments,
+            is_by_id=is_by_id,
             digest=row.digest,
-            is_whole=self._header.are_rows or self._header.are_turns,
+            is_whole=self._header.texts is None or self._header.are_turns,
+            changed_us=last_change(filled),
         )
+
+    def _reference(self, filled: Mapping[str, str]) -> str:
+        """The reference of a row without an id: by the name of its file and what it holds."""
+        digest = hashlib.sha256(json.encode(filled)).hexdigest()[:_HASH_DIGITS]
+        self._seen[digest] += 1
+        name = self._reading.name[-_NAME_CHARS:]
+        return f"{TABLE_REFERENCE}{name}:{digest}:{self._seen[digest]}"
 
     def _time(self, filled: dict[str, str]) -> str | None:
         """The time of a row as an ISO date.
@@ -291,7 +343,7 @@ class _Readers:
     def _message(
         self, filled: dict[str, str], time: str | None, place: int
     ) -> tuple[str, dict[str, Any]]:
-        value: dict[str, Any] = dict(filled)
+        value = self._by_meaning(filled)
         of_fact = self._fact(value) if self._header.are_facts else {}
         if "tags" in value:
             parts = value["tags"].replace(";", ",").split(",")
@@ -305,9 +357,23 @@ class _Readers:
         arguments |= of_fact
         if time is not None:
             arguments["t_ref"] = time
-        if self._header.are_rows or not self._header.are_turns:
+        if not self._header.are_turns:
             arguments.pop("sequence", None)
         return content, arguments
+
+    def _by_meaning(self, filled: Mapping[str, str]) -> dict[str, Any]:
+        """The values of a row, with the text, the author and the scope under the names that a
+        message has for them."""
+        value: dict[str, Any] = dict(filled)
+        header = self._header
+        if header.texts not in CONTENT_KEYS and header.texts in value:
+            value[CONTENT_KEYS[0]] = value.pop(header.texts)
+        if header.users in value:
+            value[AUTHOR_KEYS[0]] = value.pop(header.users)
+        scoped = any(name in SCOPE_KEYS for name in header.names)
+        if _USER_ID in value and not scoped and self._reading.scope is None:
+            value[SCOPE_KEYS[0]] = value.pop(_USER_ID)
+        return value
 
     def _fact(self, value: dict[str, Any]) -> dict[str, str]:
         """Takes what is of a fact alone out of the values of a row; `tag` joins its tags."""
@@ -320,6 +386,13 @@ class _Readers:
         if _TAG in value:
             value["tags"] = ",".join((value.pop(_TAG), value.get("tags", "")))
         return found
+
+
+def _short(filled: Mapping[str, str]) -> dict[str, Any]:
+    """The values that metadata keep beside the text that holds them all."""
+    return metadata_names(
+        {name: one for name, one in filled.items() if len(one) <= _METADATA_CHARS}
+    )
 
 
 def _whole_number(field: str, text: str) -> int:

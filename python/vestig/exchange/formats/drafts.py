@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from vestig.arguments import parse_time
 from vestig.calls.anchors import GivenAnchor
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import TOO_DEEP, Line, RecordFile, Unreadable, is_too_deep
@@ -25,9 +27,14 @@ from vestig.types import Status
 MEMORY_MARK: Final = "vestig: memory/1"
 # Before the id of the memory that a file was made of, as the reference of a record.
 MEMORY_REFERENCE: Final = "vestig:"
+# Before the name of a table, as the reference of its rows without an id.
+TABLE_REFERENCE: Final = "table:"
 _BETWEEN: Final = "\n\n"
-_KIND: Final = lazy_pattern(r"[A-Za-z0-9_ -]{1,60}")
+# The name of a kind or of a field that a file gives.
+FIELD_NAME: Final = lazy_pattern(r"[A-Za-z0-9_ -]{1,60}")
 _KINDS_MAX: Final = 40
+# A text has so many words.
+_WORDS_MIN: Final = 3
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +42,9 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     is, so near-duplicates are inserted and only an empty text is refused. `is_cut`: cut into parts
     where it is longer than a memory may be. Without an `artifact_ref` it gets one of line and
     digest. `status`: what the memory was in the store that it comes from; None: it comes from none.
-    `successor_ref`: the `artifact_ref` of what superseded it."""
+    `successor_ref`: the `artifact_ref` of what superseded it. `changed_us`: when its program last
+    changed it, where it says so. `is_by_id`: its reference is an id by which its program knows it,
+    whatever its text."""
 
     line: int
     content: str
@@ -45,6 +54,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool = True
     status: Status | None = None
     successor_ref: str | None = None
+    changed_us: int | None = None
+    is_by_id: bool = True
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,11 +121,36 @@ class Reading:
     def leave_out(self, kind: str, count: int = 1) -> None:
         """Counts what does not come in. A kind that a file names is a word; of many kinds the rest
         is counted together."""
-        if not _KIND.fullmatch(kind) or (
+        if not FIELD_NAME.fullmatch(kind) or (
             kind not in self.left_out and len(self.left_out) >= _KINDS_MAX
         ):
             kind = "other kinds"
         self.left_out[kind] += count
+
+    def leave_unread(self, values: Mapping[str, Any], read: Collection[str], place: str) -> None:
+        """Counts the parts of an object that no reader takes and that hold words; ids, numbers and
+        names of models are none.
+
+        Args:
+            read: names of those that are taken, or counted otherwise.
+            place: what the object is, or what stands beside the part.
+        """
+        for name, value in values.items():
+            if name not in read and _holds_words(value):
+                self.leave_out(f"{name} {place}", len(value) if isinstance(value, list) else 1)
+
+
+def _holds_words(value: Any) -> bool:
+    """Return whether a text of several words stands anywhere in a value."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            if len(one.split(None, _WORDS_MIN)) >= _WORDS_MIN:
+                return True
+        elif isinstance(one, (dict, list)):
+            waiting += one.values() if isinstance(one, dict) else one
+    return False
 
 
 def is_memory(file: RecordFile) -> bool:
@@ -152,6 +188,27 @@ def moment(field: str, value: Any) -> Any:
         return from_us(round(value * 1_000_000))
     except (ValueError, OverflowError):
         raise ValidationError(field, value, "a time of the years 1 to 9999") from None
+
+
+# Names of the time at which a record was last changed.
+_CHANGES: Final = ("updated_at", "edited_at", "modified_at", "last_edited_at", "last_modified")
+
+
+def last_change(values: Mapping[str, Any]) -> int | None:
+    """When a record was last changed, in microseconds, by its fields; None where none tells.
+
+    Example:
+        >>> last_change({"created_at": "1970-01-01", "updated_at": "1970-01-01T00:00:01Z"})
+        1000000
+        >>> last_change({"updated_at": None, "edited_at": "soon"}) is None
+        True
+    """
+    for name in _CHANGES:
+        with suppress(ValidationError):
+            value = moment(name, values.get(name))
+            if value is not None:
+                return parse_time(value, name)
+    return None
 
 
 def text_of(field: str, value: Any) -> str | None:
@@ -320,6 +377,8 @@ def drafts(
                     "anchor": None if reading.anchors is None else reading.anchors(turn),
                 }
             ),
+            # a turn that is still written has more text later
+            is_by_id=False,
         )
 
 

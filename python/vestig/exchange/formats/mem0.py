@@ -11,6 +11,7 @@ from vestig.exchange.formats.drafts import (
     Draft,
     Found,
     Reading,
+    last_change,
     list_of,
     missing,
     moment,
@@ -57,6 +58,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         graph = record.value.get("relations")
         if isinstance(graph, list) and graph:
             reading.leave_out("relation of the graph", len(graph))
+        reading.leave_unread(record.value, (*_LISTS, "relations"), "beside memories")
         for place, value in enumerate(listed):
             if isinstance(value, dict):
                 yield _memory(Record(record.line + place, value, record.digest), reading)
@@ -99,4 +101,5 @@ def _memory(record: Record, reading: Reading) -> Draft | Unreadable:
         arguments=present(arguments),
         digest=record.digest,
         is_whole=False,
+        changed_us=last_change(value),
     )

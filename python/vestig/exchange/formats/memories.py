@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import Draft, Found, Reading, missing, refused
+from vestig.exchange.formats.drafts import Draft, Found, Reading, last_change, missing, refused
 
 # Names that its records have.
 KEYS: Final = frozenset(("content", "tags", "t_valid", "metadata", "scope"))
@@ -43,6 +43,11 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             digest=record.digest,
             is_whole=False,
             is_cut=False,
+            changed_us=_changed_us(arguments.get("metadata")),
         )
     if is_empty:
         reading.leave_out("empty list")
+
+
+def _changed_us(metadata: Any) -> int | None:
+    return last_change(metadata) if isinstance(metadata, dict) else None

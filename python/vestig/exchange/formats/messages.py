@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, RunningDigest, Unreadable, no_object
-from vestig.exchange.formats.drafts import Draft, Found, Reading, missing, refused
+from vestig.exchange.formats.drafts import Draft, Found, Reading, last_change, missing, refused
 from vestig.messages import joined_text, only_calls_tools
 from vestig.types import Role
 
@@ -34,7 +34,7 @@ _MEANINGS: Final = (
 KEYS: Final = frozenset((*(key for keys in _MEANINGS for key in keys), *_PLAIN_KEYS))
 # One of them is enough to be a message.
 _SIGNS: Final = ("timestamp", "message_id", "turn", "speaker")
-_SHARED: Final = SCOPE_KEYS
+_SHARED: Final = (*SCOPE_KEYS, *SESSION_KEYS)
 # A commit sets these two itself; a record's own stay under another name.
 _RESERVED: Final = {
     "source": "original_source",
@@ -78,7 +78,7 @@ def recognises(record: dict[str, Any]) -> bool:
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The messages of a file in its order."""
     place = 0
-    for record in expanded(file.records()):
+    for record in expanded(file.records(), reading):
         if isinstance(record, Unreadable):
             yield record
             continue
@@ -93,19 +93,26 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             reading.leave_out("message without a text")
         else:
             yield Draft(
-                line=record.line, content=found[0], arguments=found[1], digest=record.digest
+                line=record.line,
+                content=found[0],
+                arguments=found[1],
+                digest=record.digest,
+                changed_us=last_change(record.value),
             )
 
 
-def expanded(records: Iterator[Record | Unreadable]) -> Iterator[Record | Unreadable]:
+def expanded(
+    records: Iterator[Record | Unreadable], reading: Reading
+) -> Iterator[Record | Unreadable]:
     """The records, and in the place of an object with a list `messages` these, each with the scope
-    of the whole."""
+    and the session of the whole."""
     for record in records:
         listed = None if isinstance(record, Unreadable) else record.value.get("messages")
         if isinstance(record, Unreadable) or not isinstance(listed, list):
             yield record
             continue
         shared = {key: record.value[key] for key in _SHARED if record.value.get(key) is not None}
+        reading.leave_unread(record.value, ("messages", *_SHARED), "beside messages")
         digest = RunningDigest()
         for place, value in enumerate(listed):
             so_far = digest.after(msgspec.json.encode(value))

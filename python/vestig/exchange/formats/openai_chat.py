@@ -32,7 +32,7 @@ from vestig.exchange.formats.messages import (
 )
 from vestig.messages import TEXT_PARTS, joined_text, only_calls_tools
 
-_ROLES: Final = {
+ROLES: Final = {
     "user": "user",
     "human": "user",
     "assistant": "assistant",
@@ -44,6 +44,10 @@ _ROLES: Final = {
     "function": "tool",
 }
 _TIMES: Final = ("timestamp", "created_at")
+_SESSIONS: Final = (*SESSION_KEYS, "conversation_id", "id")
+# What is taken of an object with a list of messages, and of a message.
+_OF_LISTS: Final = ("messages", "title", *_SESSIONS, *SCOPE_KEYS[:2])
+_OF_MESSAGES: Final = ("role", "content", "name", "id", *_TIMES, *SESSION_KEYS)
 # Arguments of a commit that no message has.
 _OF_MEMORIES: Final = frozenset(rows_of(CommitRequest)) - MESSAGE_KEYS
 
@@ -82,9 +86,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
 
 def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found]:
     try:
-        session = text_or_number(
-            "session_id", first_present(record.value, (*SESSION_KEYS, "conversation_id", "id"))
-        )
+        session = text_or_number("session_id", first_present(record.value, _SESSIONS))
         shared = {
             "session_id": session or f"{reading.name}:{record.digest}",
             "title": text_of("title", record.value.get("title")),
@@ -93,6 +95,7 @@ def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found
     except ValidationError as error:
         yield refused(record.line, error)
         return
+    reading.leave_unread(record.value, _OF_LISTS, "beside messages")
     digest = RunningDigest()
     for place, value in enumerate(listed):
         so_far = digest.after(msgspec.json.encode(value))
@@ -132,6 +135,7 @@ def _turn(record: Record, shared: dict[str, Any], place: int, reading: Reading) 
     except ValidationError as error:
         yield refused(record.line, error)
         return
+    reading.leave_unread(message, _OF_MESSAGES, "of a message")
     yield Draft(line=record.line, content=text, arguments=present(arguments), digest=record.digest)
 
 
@@ -145,9 +149,9 @@ def _count_parts(content: Any, reading: Reading) -> None:
 
 def _role(message: dict[str, Any]) -> str:
     role = message.get("role")
-    known = _ROLES.get(role.strip().lower()) if isinstance(role, str) else None
+    known = ROLES.get(role.strip().lower()) if isinstance(role, str) else None
     if known is None:
-        allowed = ", ".join(_ROLES)
+        allowed = ", ".join(ROLES)
         shown = role if isinstance(role, str) else type(role).__name__
         raise ValidationError("role", shown, f"one of {allowed}")
     return known

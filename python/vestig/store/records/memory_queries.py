@@ -17,6 +17,7 @@ from vestig.store.records.rows import (
     STORING_EVENTS,
     EqualText,
     Listing,
+    from_json,
     to_json,
 )
 from vestig.store.sqlite.connections import (
@@ -57,6 +58,29 @@ def ids_with_pattern(view: LedgerView, namespace: str, pattern: re.Pattern[str])
     with store_faults(view.where):
         rows = each(view.connection, sql, (namespace,))
         return [id_text("mem", id) for id, text in rows if pattern.search(text)]
+
+
+def authors_with_pattern(
+    view: LedgerView, namespace: str, pattern: re.Pattern[str]
+) -> dict[str, str]:
+    """id → author of the memories in whose author a pattern finds something, ascending."""
+    sql = "SELECT id, author FROM memories WHERE namespace = ? AND author IS NOT NULL ORDER BY id"
+    with store_faults(view.where):
+        rows = each(view.connection, sql, (namespace,))
+        return {id_text("mem", id): author for id, author in rows if pattern.search(author)}
+
+
+def referring_count(view: LedgerView, namespace: str, ids: Sequence[str]) -> int:
+    """How many of these memories have a reference to where they are from, as an import gives one;
+    passages of documents, whose paths are kept, are none."""
+    sql = (
+        "SELECT m.id FROM memories m WHERE +m.namespace = ? AND m.origin_type <> 'document'"
+        ' AND EXISTS (SELECT 1 FROM events e WHERE e.memory = m."row"'
+        " AND e.artifact_ref IS NOT NULL) AND m.id IN (?*)"
+    )
+    with store_faults(view.where):
+        keys = tuple(known_ids(ids, "mem"))
+        return len({id for (id,) in select_in(view.connection, sql, keys, (namespace,))})
 
 
 def unconfirmed_with_text(
@@ -424,4 +448,64 @@ def recorded_places(
     found: dict[str, dict[str | None, str]] = {}
     for _event, ref, scope, id in sorted(rows, key=lambda row: row[0]):
         found.setdefault(ref, {}).setdefault(scope, id_text("mem", id))
+    return found
+
+
+class StatedText(NamedTuple):
+    """A memory that a reference recorded, and the hash of the text that was given with it, which a
+    near-duplicate does not have."""
+
+    memory_id: str
+    content_hash: str
+
+
+def recorded_texts(
+    view: LedgerView, namespace: str, scope: str | None, refs: Sequence[str]
+) -> dict[str, list[StatedText]]:
+    """artifact_ref → what was stated under it in that scope, oldest first."""
+    sql = (
+        'SELECT e."row", e.artifact_ref, m.id, e.payload FROM events e'
+        ' JOIN memories m ON m."row" = e.memory'
+        " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)"
+    )
+    with store_faults(view.where):
+        keys = tuple(dict.fromkeys(refs))
+        rows = list(select_in(view.connection, sql, keys, (namespace, scope)))
+    found: dict[str, list[StatedText]] = {}
+    for _event, ref, id, payload in sorted(rows, key=lambda row: row[0]):
+        stated = from_json(payload).get("content_hash", "")
+        found.setdefault(ref, []).append(StatedText(id_text("mem", id), stated))
+    return found
+
+
+def stated_apart(view: LedgerView, namespace: str, ids: Sequence[str], ref: str) -> set[str]:
+    """Those of these memories that something else than this reference states too."""
+    sql = (
+        "SELECT m.id FROM memories m WHERE +m.namespace = ? AND EXISTS (SELECT 1 FROM events e"
+        ' WHERE e.memory = m."row" AND e.artifact_ref IS NOT ?'
+        f" AND e.event_type IN ({_KINDS}))"
+        " AND m.id IN (?*)"
+    )
+    with store_faults(view.where):
+        keys = known_ids(ids, "mem")
+        rows = select_in(view.connection, sql, tuple(keys), (namespace, ref))
+        return {keys[id] for (id,) in rows}
+
+
+def standing_below(
+    view: LedgerView, namespace: str, scope: str | None, prefix: str
+) -> dict[str, set[str]]:
+    """id → the references with this beginning, of the unexpired memories that they recorded in
+    that scope."""
+    sql = (
+        "SELECT m.id, e.artifact_ref FROM events e"
+        ' JOIN memories m ON m."row" = e.memory'
+        " WHERE e.artifact_ref >= ? AND e.artifact_ref < ?"
+        " AND +m.namespace = ? AND m.scope IS ? AND m.t_expired_us IS NULL"
+    )
+    end = f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
+    found: dict[str, set[str]] = {}
+    with store_faults(view.where):
+        for id, ref in fetch(view.connection, sql, (prefix, end, namespace, scope)):
+            found.setdefault(id_text("mem", id), set()).add(ref)
     return found

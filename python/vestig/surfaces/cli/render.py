@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.argument import AUTO
-from vestig.language.text_forms import escaped_breaks, one_line, row
+from vestig.language.text_forms import count_of, escaped_breaks, one_line, row
 from vestig.printed import MORE, said_by, status_words
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind, Kind, RetentionPolicy, Status
@@ -565,8 +565,10 @@ def imported(value: ImportReport, _: Args) -> str:
     if str(value.format) == "export" and value.skipped:
         counted += " (the first and the last line of the file, and what is there already)"
     rows.append(("documents" if of_documents else "lines", counted))
-    if value.passages or value.ended:
+    if value.passages or value.ended_documents:
         rows.append(("passages", _sum(value, "passages", ("added", "kept", "ended"))))
+    elif value.ended:
+        rows.append(("ended", f"{count_of(value.ended, 'memory')}, by a newer text of the record"))
     if value.memories != value.imported and not of_documents:
         rows.append(("memories", str(value.memories)))
     rows += [("ended", path) for path in value.ended_documents]
