@@ -23,7 +23,7 @@ from vestig.calls.argument import (
 from vestig.calls.commit import Entities, GivenEntity
 from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.types import Word
 
 
@@ -235,12 +235,15 @@ class DocumentText(Text, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(value, PathLike):
-            raise ValidationError(field, "a path", "text", _READS_FILES)
+            raise ValidationError(field, Description("a path"), "text", _READS_FILES)
         text = super().check(field, value)
         ending = splitext(text.strip().lower())[1] if len(text.split()) == 1 else ""
         if ending in DOCUMENT_ENDINGS:
             raise ValidationError(
-                field, f"one word that ends in {ending}", "the text of a document", _READS_FILES
+                field,
+                Description(f"one word that ends in {ending}"),
+                "the text of a document",
+                _READS_FILES,
             )
         return text
 

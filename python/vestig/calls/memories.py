@@ -40,7 +40,7 @@ from vestig.calls.filter import (
     ScopeNames,
     Where,
 )
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.ids import id_of_object
 from vestig.other_words import by_caller
 
@@ -83,7 +83,9 @@ class Successor(Id, frozen=True):
                 "`vestig update ID --content TEXT` and `vestig add TEXT --supersedes ID`",
             )
             hint = f"{ways} store a new text in its place"
-            raise ValidationError(field, "a text", "the id of a memory that is stored", hint)
+            raise ValidationError(
+                field, Description("a text"), "the id of a memory that is stored", hint
+            )
         return super().check(field, value)
 
 

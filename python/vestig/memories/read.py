@@ -20,7 +20,7 @@ from vestig import calls
 from vestig.answers import Repeat
 from vestig.calls.filter import Filter
 from vestig.changes import AccessTouch
-from vestig.errors import NotFoundError, StoreLockedError, ValidationError
+from vestig.errors import Description, NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
 from vestig.language.text_forms import first_of
@@ -217,7 +217,7 @@ def _value_at(session: Session, asked: GetRequest) -> Memory:
     """The memory that a listing of the key has at a time."""
     if asked.key.startswith("mem_"):
         hint = "show(id, valid_at=…) says whether a memory held then"
-        raise ValidationError("valid_at", "an id beside it", "a key", hint)
+        raise ValidationError("valid_at", Description("an id beside it"), "a key", hint)
     scope = None if asked.scope is None else (asked.scope,)
     where = Filter(keys=(asked.key,), scope=scope, unscoped=scope is None)
     listing = calls.memories.ListRequest(

@@ -23,7 +23,7 @@ from vestig.calls.memories import (
     SupersedeRequest,
 )
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import ConflictError, Description, ValidationError
 from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
@@ -472,7 +472,7 @@ def check_deprecation(asked: DeprecateRequest) -> None:
     if asked.id is not None and "until" in asked.where.given():
         raise ValidationError(
             "until",
-            "it beside id",
+            Description("it beside id"),
             "it as a filter, without id",
             f"{_until()} lets a memory hold until T",
         )
@@ -651,7 +651,7 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
     if ids is not None:
         if given:
             either = f"either {named} or a filter (where), not both"
-            raise ValidationError(named, f"{named} and where", either)
+            raise ValidationError(named, Description(f"{named} and where"), either)
         return
     # `unscoped: false` restricts nothing
     effective = {name for name, value in given.items() if name != "unscoped" or value}
@@ -669,7 +669,7 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
             more = f"; {_whole_selection(type(asked).__name__, names)}"
         raise ValidationError(
             "where",
-            f"only {', '.join(given)}" if given else "no filter",
+            Description(f"only {', '.join(given)}") if given else Description("no filter"),
             f"{named}, or a filter that says which memories",
             "name at least one of "
             + ", ".join(name for name in FIELDS if name in SELECTORS)

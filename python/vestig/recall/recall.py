@@ -27,7 +27,7 @@ from vestig.calls.queries import RecallRequest
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import KINDS
-from vestig.errors import ProviderError, StoreLockedError, ValidationError
+from vestig.errors import Description, ProviderError, StoreLockedError, ValidationError, kind_of
 from vestig.language.languages import ENGLISH, language_of
 from vestig.language.words import asks_for_all, states
 from vestig.ports import Scan, TokenStates, is_approximate
@@ -514,9 +514,11 @@ def recall_many(
     """
     texts = listed(queries)
     if not isinstance(texts, (list, tuple)):
-        raise ValidationError("queries", type(queries).__name__, "a list of questions")
+        raise ValidationError("queries", kind_of(queries), "a list of questions")
     if len(texts) > QUERIES_MAX:
-        raise ValidationError("queries", f"{len(texts)} queries", f"at most {QUERIES_MAX} queries")
+        raise ValidationError(
+            "queries", Description(f"{len(texts)} queries"), f"at most {QUERIES_MAX} queries"
+        )
     config = _checked_config(session, arguments.config, arguments.profile)
     now_us = session.now_us()
     _checked_request(session, config, _with_query(arguments, _ANY_QUERY), now_us)

@@ -14,7 +14,7 @@ import msgspec
 from vestig.calls.argument import NO_FACTS, Argument, Facts, or_null
 from vestig.calls.declaration import given_all, not_both, schema_of
 from vestig.calls.filter import BOUNDS, Where, nearest_argument
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.hints import nearest_name, unknown_name_error
 from vestig.json_text import read_json
 from vestig.surfaces.operation import Arguments
@@ -56,7 +56,7 @@ def decoded(data: bytes) -> Any:
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: body: expected JSON text in UTF-8 with finite numbers, got \
-'5 bytes'; JSON is malformed: invalid character (byte 1)
+5 bytes; JSON is malformed: invalid character (byte 1)
     """
     try:
         return read_json(data)
@@ -65,7 +65,7 @@ def decoded(data: bytes) -> Any:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         fault = str(error) if isinstance(error, msgspec.MsgspecError) else "it is no UTF-8"
     raise ValidationError(
-        "body", f"{len(data)} bytes", "JSON text in UTF-8 with finite numbers", fault
+        "body", Description(f"{len(data)} bytes"), "JSON text in UTF-8 with finite numbers", fault
     )
 
 
@@ -216,7 +216,7 @@ def read_object(
         ValidationError: as `read_arguments`.
     """
     if not isinstance(given, Mapping):
-        raise ValidationError("body", type(given).__name__, "a JSON object of arguments")
+        raise ValidationError("body", kind_of(given), "a JSON object of arguments")
     found: dict[str, Any] = {}
     for name, value in given.items():
         row = rows.get(name)
@@ -231,5 +231,5 @@ def read_object(
             row.check(name, found[name])
     for name in required:
         if name not in found:
-            raise ValidationError(name, "nothing", rows[name].expected)
+            raise ValidationError(name, Description("nothing"), rows[name].expected)
     return found

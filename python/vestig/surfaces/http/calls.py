@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from vestig.api.store import Vestig
-from vestig.errors import ConflictError, HygieneError, ValidationError
+from vestig.errors import ConflictError, HygieneError, ValidationError, kind_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.kept_answers import KeptAnswer, KeptAnswers, RunningKeys, WriteKey, checked_key
 from vestig.surfaces import wire
@@ -244,7 +244,7 @@ def _read(route: Route, given: CallInput) -> _ReadArguments:
         return _ReadArguments(items=_items(found, route.arguments))
     explain = found.pop("explain", None) if route.operation.ranked else None
     if explain is not None and not isinstance(explain, bool):
-        raise ValidationError("explain", type(explain).__name__, "true or false")
+        raise ValidationError("explain", kind_of(explain), "true or false")
     arguments = {**read_arguments(route.arguments, found), **route.fixed}
     return _ReadArguments(arguments=arguments, explain=bool(explain))
 
@@ -264,11 +264,11 @@ def _items(found: dict[str, Any], arguments: Arguments) -> list[dict[str, Any] |
     """
     for name, value in found.items():
         if name != "items":
-            raise ValidationError(name, type(value).__name__, "nothing beside items")
+            raise ValidationError(name, kind_of(value), "nothing beside items")
     items = found["items"]
     if not isinstance(items, list) or not 1 <= len(items) <= ITEMS_MAX:
         raise ValidationError(
-            "items", type(items).__name__, f"a list of 1 to {ITEMS_MAX} objects of arguments"
+            "items", kind_of(items), f"a list of 1 to {ITEMS_MAX} objects of arguments"
         )
     read: list[dict[str, Any] | ItemError] = []
     for place, item in enumerate(items):

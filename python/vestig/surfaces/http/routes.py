@@ -10,7 +10,7 @@ import msgspec
 from vestig.calls.argument import Argument, Flag, Integer
 from vestig.calls.declaration import rows_of
 from vestig.calls.files import ImportRequest
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.json_schema import decoded
 from vestig.surfaces.operation import Arguments, Operation, operations
@@ -97,12 +97,14 @@ def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -
     found: dict[str, Any] = {}
     for name, text in pairs:
         if name in found:
-            raise ValidationError(name, "given twice", "one value")
+            raise ValidationError(name, Description("given twice"), "one value")
         if name == "where":
             try:
                 found[name] = decoded(text.encode())
             except UnicodeEncodeError:
-                raise ValidationError(name, "text", "text without lone surrogates") from None
+                raise ValidationError(
+                    name, Description("text"), "text without lone surrogates"
+                ) from None
         else:
             found[name] = _read(rows[name], text) if name in rows else text
     return found
@@ -111,10 +113,10 @@ def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -
 def _read(row: Argument, text: str) -> Any:
     if isinstance(row, Integer):
         if not _INTEGER.fullmatch(text):
-            raise ValidationError(row.name, "text", "an integer")
+            raise ValidationError(row.name, Description("text"), "an integer")
         return int(text)
     if isinstance(row, Flag):
         if text not in _TRUTH:
-            raise ValidationError(row.name, "text", "true or false")
+            raise ValidationError(row.name, Description("text"), "true or false")
         return _TRUTH[text]
     return text
