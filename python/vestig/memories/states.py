@@ -28,7 +28,8 @@ from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
-from vestig.session.references import also_known, names_of_entities, resolved, unknown_names
+from vestig.session.filter_names import also_known, names_of_entities, unknown_names
+from vestig.session.references import resolved
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
@@ -104,8 +105,8 @@ def _by(memory: Memory) -> str:
 def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in _FINAL:
-        key = "" if memory.key is None else by_caller(", key=…", " --key KEY")
-        again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{key}`')
+        key, option = ("", "") if memory.key is None else (", key=…", " --key KEY")
+        again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{option}`')
         raise ConflictError(
             f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
             f" {_since(memory)}, for good; {again} stores its text again, in a new memory"
@@ -479,7 +480,7 @@ def check_deprecation(asked: DeprecateRequest) -> None:
     check_selection(asked, "id", asked.id)
     if asked.id is not None and asked.dry_run:
         raise ValidationError(
-            "dry_run", True, "it beside where", "show(id) says what one memory is"
+            "dry_run", True, "it beside where", by_caller("show(id) says what one memory is")
         )
 
 
@@ -718,7 +719,7 @@ def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str
     parts = filter_parts(where, space, moments(session.now_us()))
     return session.keeper.run(
         lambda view, core: (
-            *unknown_names(view, core, parts),
+            *unknown_names(session, view, core, parts),
             *also_known(view, core, parts),
         )
     )
