@@ -255,8 +255,10 @@ class ForgetRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
 
+# The time of storing goes by the name of its field and by its alias.
 ORDERS = (
     "created_at",
+    "t_created",
     "last_seen_at",
     "access_count",
     "last_accessed_at",
