@@ -68,10 +68,8 @@ _KINDS_OF_JSON = {
     "str": "text",
     "dict": "an object",
     "list": "a list",
-    "bool": "true or false",
     "int": "a number",
     "float": "a number",
-    "NoneType": "null",
 }
 # Descriptions that are raised as plain words.
 _IN_WORDS = frozenset(("both", "no file", "a larger one"))
@@ -99,8 +97,11 @@ def kind_of(value: object) -> Description:
     from vestig.other_words import is_request
 
     kind = type(value).__name__
-    if is_request() and kind in _KINDS_OF_JSON:
-        return Description(_KINDS_OF_JSON[kind])
+    if is_request():
+        if value is None or isinstance(value, bool):
+            return Description(_as_json(value))
+        if kind in _KINDS_OF_JSON:
+            return Description(_KINDS_OF_JSON[kind])
     if value is None:
         return Description("None")
     return Description(f"an {kind}" if kind[:1].lower() in "aeiou" else f"a {kind}")
@@ -158,18 +159,27 @@ class ValidationError(VestigError, ValueError):
         allowed: what is allowed, completing the sentence "expected …".
         hint: optional next step.
         message: stands in the place of "field: expected …, got …; hint".
+        brief: stands in the place of "got …; hint", which says what is wrong beside `allowed`.
     """
 
     code = "validation"
 
     def __init__(
-        self, field: str, value: object, allowed: str, hint: str = "", *, message: str = ""
+        self,
+        field: str,
+        value: object,
+        allowed: str,
+        hint: str = "",
+        *,
+        message: str = "",
+        brief: str = "",
     ) -> None:
         self.field = _cut(field)
         self.value = value
         self.allowed = allowed
-        plain = f"{self.field}: expected {allowed}, got {_shown(value)}"
-        super().__init__(message or (f"{plain}; {hint}" if hint else plain))
+        came = f"got {_shown(value)}" + (f"; {hint}" if hint else "")
+        self.brief = brief or message or came
+        super().__init__(message or f"{self.field}: expected {allowed}, {came}")
 
 
 class HygieneError(VestigError, ValueError):

@@ -124,7 +124,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
             call = getattr(call, name)
         found = call(**given)
         if found is None and self.missing:
-            raise NotFoundError(self.missing, str(next(iter(given.values()))))
+            named = next(name for name in self.rows if name in given)
+            raise NotFoundError(self.missing, str(given[named]))
         return found
 
 
