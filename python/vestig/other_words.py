@@ -460,6 +460,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "store.graph.entities": "nodes list_entities people",
         "store.graph.search": "query find",
         "store.graph.entity": "get_entity show_entity",
+        "store.graph.edge": "get_edge show_edge",
         "store.commit(text, entities=…)": "add_entity add_node create_entity create_node",
         "store.graph.link": "add_edge connect relate add_relation",
         "store.graph.unlink": "remove_edge delete_edge",

@@ -408,8 +408,8 @@ class Choice(Argument, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(self.words, tuple):
-            return word_of(field, value, self.words, self.otherwise)
-        return choice(field, value, self.words, self.otherwise)
+            return word_of(field, value, self.words, by_caller(self.otherwise))
+        return choice(field, value, self.words, by_caller(self.otherwise))
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         return {"type": "string", "enum": list(self.choices)}

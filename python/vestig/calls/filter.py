@@ -19,6 +19,7 @@ from vestig.hints import check_names, meant_name, nearest_name, unknown_name
 from vestig.ids import check_id_prefix
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import normal_form
+from vestig.other_words import by_caller
 from vestig.times import from_us, to_us
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status, Word
 
@@ -101,7 +102,7 @@ def _texts(field: str, value: Any) -> tuple[str, ...]:
     found = []
     for item in given:
         if not isinstance(item, str):
-            hint = _NONE_AMONG.get(field, "") if item is None else ""
+            hint = by_caller(_NONE_AMONG.get(field, "")) if item is None else ""
             raise ValidationError(field, kind_of(item), "text or a list of texts", hint)
         if not item.strip():
             raise ValidationError(field, item, "texts that are not blank", _NO_SCOPE.get(field, ""))

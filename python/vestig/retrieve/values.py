@@ -27,7 +27,7 @@ from vestig.ids import new_id
 from vestig.language.claim_text import claim_attributes, claim_words
 from vestig.language.text_forms import single_spaced
 from vestig.messages import NEVER_SPOKEN, joined_text
-from vestig.other_words import nearest
+from vestig.other_words import by_caller, nearest
 from vestig.printed import said_by
 from vestig.results import SequenceResult
 from vestig.retrieve.confidence import ConfidencePart, Label, StopReason
@@ -237,7 +237,7 @@ def request_of(
 
 def _messages(value: object) -> tuple[Message, ...]:
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
-        hint = "recall(query) takes a question" if isinstance(value, str) else ""
+        hint = by_caller("recall(query) takes a question") if isinstance(value, str) else ""
         raise ValidationError("messages", kind_of(value), "a list of messages", hint)
     if not value:
         error = ValidationError("messages", Description("an empty list"), "at least one entry")

@@ -441,7 +441,7 @@ class _Reading:
             self._warnings.append(
                 f"{self._other_codes} memories come without codes of their word pieces: those of"
                 " the file were made in another way and cannot be compared; make them with"
-                " `vestig rebuild --tokens`"
+                f" {by_caller('`vestig rebuild --tokens`')}"
             )
         return Scratch(
             self._conn, self._header, self._lines, frame, self._left_out, tuple(self._warnings)
