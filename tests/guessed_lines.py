@@ -245,6 +245,7 @@ LINES: Final = {
     "vestig keys": "key list;list keys",
     "--key": "set k v;put k v;update ID --key k",
     "vestig serve": "daemon;server;start",
+    "VESTIG_SERVE__TOKEN_ENV=SERVE_TOKEN": "serve --token x;serve --api-key x;serve --auth x",
     "install claude --remove": "uninstall claude",
     "install cursor --remove": "uninstall cursor",
     "vestig install claude": "setup claude;setup claude-code;claude-code",

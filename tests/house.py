@@ -576,6 +576,28 @@ def lists_of_names(path: str, source: str) -> list[str]:
     return []
 
 
+# Rooms whose errors quote descriptions.
+_QUOTING_ROOMS = ("commit/", "exchange/", "surfaces/hooks/", "surfaces/mcp/")
+
+
+def quoted_descriptions(path: str, source: str) -> list[str]:
+    """Errors that show what their code says of a value as if somebody had given it: a made text,
+    or the name of a type, is a `Description`."""
+    if path.startswith(_QUOTING_ROOMS):
+        return []
+    return [
+        f"{path}:{node.lineno}: quotes {ast.unparse(node.args[1])}"
+        for node in ast.walk(tree_of(source))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "ValidationError"
+        and len(node.args) > 1
+        and (
+            isinstance(node.args[1], ast.JoinedStr)
+            or (isinstance(node.args[1], ast.Attribute) and node.args[1].attr == "__name__")
+        )
+    ]
+
+
 def vendors(sources: dict[str, str]) -> list[str]:
     """Embedder files with more than one vendor, and vendors with more than one file."""
     import sys

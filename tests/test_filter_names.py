@@ -110,6 +110,104 @@ def test_several_spellings_of_one_name_are_found_together(opener: Opener) -> Non
     assert store.count({"exclude_authors": "Lena"}) == 0
 
 
+# --- names that nothing has --------------------------------------------------------------------
+
+
+@pytest.fixture
+def school(opener: Opener) -> vestig.Vestig:
+    store = opener("school", config={"hygiene.near_duplicate.enabled": False})
+    store.commit("Mia's level is A2", scope="user:mia", key="mia.level", tags=["level"])
+    store.commit("Olga pays 48 euros", scope="user:olga", session_id="s1", author="Carla")
+    store.commit("The school has a garden", tags=["house"])
+    return store
+
+
+UNKNOWN: list[tuple[dict[str, Any], list[str]]] = [
+    ({"scope": "mia"}, ["scope: no memory has the scope 'mia'; known are 'user:mia'"]),
+    (
+        {"scope": ["user:mia", "user:ogla"]},
+        ["scope: no memory has the scope 'user:ogla'; known are 'user:olga'"],
+    ),
+    (
+        {"scope": "user:mia,user:olga"},
+        [
+            "scope: no memory has the scope 'user:mia,user:olga'; name each by itself:"
+            " scope=['user:mia', 'user:olga']"
+        ],
+    ),
+    (
+        {"scope_prefix": "user:"},
+        [
+            "scope_prefix: no scope is 'user:' or goes on from it with a slash; known are"
+            " 'user:mia', 'user:olga'"
+        ],
+    ),
+    ({"tags": "lebel"}, ["tags: no memory has the tag 'lebel'"]),
+    ({"tags": ["levels", "house"]}, ["tags: no memory has the tag 'levels'; known are 'level'"]),
+    ({"authors": "Karla"}, ["authors: no memory has the author 'Karla'"]),
+    ({"session_ids": "s2"}, ["session_ids: no memory has the session 's2'"]),
+    ({"keys": "mia"}, ["keys: no memory has the key 'mia'; known are 'mia.level'"]),
+    (
+        {"keys": "zzz"},
+        ["keys: no memory has the key 'zzz'; store.keys() gives those that there are"],
+    ),
+    ({"key_prefix": "zzz"}, ["key_prefix: no key begins with 'zzz'"]),
+    # of a scope that is known, names of others are not told
+    ({"scope": "user:mia", "tags": "hous"}, ["tags: no memory has the tag 'hous'"]),
+    (
+        {"scope": "zzz", "tags": "zzz"},
+        ["scope: no memory has the scope 'zzz'; store.admin.stats()"],
+    ),
+    # nothing is mistyped
+    ({"authors": "carla"}, []),
+    ({"scope": "user:new", "unscoped": True}, []),
+    ({"scope": "user:mia", "since": "2990-01-01"}, []),
+    ({"tags": ["level", "house"], "tags_mode": "all"}, []),
+]
+
+
+@each(("where", "warnings"), UNKNOWN, ids=lambda value: str(value)[:60])
+def test_a_value_that_nothing_has_warns(
+    school: vestig.Vestig, where: Any, warnings: list[str]
+) -> None:
+    for result in (
+        school.recall("what is there?", where=where),
+        school.list(where),
+        school.forget(where=where, dry_run=True),
+        school.graph.search("what is there?", where=where),
+        school.retrieve([{"content": "what is there?"}], where=where).metadata,
+    ):
+        told = [one for one in result.warnings if ": no " in one]
+        assert len(told) == len(warnings), (type(result), told)
+        assert all(one.startswith(said) for one, said in zip(told, warnings, strict=True)), told
+    if len(warnings) and not school.count(where):
+        with pytest.warns(UserWarning, match="count: "):
+            school.count(where)
+
+
+def test_what_ended_still_has_its_names(school: vestig.Vestig) -> None:
+    (olga,) = school.list(scope="user:olga")
+    school.deprecate(olga.id)
+    assert school.recall("what is there?", scope="user:olga").warnings == ()
+
+
+def test_scopes_of_items_and_branches_may_have_no_memory(school: vestig.Vestig) -> None:
+    school.items.put("city", "Bergen", scope="user:tom")
+    for scope in ("user:tom", ["user:mia", "user:mia@fix/pump"]):
+        assert school.recall("what is there?", scope=scope).warnings == ()
+    assert school.recall("what is there?", where={"scope_prefix": "user:tom"}).warnings == ()
+
+
+def test_a_view_is_told_of_its_own_alone(school: vestig.Vestig) -> None:
+    assert school.scoped("user:new").recall("what is there?").warnings == ()
+    (warning,) = school.scoped("user:mia").recall("what?", tags=["hous"]).warnings
+    assert warning == "tags: no memory has the tag 'hous'"
+
+
+def test_an_empty_store_warns_of_no_names(opener: Opener) -> None:
+    assert opener("empty").recall("what is there?", scope="user:mia", tags=["a"]).warnings == ()
+
+
 # --- the running conversation ------------------------------------------------------------------
 
 

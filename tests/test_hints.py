@@ -279,13 +279,13 @@ def test_what_is_said_of_a_call_that_lacks_something(line: str, said: str) -> No
     [
         (
             "s.supersede(memory, memory)",
-            "old: expected an id as text (mem_…), got 'Memory'; use update(id, text) for a new text"
+            "old: expected an id as text (mem_…), got a Memory; use update(id, text) for a new text"
             " in its place, or the id of the Memory for one that is stored",
         ),
-        ("s.forget(memory)", "ids: expected a list of memory ids, got 'Memory'; use the id of"),
-        ("s.forget([hit])", "ids[0]: expected an id as text (mem_…), got 'RecallHit'"),
+        ("s.forget(memory)", "ids: expected a list of memory ids, got a Memory; use the id of"),
+        ("s.forget([hit])", "ids[0]: expected an id as text (mem_…), got a RecallHit"),
         ("s.pin(outcome)", "use the memory_id of the CommitOutcome"),
-        ("s.pin(7)", "id: expected an id as text (mem_…), got 'int'"),
+        ("s.pin(7)", "id: expected an id as text (mem_…), got an int"),
     ],
 )
 def test_an_object_in_the_place_of_its_id_is_told_its_attribute(call: str, said: str) -> None:

@@ -62,6 +62,7 @@ PACKAGE_CHECKS: tuple[Check, ...] = (
     house.table_names,
     house.first_words,
     house.lists_of_names,
+    house.quoted_descriptions,
 )
 
 
@@ -185,6 +186,8 @@ BAD: list[tuple[Check, str, str]] = [
     (house.first_words, "commit/x.py", '"""What it is."""\n'),
     (house.first_words, "commit/x.py", 'class A:\n    """As `B`, but greater."""\n'),
     (house.rust_first_words, "vestig-core/src/a.rs", "/// Whether it is.\nfn a() {}\n"),
+    (house.quoted_descriptions, "calls/x.py", 'raise ValidationError("a", f"{n} bytes", "b")'),
+    (house.quoted_descriptions, "calls/x.py", "ValidationError(f, type(value).__name__, g)"),
     (house.lists_of_names, "commit/x.py", '__all__ = ["a"]\na = 1\n'),
     (house.floors, "commit/a.py", "from vestig import recall"),
     (house.floors, "commit/a.py", "from ..recall import x"),
@@ -260,6 +263,7 @@ def test_each_checker_can_fail(check: Check, path: str, source: str) -> None:
 
 
 GOOD: list[tuple[Check, str, str]] = [
+    (house.quoted_descriptions, "a.py", 'ValidationError("a", Description(f"{n} bytes"), "b")'),
     (house.floors, "commit/a.py", "from vestig.types import Memory\nfrom . import guard"),
     (house.floors, "commit/a.py", "from vestig.store import erasure\nimport vestig.ports"),
     (house.floors, "language/words.py", "from vestig import _core"),

@@ -46,7 +46,7 @@ def stats(session: Session, namespace: str | None) -> dict[str, Any]:
             "rows": core.rows,
             "segments": core.segments,
             "tail_rows": core.tail_rows,
-            "bytes": dict(core.sizes()),
+            "bytes": {name: size for name, size in core.sizes() if size},
         }
         return found
 

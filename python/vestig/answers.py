@@ -321,9 +321,9 @@ class RecallHit(NamesMissing):
         return self.memory.t_created
 
     def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
-        """Return what JSON shows: id, text, score, times, author, session and tags; with `explain`
-        every field of the memory but those that only the store needs (`show` has them), similarity,
-        final score, reason and repeats. Null is left out."""
+        """Return what JSON shows: id, text, score, scope, times, author, session and tags; with
+        `explain` every field of the memory but those that only the store needs (`show` has them),
+        similarity, final score, reason and repeats. Null is left out."""
         if not explain:
             shown = {"id": self.id, "content": self.content, "score": self.score}
             shown |= memory_in_brief(self.memory)
@@ -359,6 +359,7 @@ def memory_in_brief(memory: Memory) -> dict[str, Any]:
     """When, by whom, where and under which tags a memory was said: what JSON shows of a result
     beside its id and text. What it does not have is left out."""
     shown = {
+        "scope": memory.scope,
         "t_valid": memory.t_valid,
         "t_invalid": memory.t_invalid,
         "t_created": memory.t_created,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from vestig.other_words import meaning_in
+from vestig.other_words import by_caller, meaning_in
 
 _EXPIRY: Final = (
     "ttl expires expires_at expires_in expire_at expiry expiration expiration_date expiry_date"
@@ -123,7 +123,8 @@ _STATES: Final = (
         "store.rules.add(text)": "rule is_rule",
         "on_near_dup": "dedupe dedup deduplicate on_duplicate skip_duplicates",
         "key, whose new value takes the place of the one before": "overwrite on_conflict upsert",
-        "store.commit_many(items), whose items take content and key": "documents texts items ids",
+        "store.commit_many(items), whose items take content and key": "documents texts items ids"
+        " memories records facts contents batch",
         "metadata (kept with it; nothing ranks by it)": "importance priority weight salience"
         " confidence language lang parent parent_id",
         'provenance={"artifact_ref": …}': "url source_url uri link",
@@ -148,6 +149,7 @@ MORE_OF_CALLS: Final[Mapping[str, str]] = {
 BY_NAME: Final[Mapping[str, str]] = {
     "Vestig.commit": " (a text with its key is store.commit(text, key=…))",
 }
+_OTHER_NAMESPACE: Final = {"vestig.open(path, namespace=…).import_(file)": "namespace ns tenant"}
 _OF_KEYS: Final = {
     'where={"keys": [key]}, or where={"key_prefix": beginning} for all that begin so': (
         "key pattern prefix"
@@ -185,6 +187,8 @@ _OF_CALLS: Final[Mapping[str, Mapping[str, str]]] = {
         f"{LEAVE_OUT}: {_NO_DEFAULT}": "default",
         'store.list(where={"keys": [key]}, known_at=…)': "known_at",
     },
+    "import_": _OTHER_NAMESPACE,
+    "import": _OTHER_NAMESPACE,
     "forget": {"ids, which store.search(query) finds": "query q text search"},
     "restore": {
         f"{LEAVE_OUT}: no store is written over, and path names a folder that is not there yet": (
@@ -222,4 +226,4 @@ def argument_of_call(word: str, call: str) -> str:
         >>> argument_of_call("user", "open"), argument_of_call("user", "commit")
         ('store.scoped(…)', '')
     """
-    return meaning_in(word, _OF_CALLS.get(call, {})) or ""
+    return by_caller(meaning_in(word, _OF_CALLS.get(call, {})) or "")

@@ -11,7 +11,7 @@ from typing import Any, Final, TypedDict, TypeVar
 
 import msgspec
 
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.hints import did_you_mean
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import format_us, from_us, to_us
@@ -65,16 +65,6 @@ def _zone(text: str | None) -> timezone:
     return timezone(-shift if text[0] == "-" else shift)
 
 
-class _Unshown:
-    """Stands for a text in an error message, which must not show it."""
-
-    def __init__(self, said: str) -> None:
-        self._said = said
-
-    def __repr__(self) -> str:
-        return self._said
-
-
 def check_unicode(field: str, text: str) -> str:
     """The text itself, when it can be written as UTF-8.
 
@@ -90,7 +80,7 @@ def check_unicode(field: str, text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        fact = _Unshown(f"a lone surrogate at code point {error.start} of {len(text)}")
+        fact = Description(f"a lone surrogate at code point {error.start} of {len(text)}")
         raise ValidationError(
             field, fact, "text without lone surrogates", "decode the bytes with errors='replace'"
         ) from None
@@ -144,12 +134,14 @@ def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | 
     if value is None:
         return None
     if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
+        raise ValidationError(field, kind_of(value), "text")
     text = str(value)
     if len(text) > chars_max:
-        raise ValidationError(field, f"{len(text)} characters", f"at most {chars_max} characters")
+        raise ValidationError(
+            field, Description(f"{len(text)} characters"), f"at most {chars_max} characters"
+        )
     if "\0" in text:
-        raise ValidationError(field, "text with U+0000", "text without NUL characters")
+        raise ValidationError(field, Description("text with U+0000"), "text without NUL characters")
     return check_unicode(field, text)
 
 
@@ -174,9 +166,11 @@ def texts(field: str, value: object, chars_max: int = SCOPE_CHARS_MAX) -> tuple[
     """A list of non-empty texts, without repeats, in the order given; one text is a list of one."""
     value = listed(value)
     if not isinstance(value, (list, tuple)):
-        raise ValidationError(field, type(value).__name__, "a list of texts")
+        raise ValidationError(field, kind_of(value), "a list of texts")
     if len(value) > LIST_ITEMS_MAX:
-        raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
+        raise ValidationError(
+            field, Description(f"{len(value)} items"), f"at most {LIST_ITEMS_MAX} items"
+        )
     texts: dict[str, None] = {}
     for at, item in enumerate(value):
         text = label(f"{field}[{at}]", item, chars_max)
@@ -317,10 +311,10 @@ def function_argument(field: str, value: object) -> None:
         >>> function_argument("progress", 5)
         Traceback (most recent call last):
         ...
-        vestig.errors.ValidationError: progress: expected a function, got 'int'
+        vestig.errors.ValidationError: progress: expected a function, got an int
     """
     if value is not None and not callable(value):
-        raise ValidationError(field, type(value).__name__, "a function")
+        raise ValidationError(field, kind_of(value), "a function")
 
 
 def is_address(value: object) -> bool:
@@ -345,7 +339,7 @@ def path_argument(field: str, value: object, allowed: str = "a file's path") -> 
         raise ValidationError(field, value, allowed)
     if is_address(path):
         # not shown: it may name a password
-        raise ValidationError(field, "an address of PostgreSQL", allowed)
+        raise ValidationError(field, Description("an address of PostgreSQL"), allowed)
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
@@ -361,7 +355,7 @@ def path_argument(field: str, value: object, allowed: str = "a file's path") -> 
 def text_argument(field: str, value: object) -> str:
     """A text that can be written as UTF-8."""
     if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
+        raise ValidationError(field, kind_of(value), "text")
     return check_unicode(field, value)
 
 
@@ -371,7 +365,7 @@ def texts_argument(field: str, value: object) -> list[str]:
         return [text_argument(field, value)]
     if isinstance(value, (list, tuple, set, frozenset)):
         return [text_argument(field, item) for item in value]
-    raise ValidationError(field, type(value).__name__, "text or a list of texts")
+    raise ValidationError(field, kind_of(value), "text or a list of texts")
 
 
 class Provenance(TypedDict, total=False):
@@ -437,7 +431,7 @@ def plain_object(field: str, value: object) -> dict[str, Any]:
     size = len(msgspec.json.encode(plain))
     if size > _METADATA_BYTES_MAX:
         raise ValidationError(
-            field, f"{size} bytes", f"at most {_METADATA_BYTES_MAX} bytes as JSON"
+            field, Description(f"{size} bytes"), f"at most {_METADATA_BYTES_MAX} bytes as JSON"
         )
     return plain
 
@@ -449,7 +443,9 @@ def _type_name(value: object) -> str:
 def _plain(value: object, path: str, depth: int) -> Any:
     if depth > _METADATA_DEPTH_MAX:
         raise ValidationError(
-            path[:60], "a deeper one", f"at most {_METADATA_DEPTH_MAX} levels of nesting"
+            path[:60],
+            Description("a deeper one"),
+            f"at most {_METADATA_DEPTH_MAX} levels of nesting",
         )
     if value is None or isinstance(value, bool):
         return value
@@ -458,7 +454,9 @@ def _plain(value: object, path: str, depth: int) -> Any:
     number = as_number(value)
     if isinstance(number, int):
         if not _INT_MIN <= number <= _INT_MAX:
-            raise ValidationError(path, "a larger integer", "an integer of at most 64 bits")
+            raise ValidationError(
+                path, Description("a larger integer"), "an integer of at most 64 bits"
+            )
         return number
     if number is not None:
         if not math.isfinite(number):
@@ -483,7 +481,9 @@ def reason_argument(value: object, *, required: bool = False) -> str | None:
     if value is None and not required:
         return None
     if not isinstance(value, str) or len(value) > _REASON_CHARS_MAX:
-        fact = f"{len(value)} characters" if isinstance(value, str) else type(value).__name__
+        fact = kind_of(value)
+        if isinstance(value, str):
+            fact = Description(f"{len(value)} characters")
         raise ValidationError("reason", fact, f"text of at most {_REASON_CHARS_MAX} characters")
     return check_unicode("reason", value)
 
@@ -503,6 +503,6 @@ def relation_label(value: object) -> str:
     text = "_".join(str(label("relation", value)).upper().split())
     if not 1 <= len(text) <= SCOPE_CHARS_MAX:
         raise ValidationError(
-            "relation", f"{len(text)} characters", f"1 to {SCOPE_CHARS_MAX} characters"
+            "relation", Description(f"{len(text)} characters"), f"1 to {SCOPE_CHARS_MAX} characters"
         )
     return text

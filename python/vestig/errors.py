@@ -73,15 +73,48 @@ if not TYPE_CHECKING:  # a type checker knows the names that there are
 _SHOWN_LENGTH_MAX = 80
 
 
-# Words for what came instead of a value, which stand in a message without quotes.
-_IN_WORDS = frozenset(
-    (
-        *("nothing", "both", "neither", "no filter", "no file", "no text", "given twice"),
-        *("a text", "a text with a comma", "an empty list", "a larger one"),
-    )
-)
+# Kinds of values → what a program that sends JSON calls them.
+_KINDS_OF_JSON = {
+    "str": "text",
+    "dict": "an object",
+    "list": "a list",
+    "int": "a number",
+    "float": "a number",
+}
+# Descriptions that are raised as plain words.
+_IN_WORDS = frozenset(("both", "no file", "a larger one"))
 # Of a bad value so many characters are looked at.
 _READ_LENGTH_MAX = 4_000
+
+
+class Description(str):
+    """Words for what came instead of a value, which stand in a message without quotes: quoted is
+    what somebody gave."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def kind_of(value: object) -> Description:
+    """The kind of a bad value that no message shows.
+
+    Example:
+        >>> kind_of([]), kind_of(None), kind_of(7)
+        (a list, None, an int)
+    """
+    from vestig.other_words import is_request
+
+    kind = type(value).__name__
+    if is_request():
+        if value is None or isinstance(value, bool):
+            return Description(_as_json(value))
+        if kind in _KINDS_OF_JSON:
+            return Description(_KINDS_OF_JSON[kind])
+    if value is None:
+        return Description("None")
+    return Description(f"an {kind}" if kind[:1].lower() in "aeiou" else f"a {kind}")
 
 
 def _masked(text: str) -> str:
@@ -99,10 +132,21 @@ def _shown(value: object) -> str:
     if isinstance(value, str) and value in _IN_WORDS:
         return value
     try:
-        text = repr(value)
+        text = _as_json(value) or repr(value)
     except Exception:  # a hostile __repr__ must not hide the real error
         text = f"<{type(value).__name__}>"
     return _cut(text)
+
+
+def _as_json(value: object) -> str:
+    """A value as the JSON that came in a request; "" for another caller, and of a text."""
+    from vestig.other_words import is_request
+
+    if isinstance(value, str) or not is_request():
+        return ""
+    from json import dumps
+
+    return dumps(value, ensure_ascii=False, default=repr)
 
 
 def _cut(text: str) -> str:
@@ -125,18 +169,27 @@ class ValidationError(VestigError, ValueError):
         allowed: what is allowed, completing the sentence "expected …".
         hint: optional next step.
         message: stands in the place of "field: expected …, got …; hint".
+        brief: stands in the place of "got …; hint", which says what is wrong beside `allowed`.
     """
 
     code = "validation"
 
     def __init__(
-        self, field: str, value: object, allowed: str, hint: str = "", *, message: str = ""
+        self,
+        field: str,
+        value: object,
+        allowed: str,
+        hint: str = "",
+        *,
+        message: str = "",
+        brief: str = "",
     ) -> None:
         self.field = _cut(field)
         self.value = value
         self.allowed = allowed
-        plain = f"{self.field}: expected {allowed}, got {_shown(value)}"
-        super().__init__(message or (f"{plain}; {hint}" if hint else plain))
+        came = f"got {_shown(value)}" + (f"; {hint}" if hint else "")
+        self.brief = brief or message or came
+        super().__init__(message or f"{self.field}: expected {allowed}, {came}")
 
 
 class HygieneError(VestigError, ValueError):

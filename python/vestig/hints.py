@@ -193,6 +193,7 @@ def unknown_name_error(
 ) -> ValidationError:
     """Like `unknown_name`, as an error; `path` as for `check_names`."""
     message = unknown_name(name, names, owner, kind, near)
-    word = name[:NAME_CHARS_MAX]
+    word, listed = name[:NAME_CHARS_MAX], ", ".join(names)
     field = f"{path}.{word}" if path else word
-    return ValidationError(field, word, f"one of {', '.join(names)}", message=message)
+    brief = message.removesuffix(f"t takes: {listed}").removesuffix("; i").removesuffix(" I")
+    return ValidationError(field, word, f"one of {listed}", message=message, brief=brief)

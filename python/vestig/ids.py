@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from vestig._core import id_bytes, id_text, random_id
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, kind_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import by_caller
 
@@ -172,7 +172,7 @@ def check_id_prefix(field: str, text: object, prefix: str, listed: str = "") -> 
 def _no_text(field: str, value: object, prefix: str) -> ValidationError:
     """The error of an id that is no text, with the attribute of an object that has it."""
     allowed = f"an id as text ({prefix}_…)"
-    return ValidationError(field, type(value).__name__, allowed, id_of_object(value))
+    return ValidationError(field, kind_of(value), allowed, id_of_object(value))
 
 
 def id_of_object(value: object) -> str:

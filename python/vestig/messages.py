@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, kind_of
 
 # Roles of those who talk with each other, and of what stands beside the talk.
 SPEAKERS: Final = ("user", "assistant", "human", "ai", "model")
@@ -84,7 +84,7 @@ def joined_text(field: str, message: Mapping[Any, Any], content: object) -> str 
     if texts is None:
         raise ValidationError(
             field,
-            type(content).__name__,
+            kind_of(content),
             'text, or a list of parts such as {"type": "text", "text": "…"}',
         )
     return BETWEEN_PARTS.join(text for text in texts if text.strip()) or None

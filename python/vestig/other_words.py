@@ -8,7 +8,7 @@ of the fingers explains it, or where a table says that it means the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from types import ModuleType
@@ -21,6 +21,10 @@ TYPE_CHECKING = False  # as in `vestig`
 
 # Whether messages are read at a command line, which has flags in the place of arguments.
 AT_COMMAND_LINE: Final[ContextVar[bool]] = ContextVar("at_command_line", default=False)
+# What says over HTTP what a text says in Python; None: no program that sends requests reads it.
+IN_REQUESTS: Final[ContextVar[Callable[[str], str] | None]] = ContextVar(
+    "in_requests", default=None
+)
 
 # Of a longer word no more is compared: it is no misspelt name.
 _WORD_CHARS_MAX: Final = 100
@@ -35,14 +39,29 @@ _FAR: Final = 4
 _WORDS_KEPT: Final = 4_096
 
 
-def by_caller(python: str, command: str) -> str:
-    """The way to say something to who reads the message: a caller in Python, or at a command line.
+def by_caller(python: str, command: str | None = None, request: str | None = None) -> str:
+    """The way to say something to who reads the message: a caller in Python, at a command line, or
+    over HTTP.
+
+    Args:
+        command: None = as in Python.
+        request: None = what a server makes of the way in Python.
 
     Example:
         >>> by_caller("merge=True", "--merge")
         'merge=True'
     """
-    return command if AT_COMMAND_LINE.get() else python
+    if AT_COMMAND_LINE.get() and command is not None:
+        return command
+    said = IN_REQUESTS.get()
+    if said is None:
+        return python
+    return said(python) if request is None else request
+
+
+def is_request() -> bool:
+    """Return whether a program that sends requests reads what is said."""
+    return IN_REQUESTS.get() is not None
 
 
 # --- spelling ----------------------------------------------------------------------------------
@@ -449,6 +468,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "store.graph.entities": "nodes list_entities people",
         "store.graph.search": "query find",
         "store.graph.entity": "get_entity show_entity",
+        "store.graph.edge": "get_edge show_edge",
         "store.commit(text, entities=…)": "add_entity add_node create_entity create_node",
         "store.graph.link": "add_edge connect relate add_relation",
         "store.graph.unlink": "remove_edge delete_edge",

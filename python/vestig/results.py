@@ -697,7 +697,7 @@ class StoreStats(_Value, frozen=True, kw_only=True):
     largest of `scopes_total` scopes, `unscoped` those of none, `namespaces` those of every
     namespace of the store. `bytes` is the size of the whole ledger, `seq`
     the number of the store's last write, `requests` the number of entries in the log of requests;
-    `projection` has rows, segments and bytes of the arrays."""
+    `projection` has rows, segments and bytes of the arrays that are not empty."""
 
     memories: int
     kinds: dict[str, int]

@@ -299,7 +299,7 @@ def test_filters_of_keys(opener: Opener) -> None:
         ("a\x7f", "U\\+007F"),
         (" a", "white space at its ends"),
         ("a ", "white space at its ends"),
-        ("k" * 201, "at most 200 characters, got '201 characters'"),
+        ("k" * 201, "at most 200 characters, got 201 characters"),
         ("mem_01234567", "mem_"),
         (7, "int"),
         ("\ud800", "surrogate"),

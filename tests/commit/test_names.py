@@ -59,11 +59,11 @@ def test_a_type_may_stand_before_a_name_that_is_one_text() -> None:
 @each(
     ("value", "said"),
     [
-        (3, "entities: expected a list of names or objects, got 'int'"),
+        (3, "entities: expected a list of names or objects, got an int"),
         (" ", "entities[0]: expected text that is not blank"),
-        ({"name": "Ada"}, "entities: expected a list of names or objects, got 'dict'"),
+        ({"name": "Ada"}, "entities: expected a list of names or objects, got a dict"),
         ([" "], "entities[0]: expected text that is not blank"),
-        ([3], "entities[0]: expected a name, or an object with a name, got 'int'"),
+        ([3], "entities[0]: expected a name, or an object with a name, got an int"),
         ([{"type": "PERSON"}], "entities[0].name: expected text that is not blank, got None"),
         ([{"name": ""}], "entities[0].name: expected text that is not blank"),
         (
@@ -75,7 +75,7 @@ def test_a_type_may_stand_before_a_name_that_is_one_text() -> None:
         ([{"name": "Ada", "confidence": True}], "entities[0].confidence: expected a number"),
         ([{"name": "Ada", "confidence": float("nan")}], "entities[0].confidence: expected a num"),
         ([{"name": "Ada", "confidence": "1"}], "entities[0].confidence: expected a number from 0"),
-        ([{"name": "x" * 201}], "entities[0].name: expected at most 200 characters, got '201 char"),
+        ([{"name": "x" * 201}], "entities[0].name: expected at most 200 characters, got 201 char"),
     ],
 )
 def test_a_bad_entity_is_refused_with_its_place(value: Any, said: str) -> None:

@@ -369,6 +369,20 @@ def test_unknown_variable(loaded: Loader, variable: str, part: str) -> None:
     assert f"nearest valid one is {part}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("VESTIG_TOKEN", "serve.token_env is set by VESTIG_SERVE__TOKEN_ENV, to the name of the"),
+        ("VESTIG_PORT", "serve.port is set by VESTIG_SERVE__PORT"),
+        ("VESTIG_MODEL", "of this name are VESTIG_EMBEDDING__MODEL, VESTIG_ENTITIES__MODEL"),
+    ],
+)
+def test_a_variable_without_its_section(loaded: Loader, variable: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(env={variable: "1"})
+    assert f"{variable}: unknown variable; {said}" in str(caught.value)
+
+
 def test_variables_of_tests_and_reserved_ones(loaded: Loader) -> None:
     config = loaded(
         env={

@@ -21,7 +21,7 @@ def decided(when: str, action: Action, unless: str | None = None) -> Decision:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "when: expected one of tool, path, command, url, text at character 1, got 'the end'"),
+        ("", "when: expected one of tool, path, command, url, text at character 1, got the end"),
         ("file = a", "expected one of tool, path, command, url, text at character 1, got 'file'"),
         ("tool", "expected =, ~ or in behind tool at character 5"),
         ("tool =", "expected a value, in quotes"),
@@ -29,7 +29,7 @@ def decided(when: str, action: Action, unless: str | None = None) -> Decision:
         ('tool = " "', "expected a value that is not blank"),
         ('tool = "a', "expected a quote at the end of a text too"),
         ("tool = a)", "expected and, or, or the end at character 9, got ')'"),
-        ("(tool = a", "expected and, or, or ) at character 10, got 'the end'"),
+        ("(tool = a", "expected and, or, or ) at character 10, got the end"),
         ("tool in a", "expected ( behind in"),
         ("tool in (a, b", "expected a comma or )"),
         ("comand = ls", "command is meant?"),

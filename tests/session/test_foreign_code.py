@@ -103,7 +103,7 @@ def test_an_interrupt_inside_of_foreign_code_is_no_fault_of_it(opener: Opener) -
 
 CLOCKS: list[tuple[str, Callable[[], Any]]] = [
     ("OSError", raises(OSError("no clock"))),
-    ("NoneType", lambda: None),
+    ("None", lambda: None),
     ("int", lambda: 5),
     ("str", lambda: "2026-01-01"),
     ("date", lambda: date(2026, 1, 1)),

@@ -108,7 +108,7 @@ def test_an_address_is_refused_without_what_it_may_name(tmp_path: Path) -> None:
     with pytest.raises(ValidationError) as caught:
         vestig.open("mysql://ann:hunter2@db.example/x")
     assert str(caught.value) == (
-        "path: expected a directory's path, or :memory:, got 'mysql://…'; of addresses,"
+        "path: expected a directory's path, or :memory:, got mysql://…; of addresses,"
         " vestig.open takes postgresql://… alone"
     )
 

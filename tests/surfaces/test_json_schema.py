@@ -88,7 +88,7 @@ def test_a_bracket_within_a_text_is_a_sign_like_others(text: str) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"tags": "[1]"}, "tags[0]: expected text, got 'int'"),
+        ({"tags": "[1]"}, "tags[0]: expected text, got an int"),
         ({"keywords": "a, b"}, "keywords: expected a list, got a text with a comma"),
         ({"entities": "Tumblr, Inc."}, "entities: expected a list"),
         ({"metadata": "[1]"}, "metadata: expected an object"),

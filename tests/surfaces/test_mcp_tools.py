@@ -293,7 +293,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
     ("tool", "given", "told"),
     [
         ("recall", {}, "query: expected text, got nothing."),
-        ("recall", {"query": 5}, "query: expected text, got 'int'."),
+        ("recall", {"query": 5}, "query: expected text, got an int."),
         ("recall", {"query": "  "}, "query"),
         (
             "recall",
@@ -339,7 +339,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         ("remember", {"text": FACT, "tags": [1]}, "tags"),
         ("remember", {"text": FACT, "supersedes": ["mem_00000000"]}, "not found"),
         ("remember", {"text": FACT, "source": "a"}, "source"),
-        ("remember", {"text": ["a", "b"]}, "text: expected text, got 'list'."),
+        ("remember", {"text": ["a", "b"]}, "text: expected text, got a list."),
         ("show", {"id": "spare key"}, "id"),
         (
             "show",

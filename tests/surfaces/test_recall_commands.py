@@ -166,12 +166,13 @@ def test_an_error_names_the_option_that_was_typed(vestig: Vestig, ids: list[str]
 def test_a_scope_that_nothing_has_is_named(vestig: Vestig) -> None:
     vestig("add", "The berth is number nine", "--scope", "harbour")
     vestig("add", "The shed is painted red", "--scope", "garden")
-    said = "no memory has the scope Harbor; nearest: harbour"
+    said = "no memory has the scope 'Harbor'; known are 'harbour'"
     for words in (("list",), ("recall", "berth"), ("count",), ("forget", "--yes")):
         asked = vestig(*words, "--scope", "Harbor")
         assert (asked.code, said in asked.err) == (0, True), words
     assert "no memory" not in vestig("recall", "zzz", "--scope", "harbour").err
-    assert "no memory" not in vestig("list", "--scope", "harbour", "--tags", "none").err
+    other = vestig("list", "--scope", "harbour", "--tags", "none").err
+    assert other == "warning: tags: no memory has the tag 'none'\n"
     shown = vestig("stats").out
     assert "harbour 1" in shown
     assert "default 2" in shown

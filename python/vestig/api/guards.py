@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 
 from vestig.argument_words import BY_NAME, MORE_OF_CALLS
 from vestig.calls.filter import FIELDS, nearest_argument
-from vestig.errors import ValidationError, VestigError
+from vestig.errors import ValidationError, VestigError, kind_of
 from vestig.hints import nearest_name, unknown_name
 from vestig.other_words import (
     GROUPS,
@@ -55,7 +55,7 @@ def names_faults(function: Callable[_P, _R]) -> Callable[_P, _R]:
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: tags: expected a value whose methods work, got \
-'Unreadable'; its __iter__ raised OSError
+an Unreadable; its __iter__ raised OSError
     """
 
     @wraps(function)
@@ -191,9 +191,7 @@ def _fault(error: Exception, bind: Callable[[], BoundArguments]) -> ValidationEr
             owner = _owner(frame)
             if owner is not None and (named := _argument(owner, bind())):
                 hint = f"its {name} raised {type(error).__name__}"
-                return ValidationError(
-                    named, type(owner).__name__, "a value whose methods work", hint
-                )
+                return ValidationError(named, kind_of(owner), "a value whose methods work", hint)
         step = step.tb_next
     return None
 

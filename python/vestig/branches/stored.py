@@ -28,6 +28,7 @@ from vestig.commit.update import FieldChanges, text_in_scope, update_changes
 from vestig.errors import NotFoundError
 from vestig.memories import states
 from vestig.memories.states import Successor
+from vestig.other_words import by_caller
 from vestig.session.session import Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import item_rows, keyed_memories, rule_rows
 from vestig.store.records.reads import LedgerView
@@ -119,7 +120,9 @@ def _named(project: Project, view: LedgerView, name: str) -> Plan:
     for plan in project.plans(view):
         if name in (plan.branch.name, plan.branch.scope):
             return plan
-    raise NotFoundError("Branch", name, "`vestig branch list` names those that have memories")
+    raise NotFoundError(
+        "Branch", name, by_caller("`vestig branch list` names those that have memories")
+    )
 
 
 def _by_call(plan: Plan) -> Plan:
@@ -154,7 +157,9 @@ class _Changes:
         ended, stayed = list[str](), list[BranchMemory]()
         for one in memories:
             if rule_rows.is_rule(self._txn, one):
-                stayed.append(BranchMemory(id=one.id, text=one.content, stays=_IS_A_RULE))
+                stayed.append(
+                    BranchMemory(id=one.id, text=one.content, stays=by_caller(_IS_A_RULE))
+                )
             else:
                 self._parts.append(states.deprecate_changes(one, reason, None, self._now_us))
                 ended.append(one.id)

@@ -14,7 +14,7 @@ from vestig.calls.argument import (
 )
 from vestig.calls.declaration import InNamespace, MemoryId, Request
 from vestig.calls.filter import ScopeNames
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import AnchorKind
 
@@ -91,16 +91,18 @@ class Anchors(Texts, frozen=True, kw_only=True):
     def check(self, field: str, value: Any) -> Any:
         value = listed(value)
         if not isinstance(value, (list, tuple)):
-            raise ValidationError(field, type(value).__name__, self.expected)
+            raise ValidationError(field, kind_of(value), self.expected)
         if len(value) > ANCHORS_MAX:
-            raise ValidationError(field, f"{len(value)} anchors", f"at most {ANCHORS_MAX}")
+            raise ValidationError(
+                field, Description(f"{len(value)} anchors"), f"at most {ANCHORS_MAX}"
+            )
         found = []
         for at, item in enumerate(value):
             if isinstance(item, GivenAnchor):
                 found.append(item)
                 continue
             if not isinstance(item, str):
-                raise ValidationError(f"{field}[{at}]", type(item).__name__, _FORM)
+                raise ValidationError(f"{field}[{at}]", kind_of(item), _FORM)
             found.append(parse_anchor(f"{field}[{at}]", item))
         return tuple(dict.fromkeys(found))
 

@@ -38,7 +38,7 @@ from vestig.arguments import (
     texts,
     word_of,
 )
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.ids import check_id_prefix, check_namespace, id_of_object
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form, trimmed
@@ -225,7 +225,7 @@ class Label(Argument, frozen=True, kw_only=True):
             raise ValidationError(field, value, "text that is not blank")
         control = CONTROL_CHARACTERS.search(text or "") if self.plain else None
         if control is not None:
-            shown = f"text with U+{ord(control[0]):04X}"
+            shown = Description(f"text with U+{ord(control[0]):04X}")
             raise ValidationError(field, shown, "text without control characters")
         return text.strip() if self.trim and text is not None else text
 
@@ -289,22 +289,22 @@ def key_name(field: str, value: object) -> str:
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: key: expected a name on one line, without control \
-characters, got 'a key with U+000A'
+characters, got a key with U+000A
     """
     if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
+        raise ValidationError(field, kind_of(value), "text")
     text = check_unicode(field, value)
     if not (name := normal_form(text)):
         raise ValidationError(field, value, "a name that is not blank, such as maria.city")
     control = _NOT_IN_A_KEY.search(text)
     if control is not None:
-        shown = f"a key with U+{ord(control[0]):04X}"
+        shown = Description(f"a key with U+{ord(control[0]):04X}")
         raise ValidationError(field, shown, "a name on one line, without control characters")
     if trimmed(text) != text:
         raise ValidationError(field, value, "a name without white space at its ends")
     if max(len(text), len(name)) > KEY_CHARS_MAX:
         allowed = f"a name of at most {KEY_CHARS_MAX} characters"
-        raise ValidationError(field, f"{len(text)} characters", allowed)
+        raise ValidationError(field, Description(f"{len(text)} characters"), allowed)
     if name.startswith("mem_"):
         raise ValidationError(field, value, "a name that does not begin as an id does (mem_)")
     return name
@@ -335,7 +335,7 @@ class KeyOrId(Key, frozen=True):
         if isinstance(value, str) and value.startswith("mem_"):
             return check_id_prefix(field, value, "mem")
         if own := id_of_object(value):
-            raise ValidationError(field, type(value).__name__, "a key or an id", own)
+            raise ValidationError(field, kind_of(value), "a key or an id", own)
         return key_name(field, value)
 
 
@@ -425,8 +425,8 @@ class Choice(Argument, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(self.words, tuple):
-            return word_of(field, value, self.words, self.otherwise)
-        return choice(field, value, self.words, self.otherwise)
+            return word_of(field, value, self.words, by_caller(self.otherwise))
+        return choice(field, value, self.words, by_caller(self.otherwise))
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         return {"type": "string", "enum": list(self.choices)}
@@ -449,7 +449,9 @@ class Integer(Argument, frozen=True, kw_only=True):
     def of_json(self, field: str, value: Any) -> Any:
         value = with_integers(value)
         if type(value) is int and not -INTEGER_MAX <= value <= INTEGER_MAX:
-            raise ValidationError(field, "a larger one", "an integer of at most 53 bits")
+            raise ValidationError(
+                field, Description("a larger one"), "an integer of at most 53 bits"
+            )
         return value
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
@@ -558,7 +560,7 @@ class Texts(Argument, frozen=True, kw_only=True):
     def _of_commas(self, field: str, value: str) -> Any:
         raise ValidationError(
             field,
-            "a text with a comma",
+            Description("a text with a comma"),
             "a list",
             "it may be one or several: give a list of one, or of each",
         )
@@ -616,11 +618,13 @@ class Ids(Words, frozen=True, kw_only=True):
             value = list(value)
         if not isinstance(value, (list, tuple)):
             hint = id_of_object(value)
-            raise ValidationError(field, type(value).__name__, "a list of memory ids", hint)
+            raise ValidationError(field, kind_of(value), "a list of memory ids", hint)
         if self.filled and not value:
             raise ValidationError(field, value, "an id or a list of ids")
         if len(value) > LIST_ITEMS_MAX:
-            raise ValidationError(field, f"{len(value)} ids", f"at most {LIST_ITEMS_MAX} ids")
+            raise ValidationError(
+                field, Description(f"{len(value)} ids"), f"at most {LIST_ITEMS_MAX} ids"
+            )
         ids = (check_id_prefix(f"{field}[{at}]", item, "mem") for at, item in enumerate(value))
         return tuple(dict.fromkeys(ids))
 
@@ -641,7 +645,7 @@ class Numbers(Argument, frozen=True):
         inner = json_in_text(value, list) if isinstance(value, str) else None
         found = value if inner is None else inner
         if not isinstance(found, list) or not all(as_number(one) is not None for one in found):
-            raise ValidationError(field, type(found).__name__, "a list of numbers")
+            raise ValidationError(field, kind_of(found), "a list of numbers")
         return found
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
@@ -677,14 +681,14 @@ class Object(Argument, frozen=True):
 
     def check(self, field: str, value: Any) -> Any:
         if not isinstance(value, Mapping):
-            raise ValidationError(field, type(value).__name__, "an object")
+            raise ValidationError(field, kind_of(value), "an object")
         return value
 
     def of_json(self, field: str, value: Any) -> Any:
         inner = json_in_text(value, dict) if isinstance(value, str) else None
         found = value if inner is None else inner
         if not isinstance(found, dict):
-            raise ValidationError(field, type(found).__name__, "an object")
+            raise ValidationError(field, kind_of(found), "an object")
         return found
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
@@ -733,7 +737,7 @@ class Objects(Argument, frozen=True, kw_only=True):
         inner = json_in_text(value, list) if isinstance(value, str) else None
         found = value if inner is None else inner
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise ValidationError(field, type(found).__name__, "a list of objects")
+            raise ValidationError(field, kind_of(found), "a list of objects")
         return found
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:

@@ -45,7 +45,7 @@ from vestig.calls.declaration import (
     rows_of,
     schema_of,
 )
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.ids import is_full_id
 from vestig.language.ontology import UNTYPED
 from vestig.language.text_forms import single_spaced
@@ -120,15 +120,17 @@ class EvidenceRequest(Request, frozen=True, kw_only=True):
 class _EvidenceList(a.Objects, frozen=True):
     def check(self, field: str, value: Any) -> Any:
         if not isinstance(value, (list, tuple)):
-            raise ValidationError(field, type(value).__name__, "a list of objects")
+            raise ValidationError(field, kind_of(value), "a list of objects")
         if len(value) > LIST_ITEMS_MAX:
-            raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
+            raise ValidationError(
+                field, Description(f"{len(value)} items"), f"at most {LIST_ITEMS_MAX} items"
+            )
         return tuple(self._one(f"{field}[{at}]", item) for at, item in enumerate(value))
 
     def _one(self, field: str, item: Any) -> Evidence:
         found: EvidenceRequest = Nested("", of=EvidenceRequest).check(field, item)
         if found.source_id is None and found.snippet is None:
-            raise ValidationError(field, "neither", "a snippet, a source_id or both")
+            raise ValidationError(field, Description("neither"), "a snippet, a source_id or both")
         return Evidence(
             source_id=found.source_id,
             timestamp=None if found.timestamp is None else from_us(found.timestamp),
@@ -223,9 +225,11 @@ class Entities(a.Texts, frozen=True):
     def check(self, field: str, value: Any) -> Any:
         value = listed(value)
         if not isinstance(value, (list, tuple)):
-            raise ValidationError(field, type(value).__name__, "a list of names or objects")
+            raise ValidationError(field, kind_of(value), "a list of names or objects")
         if len(value) > LIST_ITEMS_MAX:
-            raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
+            raise ValidationError(
+                field, Description(f"{len(value)} items"), f"at most {LIST_ITEMS_MAX} items"
+            )
         return tuple(_entity(f"{field}[{at}]", item) for at, item in enumerate(value))
 
     def schema(self, facts: a.Facts = a.NO_FACTS) -> dict[str, Any]:
@@ -237,7 +241,7 @@ def _entity(field: str, item: Any) -> GivenEntity:
     if isinstance(item, Mapping):
         return checked(GivenEntity, item, field)
     if not isinstance(item, str):
-        raise ValidationError(field, type(item).__name__, "a name, or an object with a name")
+        raise ValidationError(field, kind_of(item), "a name, or an object with a name")
     name = label(field, item, SCOPE_CHARS_MAX)
     if name is None or not name.strip():
         raise ValidationError(field, item, "text that is not blank")
@@ -250,9 +254,11 @@ class Questions(a.Texts, frozen=True):
     def check(self, field: str, value: Any) -> Any:
         value = listed(value)
         if not isinstance(value, (list, tuple)):
-            raise ValidationError(field, type(value).__name__, "a list of questions")
+            raise ValidationError(field, kind_of(value), "a list of questions")
         if len(value) > LIST_ITEMS_MAX:
-            raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
+            raise ValidationError(
+                field, Description(f"{len(value)} items"), f"at most {LIST_ITEMS_MAX} items"
+            )
         for at, item in enumerate(value):
             if not text_argument(f"{field}[{at}]", item).strip():
                 raise ValidationError(f"{field}[{at}]", item, "a question that is not blank")

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.hints import nearest_name
 
 FIELDS: Final = ("tool", "path", "command", "url", "text")
@@ -136,6 +136,10 @@ def _is_single(condition: Condition) -> bool:
     return all(map(_is_single, condition.parts))
 
 
+# Kinds of tokens that an error describes.
+_CAME: Final = {"end": Description("the end"), "quoted": Description("a value in quotes")}
+
+
 class _Token(NamedTuple):
     """`kind`: a sign, "word", "quoted", or "end". `at`: its place in the text."""
 
@@ -146,7 +150,7 @@ class _Token(NamedTuple):
     @property
     def came(self) -> str:
         """The token in an error, which no value of a condition gets into."""
-        return {"end": "the end", "quoted": "a value in quotes"}.get(self.kind, self.text)
+        return _CAME.get(self.kind, self.text)
 
 
 def asks_for(field: str, condition: Condition) -> bool:
@@ -180,11 +184,13 @@ def parse_condition(field: str, text: str) -> Condition:
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: when: expected one of tool, path, command, url, text at \
-character 12, got 'the end'; an example: tool = Bash and command ~ "migrate*prod*"
+character 12, got the end; an example: tool = Bash and command ~ "migrate*prod*"
     """
     if len(text) > CONDITION_CHARS_MAX:
         allowed = f"at most {CONDITION_CHARS_MAX} characters"
-        raise ValidationError(field, f"{len(text)} characters", allowed, "divide it into rules")
+        raise ValidationError(
+            field, Description(f"{len(text)} characters"), allowed, "divide it into rules"
+        )
     return _Parser(field, _tokens(field, text)).whole()
 
 
@@ -223,7 +229,7 @@ def _quoted(field: str, text: str, start: int) -> tuple[str, int]:
             char = text[at]
         said.append(char)
         at += 1
-    came = f"a quote at character {start + 1} without an end"
+    came = Description(f"a quote at character {start + 1} without an end")
     raise ValidationError(field, came, "a quote at the end of a text too", f"add {sign}")
 
 

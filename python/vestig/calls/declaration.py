@@ -27,7 +27,7 @@ from vestig.calls.argument import (
     or_null,
 )
 from vestig.calls.filter import KEYWORDS, Where, nearest_argument
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, kind_of
 from vestig.hints import nearest_name, unknown_name_error
 from vestig.times import LAST_OF_DAY_US
 
@@ -194,7 +194,7 @@ class Nested(Object, frozen=True, kw_only=True):
     def check(self, field: str, value: Any) -> Any:
         if not isinstance(value, Mapping):
             names = ", ".join(rows_of(self.of))
-            raise ValidationError(field, type(value).__name__, f"an object with any of {names}")
+            raise ValidationError(field, kind_of(value), f"an object with any of {names}")
         return checked(self.of, value, field)
 
     def schema(self, facts: Facts = NO_FACTS) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from vestig.calls.argument import (
 from vestig.calls.commit import Entities, GivenEntity
 from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.other_words import by_caller
 from vestig.types import Word
 
@@ -55,7 +55,7 @@ CONVERTED_ENDINGS: Final = frozenset(
 )
 MAIL_ENDINGS: Final = frozenset((".eml", ".mbox"))
 DOCUMENT_ENDINGS: Final = TEXT_ENDINGS | CONVERTED_ENDINGS | MAIL_ENDINGS
-_READS_FILES: Final = "import reads a file: store.import_(path), `vestig import PATH`"
+_READS_FILES: Final = "store.import_(path), or `vestig import PATH`, reads a file"
 
 
 # By what each is recognised, in the order in which they are tried.
@@ -263,12 +263,15 @@ class DocumentText(Text, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(value, PathLike):
-            raise ValidationError(field, "a path", "text", _READS_FILES)
+            raise ValidationError(field, Description("a path"), "text", by_caller(_READS_FILES))
         text = super().check(field, value)
         ending = splitext(text.strip().lower())[1] if len(text.split()) == 1 else ""
         if ending in DOCUMENT_ENDINGS:
             raise ValidationError(
-                field, f"one word that ends in {ending}", "the text of a document", _READS_FILES
+                field,
+                Description(f"one word that ends in {ending}"),
+                "the text of a document",
+                by_caller(_READS_FILES),
             )
         return text
 

@@ -14,11 +14,12 @@ from msgspec import UNSET, UnsetType
 
 from vestig.arguments import check_unicode, plain_object
 from vestig.calls import argument as a
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.hints import check_names, meant_name, nearest_name, unknown_name
 from vestig.ids import check_id_prefix
 from vestig.json_text import json_in_text
 from vestig.language.text_forms import normal_form
+from vestig.other_words import by_caller
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status, Word
 
@@ -92,17 +93,17 @@ def _texts(field: str, value: Any) -> tuple[str, ...]:
     """One text, or several in any iterable; a null or a blank among them is a mistake."""
     items = (value,) if isinstance(value, str) else value
     if isinstance(items, (bytes, Mapping)) or not isinstance(items, Iterable):
-        raise ValidationError(field, type(value).__name__, "text or a list of texts")
+        raise ValidationError(field, kind_of(value), "text or a list of texts")
     try:
         given = list(items)
     except Exception as error:  # whatever the caller's own iterator raises
-        got = f"an iterable that raises {type(error).__name__}"
+        got = Description(f"an iterable that raises {type(error).__name__}")
         raise ValidationError(field, got, "text or a list of texts") from error
     found = []
     for item in given:
         if not isinstance(item, str):
-            hint = _NONE_AMONG.get(field, "") if item is None else ""
-            raise ValidationError(field, type(item).__name__, "text or a list of texts", hint)
+            hint = by_caller(_NONE_AMONG.get(field, "")) if item is None else ""
+            raise ValidationError(field, kind_of(item), "text or a list of texts", hint)
         if not item.strip():
             raise ValidationError(field, item, "texts that are not blank", _NO_SCOPE.get(field, ""))
         found.append(check_unicode(field, item))
@@ -671,7 +672,9 @@ def checked_filter(
             continue
         if name in fields:
             raise ValidationError(
-                name, "given twice", "either the keyword or the field of where, not both"
+                name,
+                Description("given twice"),
+                "either the keyword or the field of where, not both",
             )
         fields[name] = value
     rows = _NODE_FIELDS if nodes else FIELDS
@@ -689,7 +692,7 @@ def checked_filter(
 def no_filter(value: object) -> ValidationError:
     """The error of what stands in the place of a filter and is none."""
     expected = "a Filter, or an object of its fields"
-    return ValidationError("where", type(value).__name__, expected)
+    return ValidationError("where", kind_of(value), expected)
 
 
 class Where(a.Argument, frozen=True, kw_only=True):
@@ -747,7 +750,7 @@ the field out where it selects nothing
         inner = json_in_text(value, dict) if isinstance(value, str) else None
         fields = value if inner is None else inner
         if not isinstance(fields, Mapping):
-            raise ValidationError(field, type(fields).__name__, self.expected)
+            raise ValidationError(field, kind_of(fields), self.expected)
         return {
             name: item
             if is_absent(item, name) or name not in FIELDS

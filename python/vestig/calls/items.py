@@ -24,7 +24,7 @@ from vestig.calls.argument import (
     key_name,
 )
 from vestig.calls.declaration import InNamespace, Request, checked
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.types import Role
 
 # Of a key, and of a scope.
@@ -54,7 +54,9 @@ def item_label(field: str, value: object) -> str:
     if not text:
         raise ValidationError(field, value, f"text of 1 to {ITEM_LABEL_CHARS_MAX} characters")
     if PART in text:
-        raise ValidationError(field, "text with U+001F", "text without that control character")
+        raise ValidationError(
+            field, Description("text with U+001F"), "text without that control character"
+        )
     return text
 
 
@@ -68,11 +70,15 @@ def check_stored_key(field: str, text: str) -> None:
     key, sign, part = text.partition(PART)
     if not sign:
         if key_name(field, text) != text:
-            raise ValidationError(field, "another spelling", "a key in its normal form")
+            raise ValidationError(
+                field, Description("another spelling"), "a key in its normal form"
+            )
         return
     item_label(field, key)
     if not (part.isascii() and part.isdigit() and len(part) <= _PART_DIGITS_MAX):
-        raise ValidationError(field, "text with U+001F", "a key, or that of a part of a text")
+        raise ValidationError(
+            field, Description("text with U+001F"), "a key, or that of a part of a text"
+        )
 
 
 def part_key(key: str, place: int) -> str:
@@ -116,17 +122,21 @@ def value_text(field: str, value: object) -> str:
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: value: expected JSON: null, true, false, a number, text, a \
-list, or an object with names of text, got 'int as a name'
+list, or an object with names of text, got an int as a name
     """
     _check_json(field, value, 1)
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as error:
-        raise ValidationError(field, "NaN, infinity or a very long number", _JSON) from error
+        raise ValidationError(
+            field, Description("NaN, infinity or a very long number"), _JSON
+        ) from error
     size = len(check_unicode(field, text).encode())
     if size > VALUE_BYTES_MAX:
         allowed = f"at most {VALUE_BYTES_MAX} bytes of JSON"
-        raise ValidationError(field, f"{size} bytes", allowed, "divide it among several keys")
+        raise ValidationError(
+            field, Description(f"{size} bytes"), allowed, "divide it among several keys"
+        )
     return text
 
 
@@ -143,17 +153,19 @@ def _check_json(field: str, value: object, level: int) -> None:
     if value is None or type(value) in (str, int, float, bool):
         return
     if level > _VALUE_LEVELS_MAX:
-        raise ValidationError(field, "more levels", f"at most {_VALUE_LEVELS_MAX} levels")
+        raise ValidationError(
+            field, Description("more levels"), f"at most {_VALUE_LEVELS_MAX} levels"
+        )
     if isinstance(value, (list, tuple)):
         for one in value:
             _check_json(field, one, level + 1)
     elif isinstance(value, dict):
         for name, one in value.items():
             if type(name) is not str:
-                raise ValidationError(field, f"{type(name).__name__} as a name", _JSON)
+                raise ValidationError(field, Description(f"{kind_of(name)} as a name"), _JSON)
             _check_json(field, one, level + 1)
     else:
-        raise ValidationError(field, type(value).__name__, _JSON)
+        raise ValidationError(field, kind_of(value), _JSON)
 
 
 class ItemValue(Argument, frozen=True):
@@ -196,7 +208,7 @@ class ItemKeys(Texts, frozen=True, kw_only=True):
     def check(self, field: str, value: Any) -> Any:
         found = listed(value)
         if not isinstance(found, (list, tuple)):
-            raise ValidationError(field, type(found).__name__, self.expected)
+            raise ValidationError(field, kind_of(found), self.expected)
         if not found:
             raise ValidationError(field, found, "a key or a list of keys")
         return tuple(item_label(f"{field}[{at}]", one) for at, one in enumerate(found))
@@ -275,14 +287,16 @@ def puts_of(asked: PutManyRequest) -> list[PutRequest]:
     """
     items = asked.items
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Sequence):
-        raise ValidationError("items", type(items).__name__, "a list of objects")
+        raise ValidationError("items", kind_of(items), "a list of objects")
     if len(items) > _PUTS_MAX:
-        raise ValidationError("items", f"{len(items)} items", f"at most {_PUTS_MAX} items")
+        raise ValidationError(
+            "items", Description(f"{len(items)} items"), f"at most {_PUTS_MAX} items"
+        )
     found = []
     for at, one in enumerate(items):
         path = f"items[{at}]"
         if not isinstance(one, Mapping):
-            raise ValidationError(path, type(one).__name__, "an object")
+            raise ValidationError(path, kind_of(one), "an object")
         if one.get("namespace") is not None:
             raise ValidationError(f"{path}.namespace", one["namespace"], "it beside `items`")
         found.append(checked(PutRequest, with_null(one), path))
@@ -333,7 +347,9 @@ class DeleteRequest(Request, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         named = [self.keys, self.scope, self.scope_prefix]
         if named == [None] * 3:
-            raise ValidationError("keys", "nothing", "keys, a scope, or a scope_prefix")
+            raise ValidationError(
+                "keys", Description("nothing"), "keys, a scope, or a scope_prefix"
+            )
         if self.scope_prefix is not None and named[:2] != [None] * 2:
             raise ValidationError(
                 "scope_prefix", self.scope_prefix, "it alone, or keys and a scope"

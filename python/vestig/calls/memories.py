@@ -40,7 +40,7 @@ from vestig.calls.filter import (
     ScopeNames,
     Where,
 )
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.ids import id_of_object
 from vestig.other_words import by_caller
 from vestig.times import LAST_OF_DAY_US
@@ -84,7 +84,9 @@ class Successor(Id, frozen=True):
                 "`vestig update ID --content TEXT` and `vestig add TEXT --supersedes ID`",
             )
             hint = f"{ways} store a new text in its place"
-            raise ValidationError(field, "a text", "the id of a memory that is stored", hint)
+            raise ValidationError(
+                field, Description("a text"), "the id of a memory that is stored", hint
+            )
         return super().check(field, value)
 
 
@@ -254,8 +256,10 @@ class ForgetRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
 
+# The time of storing goes by the name of its field and by its alias.
 ORDERS = (
     "created_at",
+    "t_created",
     "last_seen_at",
     "access_count",
     "last_accessed_at",

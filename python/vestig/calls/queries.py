@@ -36,7 +36,7 @@ from vestig.calls.declaration import (
     not_both,
 )
 from vestig.calls.filter import NO_FILTER, Filter, Where
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, kind_of
 from vestig.messages import SPEAKERS, TEXT_PARTS
 from vestig.other_words import by_caller
 
@@ -87,8 +87,8 @@ class _Question(Text, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            hint = "recall_many takes several"
-            raise ValidationError(field, type(value).__name__, "text", hint)
+            hint = by_caller("recall_many takes several", request="a request asks one")
+            raise ValidationError(field, kind_of(value), "text", hint)
         return super().check(field, value)
 
 

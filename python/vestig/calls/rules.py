@@ -18,7 +18,7 @@ from vestig.calls.argument import (
 )
 from vestig.calls.condition import CONDITION_CHARS_MAX, EXAMPLE, FIELDS, parse_condition
 from vestig.calls.declaration import InNamespace, Reason, Request, given_all
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 
 # What is done when a rule fires, the weakest first.
 DECISIONS: Final = ("remind", "ask", "deny")
@@ -39,7 +39,7 @@ class ConditionText(Argument, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if not isinstance(value, str):
-            raise ValidationError(field, type(value).__name__, "text", f"an example: {EXAMPLE}")
+            raise ValidationError(field, kind_of(value), "text", f"an example: {EXAMPLE}")
         text = text_argument(field, value)
         if not (self.empty and text == ""):
             parse_condition(field, text)
@@ -151,7 +151,7 @@ class EditRuleRequest(Request, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if all(getattr(self, name) is None for name in _CHANGES):
             raise ValidationError(
-                "text", "nothing", f"{', '.join(_CHANGES[:-1])} or {_CHANGES[-1]}"
+                "text", Description("nothing"), f"{', '.join(_CHANGES[:-1])} or {_CHANGES[-1]}"
             )
 
 
@@ -194,7 +194,7 @@ class ActionRequest(Request, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if all(getattr(self, name) is None for name in FIELDS):
-            raise ValidationError("tool", "nothing", f"any of {', '.join(FIELDS)}")
+            raise ValidationError("tool", Description("nothing"), f"any of {', '.join(FIELDS)}")
 
 
 class SuggestRulesRequest(Request, frozen=True, kw_only=True):

@@ -427,6 +427,14 @@ def _instead_of(variable: str) -> str:
     ending = [name for name in own if words and name.endswith(f"_{words}")]
     if len(ending) == 1:
         return f"; {names[ending[0]]} is set by {ending[0]}"
+    # a key without its section
+    alone = variable[len(_PREFIX) :]
+    bare = [name for name in names if name.rpartition("__")[2] in (alone, f"{alone}_ENV")]
+    if len(bare) > 1:
+        return f"; of this name are {', '.join(sorted(bare))}"
+    if bare:
+        holds = ", to the name of the variable that holds it" if bare[0].endswith("_ENV") else ""
+        return f"; {names[bare[0]]} is set by {bare[0]}{holds}"
     return "; recall.silence is set by VESTIG_RECALL__SILENCE, and every other key likewise"
 
 

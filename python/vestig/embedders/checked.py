@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from vestig.errors import ConfigError, ProviderError, ValidationError, VestigError
+from vestig.errors import ConfigError, Description, ProviderError, ValidationError, VestigError
 from vestig.hints import missing_package
 from vestig.ports import (
     CODE_BYTES,
@@ -284,7 +284,9 @@ def _check_text(text: object) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValidationError(
-            "text", f"a lone surrogate at {error.start}", "text without lone surrogates"
+            "text",
+            Description(f"a lone surrogate at {error.start}"),
+            "text without lone surrogates",
         ) from None
 
 

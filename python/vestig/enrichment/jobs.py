@@ -48,6 +48,7 @@ from vestig.errors import (
     ValidationError,
     VestigError,
 )
+from vestig.other_words import by_caller
 from vestig.ports import BatchAnswer, ModelRequest
 from vestig.results import EnrichReport
 from vestig.session.model_calls import ParsedAnswer
@@ -154,7 +155,8 @@ def enrich_inline(session: Session, namespace: str, ids: Sequence[str]) -> list[
         degraded = run.degraded()
         left = len(ids) - run.tally.done
         if left:
-            detail = "jobs of this call stay in the queue; run `vestig housekeeping enrich`"
+            again = by_caller("`vestig housekeeping enrich`")
+            detail = f"jobs of this call stay in the queue; run {again}"
             degraded.append(Degradation(code="enrichment_pending", detail=detail, count=left))
         session.metrics.degraded(degraded)
         catch_up(session, [])

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from vestig.arguments import parse_time, texts_argument
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import Description, NotFoundError, ValidationError, kind_of
 from vestig.hints import check_names
 from vestig.ids import is_full_id
 from vestig.json_text import read_json
@@ -91,9 +91,11 @@ def read_lines(file: Path) -> Iterable[tuple[str, dict[str, Any]]]:
         try:
             row = read_json(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise ValidationError(place, "a line", "a JSON object", "it cannot be read") from None
+            raise ValidationError(
+                place, Description("a line"), "a JSON object", "it cannot be read"
+            ) from None
         if not isinstance(row, dict):
-            raise ValidationError(place, type(row).__name__, "a JSON object")
+            raise ValidationError(place, kind_of(row), "a JSON object")
         yield place, row
 
 
@@ -109,7 +111,9 @@ def question_of(place: str, row: Mapping[str, Any]) -> Question:
         if not text.strip():
             raise ValidationError("text", text, "a question that is not blank")
         if "relevant" not in row:
-            raise ValidationError("relevant", "nothing", "labels, [] where nothing answers")
+            raise ValidationError(
+                "relevant", Description("nothing"), "labels, [] where nothing answers"
+            )
         date = _text(row, "date")
         day = None if date is None else from_us(parse_time(date, "date")).date()
         if row.get("as_of") is True and day is None:

@@ -39,7 +39,8 @@ from vestig.ids import id_bytes
 from vestig.memories.read import as_known, distinct, repeats_of, text_keys
 from vestig.recall.request import query_argument
 from vestig.session.embedding import check_identity
-from vestig.session.references import resolved, unknown_names
+from vestig.session.filter_names import unknown_names
+from vestig.session.references import resolved
 from vestig.session.session import Session, ahead_notice, cleaned_query
 from vestig.store.projection.scan_objects import DEGREE_MAX, NodeScan, ln, power
 from vestig.store.records.reads import LedgerView
@@ -176,7 +177,8 @@ class _Search:
     def read(self, view: LedgerView, core: Any, vector: bytes | None) -> SearchResult:
         """The nodes of one state of the store, best first."""
         self.view, self.core, self.vector = view, core, vector
-        self.warnings = [*self.plan.warnings, *unknown_names(view, core, self.plan.filter)]
+        unknown = unknown_names(self.session, view, core, self.plan.filter)
+        self.warnings = [*self.plan.warnings, *unknown]
         chosen = resolved(view, core, self.plan.filter, nodes=True)
         self.nodes = NodeScan(core, view.seq, chosen)
         fetch = self.candidates()

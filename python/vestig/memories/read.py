@@ -20,20 +20,15 @@ from vestig import calls
 from vestig.answers import Repeat
 from vestig.calls.filter import Filter
 from vestig.changes import AccessTouch
-from vestig.errors import NotFoundError, StoreLockedError, ValidationError
+from vestig.errors import Description, NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import id_bytes, id_text, memory_id_text, split_ids
 from vestig.language.text_forms import first_of
 from vestig.memories.versions import versions_of
 from vestig.other_words import by_caller
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
-from vestig.session.references import (
-    also_known,
-    paths_as_sources,
-    resolved,
-    row_listing,
-    unknown_names,
-)
+from vestig.session.filter_names import also_known, unknown_names
+from vestig.session.references import paths_as_sources, resolved, row_listing
 from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import anchor_rows, item_rows, keyed_memories
@@ -216,8 +211,8 @@ def _in_scopes(view: LedgerView, space: str, asked: GetRequest | HistoryRequest)
 def _value_at(session: Session, asked: GetRequest) -> Memory:
     """The memory that a listing of the key has at a time."""
     if asked.key.startswith("mem_"):
-        hint = "show(id, valid_at=…) says whether a memory held then"
-        raise ValidationError("valid_at", "an id beside it", "a key", hint)
+        hint = by_caller("show(id, valid_at=…) says whether a memory held then")
+        raise ValidationError("valid_at", Description("an id beside it"), "a key", hint)
     scope = None if asked.scope is None else (asked.scope,)
     where = Filter(keys=(asked.key,), scope=scope, unscoped=scope is None)
     listing = calls.memories.ListRequest(
@@ -572,7 +567,7 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
             degraded=tuple(ahead_notice(view.last_recorded_us, session.now_us())),
             warnings=(
                 *at.warnings,
-                *unknown_names(view, core, parts),
+                *unknown_names(session, view, core, parts, empty=not total),
                 *also_known(view, core, parts),
                 *paths_as_sources(view, parts),
                 *later_updates(view, memories, at),

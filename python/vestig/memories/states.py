@@ -23,12 +23,13 @@ from vestig.calls.memories import (
     SupersedeRequest,
 )
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import ConflictError, Description, ValidationError
 from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
-from vestig.session.references import also_known, names_of_entities, resolved, unknown_names
+from vestig.session.filter_names import also_known, names_of_entities, unknown_names
+from vestig.session.references import resolved
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
@@ -104,8 +105,8 @@ def _by(memory: Memory) -> str:
 def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in _FINAL:
-        key = "" if memory.key is None else by_caller(", key=…", " --key KEY")
-        again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{key}`')
+        key, option = ("", "") if memory.key is None else (", key=…", " --key KEY")
+        again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{option}`')
         raise ConflictError(
             f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
             f" {_since(memory)}, for good; {again} stores its text again, in a new memory"
@@ -472,14 +473,14 @@ def check_deprecation(asked: DeprecateRequest) -> None:
     if asked.id is not None and "until" in asked.where.given():
         raise ValidationError(
             "until",
-            "it beside id",
+            Description("it beside id"),
             "it as a filter, without id",
             f"{_until()} lets a memory hold until T",
         )
     check_selection(asked, "id", asked.id)
     if asked.id is not None and asked.dry_run:
         raise ValidationError(
-            "dry_run", True, "it beside where", "show(id) says what one memory is"
+            "dry_run", True, "it beside where", by_caller("show(id) says what one memory is")
         )
 
 
@@ -651,7 +652,7 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
     if ids is not None:
         if given:
             either = f"either {named} or a filter (where), not both"
-            raise ValidationError(named, f"{named} and where", either)
+            raise ValidationError(named, Description(f"{named} and where"), either)
         return
     # `unscoped: false` restricts nothing
     effective = {name for name, value in given.items() if name != "unscoped" or value}
@@ -669,7 +670,7 @@ def check_selection(asked: Selecting, named: str, ids: object, otherwise: str = 
             more = f"; {_whole_selection(type(asked).__name__, names)}"
         raise ValidationError(
             "where",
-            f"only {', '.join(given)}" if given else "no filter",
+            Description(f"only {', '.join(given)}") if given else Description("no filter"),
             f"{named}, or a filter that says which memories",
             "name at least one of "
             + ", ".join(name for name in FIELDS if name in SELECTORS)
@@ -718,7 +719,7 @@ def selection_warnings(session: Session, space: str, where: Filter) -> tuple[str
     parts = filter_parts(where, space, moments(session.now_us()))
     return session.keeper.run(
         lambda view, core: (
-            *unknown_names(view, core, parts),
+            *unknown_names(session, view, core, parts),
             *also_known(view, core, parts),
         )
     )

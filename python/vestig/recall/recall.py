@@ -27,9 +27,10 @@ from vestig.calls.queries import RecallRequest
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import KINDS
-from vestig.errors import ProviderError, StoreLockedError, ValidationError
+from vestig.errors import Description, ProviderError, StoreLockedError, ValidationError, kind_of
 from vestig.language.languages import ENGLISH, language_of
 from vestig.language.words import asks_for_all, states
+from vestig.other_words import by_caller
 from vestig.ports import Scan, TokenStates, is_approximate
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.judged import Judgements
@@ -40,8 +41,8 @@ from vestig.recall.request import Request
 from vestig.recall.scan import APPROXIMATE, scanner
 from vestig.recall.unread import each_known, read_when_known
 from vestig.session.embedding import check_identity, query_vectors
+from vestig.session.filter_names import unknown_names
 from vestig.session.opening import check_reranker
-from vestig.session.references import has_names, unknown_names
 from vestig.session.session import Session, ahead_notice
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span
@@ -276,7 +277,8 @@ class OneRecall:
     ) -> tuple[str, ...]:
         """Warnings of the request, of its analysis and filter, and of the scan."""
         filter, core = self.request.filter, self.session.keeper.core
-        unknown = unknown_names(bound.view, core, filter) if has_names(filter) else ()
+        empty = not scan.eligible
+        unknown = unknown_names(self.session, bound.view, core, filter, empty=empty)
         found = [*self.request.warnings, *bound.query.warnings, *unknown, *later]
         if is_approximate(scan):
             found.append(APPROXIMATE)
@@ -398,7 +400,7 @@ def _degraded(bound: BoundQuery, scan: Scan, pending: int) -> tuple[Degradation,
     if bound.query.judgements is not None and bound.query.judgements.degraded is not None:
         found.append(bound.query.judgements.degraded)
     if pending:
-        detail = "results have unfinished jobs; run `vestig housekeeping enrich`"
+        detail = f"results have unfinished jobs; run {by_caller('`vestig housekeeping enrich`')}"
         found.append(Degradation(code="enrichment_pending", detail=detail, count=pending))
     return tuple(found)
 
@@ -454,7 +456,7 @@ def _with_silence(session: Session, config: Config, request: Request) -> Request
     raise ValidationError(
         "silence",
         named,
-        "None here",
+        by_caller("None here"),
         f"the profile {config.profile} has no confidence: use one that ranks by words and"
         " meaning together (ranking.base: linear), such as default",
     )
@@ -514,9 +516,11 @@ def recall_many(
     """
     texts = listed(queries)
     if not isinstance(texts, (list, tuple)):
-        raise ValidationError("queries", type(queries).__name__, "a list of questions")
+        raise ValidationError("queries", kind_of(queries), "a list of questions")
     if len(texts) > QUERIES_MAX:
-        raise ValidationError("queries", f"{len(texts)} queries", f"at most {QUERIES_MAX} queries")
+        raise ValidationError(
+            "queries", Description(f"{len(texts)} queries"), f"at most {QUERIES_MAX} queries"
+        )
     config = _checked_config(session, arguments.config, arguments.profile)
     now_us = session.now_us()
     _checked_request(session, config, _with_query(arguments, _ANY_QUERY), now_us)

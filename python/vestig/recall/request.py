@@ -14,7 +14,7 @@ import msgspec
 from vestig.arguments import text_argument
 from vestig.calls.argument import RANDOM
 from vestig.calls.queries import RecallRequest
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.messages import SPEAKERS, only_calls_tools, text_parts
 from vestig.ports import is_finite
@@ -45,17 +45,19 @@ def messages_text(messages: object) -> str:
         'Ada: Where is the key?'
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
-        raise ValidationError("messages", type(messages).__name__, "a list of messages")
+        raise ValidationError("messages", kind_of(messages), "a list of messages")
     texts = []
     for at, message in enumerate(messages):
         found = _spoken(message)
         if found is None:
             raise ValidationError(
-                f"messages[{at}]", type(message).__name__, "an object with a text under content"
+                f"messages[{at}]", kind_of(message), "an object with a text under content"
             )
         texts += found
     if not texts:
-        raise ValidationError("messages", "no text", "at least one entry that somebody said")
+        raise ValidationError(
+            "messages", Description("no text"), "at least one entry that somebody said"
+        )
     return _BETWEEN.join(texts)
 
 
@@ -208,17 +210,21 @@ def vector_argument(field: str, value: object, dimensions: int) -> bytes:
     """float32 bytes of a caller's vector: finite and of the store's length. A buffer of float32
     values, such as an array, is taken as it is; other numbers are rounded to it."""
     if isinstance(value, (str, Mapping)):
-        raise ValidationError(field, type(value).__name__, f"{dimensions} numbers")
+        raise ValidationError(field, kind_of(value), f"{dimensions} numbers")
     if isinstance(value, (bytes, bytearray)):
         if len(value) % 4:
-            raise ValidationError(field, f"{len(value)} bytes", f"{dimensions} float32 values")
+            raise ValidationError(
+                field, Description(f"{len(value)} bytes"), f"{dimensions} float32 values"
+            )
         numbers = bytes(value)
     else:
         numbers = _float32(field, value, dimensions)
     if len(numbers) != 4 * dimensions:
-        raise ValidationError(field, f"{len(numbers) // 4} values", f"{dimensions} values")
+        raise ValidationError(
+            field, Description(f"{len(numbers) // 4} values"), f"{dimensions} values"
+        )
     if not is_finite(numbers):
-        raise ValidationError(field, "NaN or infinity", "finite numbers")
+        raise ValidationError(field, Description("NaN or infinity"), "finite numbers")
     return numbers
 
 
@@ -230,14 +236,14 @@ def _float32(field: str, value: object, dimensions: int) -> bytes:
     try:
         return array.array("f", cast("Iterable[float]", value)).tobytes()
     except (TypeError, ValueError, OverflowError):
-        raise ValidationError(field, type(value).__name__, f"{dimensions} numbers") from None
+        raise ValidationError(field, kind_of(value), f"{dimensions} numbers") from None
 
 
 def query_argument(value: object) -> tuple[str, tuple[str, ...]]:
     """Return the query, cut to `QUERY_CHARS_MAX` code points with a warning."""
     query = text_argument("query", value)
     if not query.strip():
-        raise ValidationError("query", "blank text", "a question or some words")
+        raise ValidationError("query", Description("blank text"), "a question or some words")
     if len(query) <= QUERY_CHARS_MAX:
         return query, ()
     warning = f"the query was cut to its first {QUERY_CHARS_MAX} characters"
@@ -249,7 +255,9 @@ def _conversation(arguments: RecallRequest) -> str | None:
     query."""
     if arguments.messages is not None:
         if arguments.query is not None:
-            raise ValidationError("messages", "both", "exactly one of query and messages")
+            raise ValidationError(
+                "messages", Description("both"), "exactly one of query and messages"
+            )
         return messages_text(arguments.messages)
     if arguments.query is None:
         if arguments.query_vector is not None:

@@ -24,6 +24,7 @@ from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.language.words import speaks_of_previous
 from vestig.memories.read import distinct, recalled, text_keys
+from vestig.other_words import by_caller
 from vestig.ports import (
     CandidateIndex,
     ChangedScan,
@@ -115,7 +116,7 @@ class CandidateSet:
             session.keeper.report(
                 "projection_stale",
                 f"the index of candidates was dropped ({error}): every vector is compared until"
-                " `vestig housekeeping compact` makes it again",
+                f" {by_caller('`vestig housekeeping compact`')} makes it again",
             )
             if not session.read_only:
                 # what cannot be removed stays and is refused again by the next read

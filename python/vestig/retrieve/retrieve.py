@@ -45,7 +45,7 @@ from vestig.retrieve.values import (
     message_text,
     request_of,
 )
-from vestig.session.references import has_names, unknown_names
+from vestig.session.filter_names import has_names, unknown_names
 from vestig.session.session import Session, ahead_notice, cleaned_query
 from vestig.telemetry import INFO, log_event, span
 from vestig.types import Degradation, Memory
@@ -78,7 +78,7 @@ class _Retrieval:
         self.warnings: list[str] = list(request.warnings)
         if has_names(request.filter):
             self.warnings += session.keeper.run(
-                lambda view, core: unknown_names(view, core, request.filter)
+                lambda view, core: unknown_names(session, view, core, request.filter)
             )
         if longer:
             self.warnings.append(

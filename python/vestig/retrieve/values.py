@@ -20,14 +20,14 @@ from vestig.arguments import label, text_argument, time_us
 from vestig.calls.filter import Filter
 from vestig.calls.queries import RetrieveRequest
 from vestig.config.recall_sections import RetrieveSettings
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.hints import NAME_CHARS_MAX, unknown_name_error
 from vestig.ids import new_id
 from vestig.language.claim_text import claim_attributes, claim_words
 from vestig.language.text_forms import single_spaced
 from vestig.messages import NEVER_SPOKEN, joined_text
-from vestig.other_words import nearest
+from vestig.other_words import by_caller, nearest
 from vestig.printed import said_by
 from vestig.results import SequenceResult
 from vestig.retrieve.confidence import ConfidencePart, Label, StopReason
@@ -237,18 +237,22 @@ def request_of(
 
 def _messages(value: object) -> tuple[Message, ...]:
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
-        hint = "recall(query) takes a question" if isinstance(value, str) else ""
-        raise ValidationError("messages", type(value).__name__, "a list of messages", hint)
+        hint = by_caller("recall(query) takes a question") if isinstance(value, str) else ""
+        raise ValidationError("messages", kind_of(value), "a list of messages", hint)
     if not value:
-        error = ValidationError("messages", "an empty list", "at least one entry")
+        error = ValidationError("messages", Description("an empty list"), "at least one entry")
         error.args = ("messages must contain at least one entry",)
         raise error
     if len(value) > _ENTRIES_MAX:
-        raise ValidationError("messages", f"{len(value)} entries", f"at most {_ENTRIES_MAX}")
+        raise ValidationError(
+            "messages", Description(f"{len(value)} entries"), f"at most {_ENTRIES_MAX}"
+        )
     found = [_message(f"messages[{at}]", item) for at, item in enumerate(value)]
     said = tuple(one for one in found if one is not None)
     if not said:
-        raise ValidationError("messages", "no text", "at least one entry that somebody said")
+        raise ValidationError(
+            "messages", Description("no text"), "at least one entry that somebody said"
+        )
     return said
 
 
@@ -257,7 +261,7 @@ def _message(field: str, item: object) -> Message | None:
     calls a tool. Names that other programs give a message are left aside, but for misspelt ones of
     ours."""
     if not isinstance(item, Mapping):
-        raise ValidationError(field, type(item).__name__, "an object with content")
+        raise ValidationError(field, kind_of(item), "an object with content")
     for name in item:
         near = nearest(str(name)[:NAME_CHARS_MAX], _FIELDS)
         if name not in _FIELDS and near:

@@ -27,6 +27,7 @@ from vestig.commit.text import content_hash, normalise
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.memories import states
 from vestig.memories.states import StateChange
+from vestig.other_words import by_caller
 from vestig.rules.doubts import doubts
 from vestig.rules.values import ANNOUNCED, ENDED, Rule, RulePage
 from vestig.session.session import Session, catch_up, cleaned, clock_notice
@@ -172,7 +173,9 @@ def _found(session: Session, view: LedgerView, namespace: str, id: str) -> tuple
     memory = session.memory(view, namespace, id)
     row = rule_rows.of_memory(view, namespace, memory.id)
     if row is None:
-        raise NotFoundError("Rule", memory.id, "the memory binds nothing; rules.list() has the ids")
+        raise NotFoundError(
+            "Rule", memory.id, by_caller("the memory binds nothing; rules.list() has the ids")
+        )
     return memory, row
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from vestig.errors import ConflictError, ValidationError, VestigError
+from vestig.errors import ConflictError, Description, ValidationError, VestigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session, answers_kept_by
 from vestig.store.records.reads import LedgerView
@@ -40,7 +40,9 @@ def checked_key(key: str) -> str:
     """
     if not _KEY.fullmatch(key):
         raise ValidationError(
-            "Idempotency-Key", f"{len(key)} characters", "1 to 128 visible ASCII characters"
+            "Idempotency-Key",
+            Description(f"{len(key)} characters"),
+            "1 to 128 visible ASCII characters",
         )
     return key
 
@@ -173,7 +175,9 @@ class KeptAnswers:
             )
         if stored.request_hash != key.request_hash:
             raise ValidationError(
-                "Idempotency-Key", "one of another request", "a key that no other request has used"
+                "Idempotency-Key",
+                Description("one of another request"),
+                "a key that no other request has used",
             )
         return KeptAnswer(status=stored.status, body=stored.response.encode(), replayed=True)
 

@@ -542,7 +542,11 @@ def _type_lines(types: Ontology) -> Iterator[str]:
 
 def without_model() -> ProviderError:
     """The error of a call whose very purpose is a model, where there is none."""
-    how = by_caller('config={"llm.provider": "anthropic", …}', "the file of --config")
+    how = by_caller(
+        'config={"llm.provider": "anthropic", …}',
+        "the file of --config",
+        "the configuration of the server",
+    )
     return ProviderError(
         f"needs a language model: set llm.provider and llm.model in {how}, as docs/models.md shows"
     )

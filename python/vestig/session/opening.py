@@ -15,7 +15,7 @@ from vestig.config.environment import temporary_folder
 from vestig.config.files import without_tilde
 from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
-from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
+from vestig.errors import ConfigError, Description, EmbeddingMismatchError, ValidationError, kind_of
 from vestig.hints import missing_package
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import (
@@ -70,11 +70,13 @@ def store_directory(path: object, config: Config) -> Path | None:
         return None
     if is_address(text):
         # not shown: it may name a password
-        raise ValidationError("path", "an address of PostgreSQL", "a directory's path")
+        raise ValidationError("path", Description("an address of PostgreSQL"), "a directory's path")
     scheme = _SCHEME.match(text)
     if scheme is not None:
         hint = "of addresses, vestig.open takes postgresql://… alone"
-        raise ValidationError("path", f"{scheme[0]}…", "a directory's path, or :memory:", hint)
+        raise ValidationError(
+            "path", Description(f"{scheme[0]}…"), "a directory's path, or :memory:", hint
+        )
     try:
         text.encode()
         # resolved once: a link that leads elsewhere later does not move parts of an open store
@@ -161,7 +163,7 @@ def _check_ports(asked: OpenRequest) -> None:
             if len(missing) == len(MEMBERS[port]):
                 hints.append(f"config={{'{section}.model': …}} names a model")
             hint = "; ".join(hints[-1:] if isinstance(value, str) else hints)
-            raise ValidationError(name, type(value).__name__, expected, hint)
+            raise ValidationError(name, kind_of(value), expected, hint)
 
 
 def check_reranker(reranker: Reranker | None, settings: Settings) -> None:

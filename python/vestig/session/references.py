@@ -5,13 +5,12 @@ names can resolve, as ids."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from vestig.calls.filter import BOUNDS, PLACES
+from vestig.calls.filter import PLACES
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import FilterParts
@@ -20,9 +19,7 @@ from vestig.language.names import AnalysedText, EntityRows, KnownEntity, NameHit
 from vestig.language.ontology import UNTYPED, Ontology, read_ontology
 from vestig.language.text_forms import one_line
 from vestig.lazy_pattern import lazy_pattern
-from vestig.other_words import by_caller
 from vestig.store.records import documents, item_rows, keyed_memories
-from vestig.store.records.graph_rows import longer_names
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import EntityListing, Listing, NamedEntity
 from vestig.types import Edge, EdgeType, Entity, Status, _Value
@@ -398,8 +395,7 @@ _IDS_MAX: Final = 1_000
 # What a word of a source hardly has, and a path nearly always.
 _PATH: Final = lazy_pattern(r"[/\\.]")
 # What a warning repeats of a name.
-_NAME_CHARS_MAX: Final = 80
-_NAMES_MAX: Final = 4
+NAME_CHARS_MAX: Final = 80
 
 
 def resolved(
@@ -482,7 +478,7 @@ def paths_as_sources(view: LedgerView, parts: FilterParts) -> tuple[str, ...]:
         return ()
     paths = [source.path for source in documents.versions(view, parts.namespace)]
     return tuple(
-        f"sources: {word[:_NAME_CHARS_MAX]!r} is the path of a document and no source word;"
+        f"sources: {word[:NAME_CHARS_MAX]!r} is the path of a document and no source word;"
         " source_ids (--source-ids) takes paths"
         for word in named
         if any(documents.is_at(path, word) for path in paths)
@@ -545,93 +541,6 @@ def entity_ids(
             only_entity(view, namespace, ids, "entities", text)
             found.update(one for id in ids for one in _entities(view, namespace, id))
     return _joined(found)
-
-
-def has_names(parts: FilterParts) -> bool:
-    """Return whether a filter has names that the store may not know: entities or keys."""
-    return not parts.fields.keys().isdisjoint(("entities", "keys"))
-
-
-def unknown_names(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
-    """Warnings about the entities of a filter that the store does not have, for which no memory
-    passes, and about its keys that read as patterns. For a callback of the keeper's `run`.
-
-    Raises:
-        ValidationError: several entities have one of the names.
-    """
-    space, at = parts.namespace, parts.moments.known_at_us
-    patterns = [key for key in parts.fields.get("keys", ()) if key.rstrip("*%") not in ("", key)]
-    return tuple(
-        f"keys: {key!r} is one whole key, which nothing has; key_prefix takes {key.rstrip('*%')!r}"
-        for key in patterns
-        if next(keyed_memories.ids_with_keys(view, space, [key]), None) is None
-    ) + tuple(
-        f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r};"
-        f" {_those_known(view, core, parts, text)}"
-        for text in parts.fields.get("entities", ())
-        if not entity_ids(view, core, space, (text,), at)
-    )
-
-
-def names_of_entities(view: LedgerView, core: Any, parts: FilterParts) -> list[str]:
-    """The names of the entities that a filter names. For a callback of the keeper's `run`."""
-    given, space = parts.fields.get("entities", ()), parts.namespace
-    if not given:
-        return []
-    found = split_ids(entity_ids(view, core, space, given, parts.moments.known_at_us))
-    known = view.named_entities(space, [id_text("ent", one) for one in found])
-    return [name for _, _, name, *_ in known]
-
-
-def also_known(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
-    """Warnings about entities beside those that a filter names, whose names hold one of these and
-    more, and which may be the same. For a callback of the keeper's `run`."""
-    given = parts.fields.get("entities", ())
-    at = parts.moments.known_at_us
-    named = {norm_name(text) for text in names_of_entities(view, core, parts)}
-    found = []
-    for text in given:
-        if entity_ids(view, core, parts.namespace, (text,), at):
-            others = [one for one in _longer(view, parts, text) if norm_name(one) not in named]
-            if others:
-                found.append(
-                    f"entities: beside {text[:_NAME_CHARS_MAX]!r}, also known: {_shown(others)}"
-                )
-    return tuple(found)
-
-
-def _longer(view: LedgerView, parts: FilterParts, text: str) -> list[str]:
-    """Names of entities that hold this one and more. Entities have no scope: a call that
-    names one, as those of a view do, is told none that others may have brought."""
-    if is_entity_id(text) or not parts.fields.keys().isdisjoint(BOUNDS):
-        return []
-    with suppress(ValidationError):
-        return longer_names(view, parts.namespace, norm_name(text), _NAMES_MAX)
-    return []
-
-
-def _shown(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name[:_NAME_CHARS_MAX]) for name in names)
-    return shown if len(names) < _NAMES_MAX else f"{shown}, …"
-
-
-def _those_known(view: LedgerView, core: Any, parts: FilterParts, text: str) -> str:
-    """The entities whose names hold this one, or how several are named that stand in one text, else
-    where all of them are listed."""
-    if names := _longer(view, parts, text):
-        return f"known are {_shown(names)}"
-    at = parts.moments.known_at_us
-    several = [one for one in map(str.strip, text.split(",")) if one]
-    if len(several) > 1 and all(
-        entity_ids(view, core, parts.namespace, (one,), at) for one in several
-    ):
-        # imported here: a recall mostly names none
-        from shlex import quote
-
-        words = " ".join(f"--entities {quote(one)}" for one in several)
-        return by_caller(f"name each by itself: entities={several}", f"name each: {words}")
-    listed = by_caller("store.graph.entities()", "`vestig entity list`")
-    return f"{listed} gives those that there are"
 
 
 def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:

@@ -27,6 +27,7 @@ from vestig.errors import (
     StoreFullError,
     StoreLockedError,
     ValidationError,
+    kind_of,
 )
 from vestig.firewall import Cleaned, SecretError, counted, without_secrets
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
@@ -278,17 +279,15 @@ class Session:
             moment = self.clock()
         except Exception as error:  # the caller's code may raise anything
             raise ValidationError(
-                "clock", type(error).__name__, "a function that returns a datetime", "it raised"
+                "clock", kind_of(error), "a function that returns a datetime", "it raised"
             ) from error
         if not isinstance(moment, datetime):
-            raise ValidationError(
-                "clock", type(moment).__name__, "a function that returns a datetime"
-            )
+            raise ValidationError("clock", kind_of(moment), "a function that returns a datetime")
         try:
             return to_us(moment)
         except Exception as error:  # a time zone is code of the caller too
             raise ValidationError(
-                "clock", type(error).__name__, "a datetime whose zone gives an offset"
+                "clock", kind_of(error), "a datetime whose zone gives an offset"
             ) from error
 
     def _reserve_calls(self, count: int) -> bool:
@@ -384,7 +383,7 @@ class Session:
             key = (profile, repr(sorted(overrides.items(), key=str)) if overrides else "")
         except RecursionError:
             raise ValidationError(
-                "config", type(overrides).__name__, "an object that is not nested so deeply"
+                "config", kind_of(overrides), "an object that is not nested so deeply"
             ) from None
         found = self._overridden.get(key)
         if found is None:

@@ -15,6 +15,7 @@ from vestig.config.environment import cache_directory
 from vestig.config.files import without_tilde
 from vestig.config.schema import Settings
 from vestig.errors import (
+    Description,
     ForgetIncompleteError,
     StoreDamagedError,
     StoreLockedError,
@@ -87,7 +88,9 @@ def poller_of(settings: Settings, path: str | None = None) -> PositionPoller:
         # what is meant as an address may name a password
         raise ValidationError(
             "store" if path is None else "to",
-            named if _PLAIN.fullmatch(str(named)) else "a text that may name a password",
+            named
+            if _PLAIN.fullmatch(str(named))
+            else Description("a text that may name a password"),
             "an address of PostgreSQL, postgresql://user@host/database",
         )
     address, timeout_s = Address(named), max(1.0, settings.store.lock_timeout_s)

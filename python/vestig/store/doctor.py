@@ -22,6 +22,7 @@ from vestig.config.environment import state_directory
 from vestig.errors import ConfigError, ProviderError, StoreDamagedError
 from vestig.ids import id_text, split_ids
 from vestig.language.claim_text import claim_text
+from vestig.other_words import by_caller
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.results import Finding
 from vestig.store.integrity.chain import decode_witness, witness_bytes, witness_files
@@ -369,7 +370,7 @@ def _token_codes(conn: apsw.Connection, wanted: bool) -> Finding:
     if lacking:
         problems.append(
             f"{lacking} memories have none that can be compared, and late interaction counts;"
-            " make them with `vestig rebuild --tokens`"
+            f" make them with {by_caller('`vestig rebuild --tokens`')}"
         )
     good = f"{held} memories have them" if held else "none, and none are needed"
     return _verdict("token_codes", problems, good, FINDING)
@@ -384,7 +385,7 @@ def _sample(ledger: Ledger, view: LedgerView, embed: Embed) -> Finding:
     problems = [
         f"{len(others)} of {compared} vectors of a sample have a cosine under {COSINE_MIN} to that"
         f" which the model makes of their text ({', '.join(others[:_SHOWN])}); embed all texts"
-        " again with `vestig rebuild --embeddings`"
+        f" again with {by_caller('`vestig rebuild --embeddings`')}"
     ]
     good = f"{compared} vectors of a sample are those that the model makes of their texts"
     return _verdict("vector_sample", problems if others else [], good, FINDING)
@@ -425,7 +426,7 @@ def _jobs(conn: apsw.Connection) -> Finding:
     if not any(counts.get(state) for state in _OPEN_STATES):
         return Finding(check="jobs", level=OK, detail=shown)
     last = f"; last error: {queue.last_error[:_ERROR_CHARS]}" if queue.last_error else ""
-    detail = f"{shown}{last}; work them with `vestig housekeeping enrich`"
+    detail = f"{shown}{last}; work them with {by_caller('`vestig housekeeping enrich`')}"
     return Finding(check="jobs", level=FINDING, detail=detail)
 
 
@@ -454,7 +455,7 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
     if pending is not None:
         problems.append(
             f"a re-embedding stopped after {pending} vectors; finish it with"
-            " `vestig rebuild --embeddings`"
+            f" {by_caller('`vestig rebuild --embeddings`')}"
         )
     if erase_patterns.unproved(conn):
         ids = erase_patterns.unfinished(conn)

@@ -6,15 +6,15 @@ each kind of call that takes one. The engine checks what was read once more, for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from vestig.calls.argument import NO_FACTS, Argument, Facts, or_null
 from vestig.calls.declaration import given_all, not_both, schema_of
-from vestig.calls.filter import BOUNDS, Where, nearest_argument
-from vestig.errors import ValidationError
+from vestig.calls.filter import BOUNDS, FIELDS, Where, nearest_argument
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.hints import nearest_name, unknown_name_error
 from vestig.json_text import read_json
 from vestig.surfaces.operation import Arguments
@@ -56,7 +56,7 @@ def decoded(data: bytes) -> Any:
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: body: expected JSON text in UTF-8 with finite numbers, got \
-'5 bytes'; JSON is malformed: invalid character (byte 1)
+5 bytes; JSON is malformed: invalid character (byte 1)
     """
     try:
         return read_json(data)
@@ -65,7 +65,7 @@ def decoded(data: bytes) -> Any:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         fault = str(error) if isinstance(error, msgspec.MsgspecError) else "it is no UTF-8"
     raise ValidationError(
-        "body", f"{len(data)} bytes", "JSON text in UTF-8 with finite numbers", fault
+        "body", Description(f"{len(data)} bytes"), "JSON text in UTF-8 with finite numbers", fault
     )
 
 
@@ -170,8 +170,13 @@ def _filled(schema: Mapping[str, Any]) -> dict[str, Any]:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def read_arguments(arguments: Arguments, given: object) -> dict[str, Any]:
+def read_arguments(
+    arguments: Arguments, given: object, beside: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The keyword arguments of the call from a decoded JSON object. Null is absent.
+
+    Args:
+        beside: names that the surface takes beside them, of which none is here.
 
     Raises:
         ValidationError: no object; an unknown name, with the nearest; a missing name; a wrong value
@@ -193,17 +198,43 @@ takes: where, as_of, known_at, valid_at, namespace
         given,
         operation=arguments.method.rpartition(".")[2],
         required=arguments.required,
+        beside=beside,
     )
     if arguments.confirmed:
-        sure = found.pop("confirm", False)
+        sure = found.pop("confirm", Description("nothing"))
         needed = arguments.confirmed == "always" or arguments.confirmed in found
-        if needed and not (sure or found.get("dry_run", False)):
+        if needed and not (sure is True or found.get("dry_run", False)):
             raise ValidationError("confirm", sure, "true", "or dry_run: true, which shows the plan")
     return found
 
 
+def _unknown(name: str, names: Sequence[str], operation: str) -> ValidationError:
+    """The error of a name that is no argument, with the one that was meant."""
+    field = name.removeprefix("where.")
+    if "where" not in names:
+        near = nearest_name(name, names, operation)
+    elif field != name and field in FIELDS:  # as errors name a field
+        near = f'where: {{"{field}": …}}'
+    else:
+        near = nearest_argument(name, names, operation)
+    return unknown_name_error(name, names, operation, "argument", near)
+
+
+def _such_as(names: Sequence[str]) -> str:
+    """An object with the first of these arguments, as a hint; "" where there are none."""
+    if not names:
+        return ""
+    value = "[…]" if names[0] in ("items", "messages") else "…"
+    return f'such as {{"{names[0]}": {value}}}'
+
+
 def read_object(
-    rows: Mapping[str, Argument], given: object, *, operation: str, required: tuple[str, ...] = ()
+    rows: Mapping[str, Argument],
+    given: object,
+    *,
+    operation: str,
+    required: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """A decoded JSON object by the arguments that it may have, without those that are null.
 
@@ -211,18 +242,21 @@ def read_object(
         given: what was decoded.
         operation: whose arguments they are.
         required: names that have to be there.
+        beside: as for `read_arguments`.
 
     Raises:
         ValidationError: as `read_arguments`.
     """
+    names = (*rows, *beside)
     if not isinstance(given, Mapping):
-        raise ValidationError("body", type(given).__name__, "a JSON object of arguments")
+        first = [name for name in beside if name == "items" and isinstance(given, list)]
+        hint = _such_as((*first, *required, *names))
+        raise ValidationError("body", kind_of(given), "a JSON object of arguments", hint)
     found: dict[str, Any] = {}
     for name, value in given.items():
         row = rows.get(name)
         if row is None:
-            near = (nearest_argument if "where" in rows else nearest_name)(name, rows, operation)
-            raise unknown_name_error(name, tuple(rows), operation, "argument", near)
+            raise _unknown(name, names, operation)
         if value is None and not row.takes_null:
             continue
         found[name] = row.of_json(name, value)
@@ -231,5 +265,5 @@ def read_object(
             row.check(name, found[name])
     for name in required:
         if name not in found:
-            raise ValidationError(name, "nothing", rows[name].expected)
+            raise ValidationError(name, Description("nothing"), rows[name].expected)
     return found

@@ -15,7 +15,7 @@ import msgspec
 from vestig.calls.argument import Argument, Flag, Id, Objects
 from vestig.calls.declaration import Request, required_of, rows_of
 from vestig.calls.filter import FIELDS, Where
-from vestig.errors import ConflictError, NotFoundError, ValidationError
+from vestig.errors import ConflictError, Description, NotFoundError, ValidationError
 from vestig.surfaces.outlines import OUTLINES
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
             call = getattr(call, name)
         found = call(**given)
         if found is None and self.missing:
-            raise NotFoundError(self.missing, str(next(iter(given.values()))))
+            named = next(name for name in self.rows if name in given)
+            raise NotFoundError(self.missing, str(given[named]))
         return found
 
 
@@ -258,7 +259,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             if name not in given:
                 row = arguments.rows[name]
                 raise ValidationError(
-                    name, "nothing", row.expected, f"{row.flag} takes it" if row.flag else ""
+                    name,
+                    Description("nothing"),
+                    row.expected,
+                    f"{row.flag} takes it" if row.flag else "",
                 )
         if "progress" in rows_of(arguments.call):
             given["progress"] = call.progress

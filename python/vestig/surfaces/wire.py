@@ -86,7 +86,7 @@ def problem(error: BaseException) -> dict[str, Any]:
         return _problem("internal", "an internal error; see the instance", [])
     errors = []
     if isinstance(error, ValidationError):
-        errors = [{"loc": [error.field], "msg": str(error), "allowed": error.allowed}]
+        errors = [{"loc": [error.field], "msg": error.brief, "allowed": error.allowed}]
     for fault in getattr(error, "problems", ()):
         errors.append({"loc": [fault.key], "msg": fault.text(), "allowed": fault.allowed})
     shown = _problem(error.code, str(error), errors)

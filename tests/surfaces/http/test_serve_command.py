@@ -25,6 +25,7 @@ def test_a_server_says_where_it_listens_and_ends_without_an_error(tmp_path: Path
     with started(tmp_path) as server:
         assert server.ask("POST", "commit", {"content": "Deploys run on Fridays"})[0] == 201
         assert server.ask("GET", "count")[1]["count"] == 1
+        assert server.running.stdout.readline().decode() == f"Serving {tmp_path / 'store'}\n"
         # a connection that is kept open does not hold it up
         link = http.client.HTTPConnection("127.0.0.1", server.port)
         link.request("GET", "/health")

@@ -104,9 +104,12 @@ def drop_record(state_dir: Path, record: PathRecord) -> None:
 WithoutStore = Literal["empty", "make", "refuse"]
 
 
+_INIT: Final = "`vestig add --init`"
+
+
 def _what_next() -> str:
     restore = by_caller("vestig.restore", "`vestig restore`")
-    begin = by_caller("vestig.open(path, init=True)", "`vestig add --init`")
+    begin = by_caller("vestig.open(path, init=True)", _INIT, _INIT)
     return (
         f"mount or move it back, bring a backup there with {restore}, begin a new store there with"
         f" {begin}, or drop the record of it with `vestig doctor --forget-lost`"
@@ -129,7 +132,7 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def notice(self) -> str:
         """One line for whoever read an empty store there."""
-        makes = by_caller("the first write", 'vestig add "…"')
+        makes = by_caller("the first write", 'vestig add "…"', "the first write")
         return f"no store at {self.ledger.parent} yet: {makes} makes it"
 
     def is_over(self) -> bool:
@@ -151,7 +154,7 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
             return ConflictError(
                 f"{folder}: expected a store or an empty folder, found other files and no store;"
                 " choose another folder, or make a store among them with"
-                f" {by_caller('vestig.open(path, init=True)', '`vestig add --init`')}"
+                f" {by_caller('vestig.open(path, init=True)', _INIT, _INIT)}"
             )
         if self.foreign:
             return NotFoundError("Store", str(folder), "the folder holds other files and no store")

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, NamedTuple, Union, cast
 import msgspec
 
 from vestig.arguments import parse_time
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.ids import id_bytes, is_full_id
 from vestig.json_text import RepeatedNameError, check_distinct_names
 from vestig.ports import EmbeddingIdentity
@@ -275,12 +275,14 @@ def _read_json(name: str, raw: msgspec.Raw) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ValidationError(name, f"{len(data)} bytes", "JSON as an export writes it") from error
+        raise ValidationError(
+            name, Description(f"{len(data)} bytes"), "JSON as an export writes it"
+        ) from error
 
 
 def _read_edge_type(name: str, word: str) -> int:
     if word not in EDGE_CODES:
-        raise ValidationError(name, f"{len(word)} characters", " or ".join(EDGE_TYPES))
+        raise ValidationError(name, Description(f"{len(word)} characters"), " or ".join(EDGE_TYPES))
     return EDGE_CODES[word]
 
 
@@ -394,11 +396,13 @@ def read_line(line: str | bytes) -> Header | Trailer | Record:
         raise ValidationError("", str(error), "a record of an export") from error
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         place = str(error).rpartition(" - at ")[2].strip("`") if " - at " in str(error) else "$"
-        raise ValidationError("", f"something else at {place}", "a record of an export") from error
+        raise ValidationError(
+            "", Description(f"something else at {place}"), "a record of an export"
+        ) from error
     if isinstance(record, Header) and (record.schema, record.format_version) != (
         EXPORT_SCHEMA, EXPORT_VERSION,
     ):  # fmt: skip
-        shown = f"{record.schema}, version {record.format_version}"
+        shown = Description(f"{record.schema}, version {record.format_version}")
         raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {EXPORT_VERSION}")
     return record
 

@@ -611,7 +611,7 @@ class _Restoration:
             last = self._links.close(scratch.header.seq, scratch.lines, restored)
         warnings = list(scratch.warnings)
         if self._unembedded:
-            made = "`vestig housekeeping enrich` makes them"
+            made = by_caller("`vestig housekeeping enrich` makes them")
             warnings.append(f"{self._unembedded} memories came without a vector; {made}")
         # a missing trailer is named like a line, and is none
         left_lines = len(scratch.left_out) - (2 - scratch.frame_lines)

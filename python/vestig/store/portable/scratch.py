@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 import msgspec
 
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.ids import id_text
 from vestig.other_words import by_caller
 from vestig.ports import PIECES_MAX, Pieces, Progress, are_pieces
@@ -227,7 +227,9 @@ class _Reading:
             last = self._trailer is not None
             with self._fault(number, None if last else line):
                 if last:
-                    raise ValidationError("record", "another line", "nothing after the trailer")
+                    raise ValidationError(
+                        "record", Description("another line"), "nothing after the trailer"
+                    )
                 self._take(read_line(line), number)
         self._digest.add(line)
 
@@ -307,7 +309,7 @@ class _Reading:
         compared, and are left out."""
         axes, ids, raw = codes
         if not are_pieces(Pieces(ids, raw)):
-            shown = f"{len(ids)} and {len(raw)} bytes"
+            shown = Description(f"{len(ids)} and {len(raw)} bytes")
             raise ValidationError("ids, codes", shown, f"those of 1 to {PIECES_MAX} word pieces")
         self._other_codes += axes != AXES
         return axes == AXES
@@ -341,10 +343,12 @@ class _Reading:
             got = record.content_hash[:_SHOWN_DIGITS]
             raise ValidationError("content_hash", got, f"the hash of {name} ({_edited()})")
         if normal == given:
-            raise ValidationError(NORMAL, "the content", "no such field where it is the content")
+            raise ValidationError(
+                NORMAL, Description("the content"), "no such field where it is the content"
+            )
         forms = self._normal_forms
         if normal is not msgspec.UNSET and forms is not None and normal not in forms(given):
-            raise ValidationError(NORMAL, "another text", "the normal form of content")
+            raise ValidationError(NORMAL, Description("another text"), "the normal form of content")
         return str(text)
 
     def _resolve(
@@ -389,7 +393,7 @@ class _Reading:
             if not raw and values[at["model"]] == "":
                 continue  # no vector, and none is said to be there
             if known is None or len(raw) != 4 * known.dimensions:
-                shown = f"{len(raw) // 4} dimensions"
+                shown = Description(f"{len(raw) // 4} dimensions")
                 raise ValidationError(f"{name}, model", shown, "as many as the header's model has")
             oddity = oddity_of(raw, known)
             if oddity is not None:
@@ -426,12 +430,13 @@ class _Reading:
             ValidationError: see `scratch_ledger`.
         """
         if self._header is None:
-            raise ValidationError("line 1", "nothing", "the header of an export")
+            raise ValidationError("line 1", Description("nothing"), "the header of an export")
         frame = 1 + (self._trailer is not None)
         if self._trailer is None:
             with self._fault(self._number + 1):
                 raise ValidationError(
-                    "record", "the end of the file", f"more lines, the last with the record end"
+                    "record", Description("the end of the file"),
+                    f"more lines, the last with the record end"
                     f" ({_hint()})"
                 )  # fmt: skip
         self._check_odd_vectors()
@@ -449,7 +454,7 @@ class _Reading:
             self._warnings.append(
                 f"{self._other_codes} memories come without codes of their word pieces: those of"
                 " the file were made in another way and cannot be compared; make them with"
-                " `vestig rebuild --tokens`"
+                f" {by_caller('`vestig rebuild --tokens`')}"
             )
         return Scratch(
             self._conn, self._header, self._lines, frame, self._left_out, tuple(self._warnings)
@@ -461,7 +466,7 @@ class _Reading:
             node = id if isinstance(id, str) else id_text("mem", id)
             if node not in self._left_nodes:
                 with self._fault(line, node=node):
-                    raise ValidationError(field, shown, allowed)
+                    raise ValidationError(field, Description(shown), allowed)
 
     def _check_odd_vectors(self) -> None:
         """Zero vectors and such of another length than 1 are as many as the trailer says."""
@@ -624,17 +629,19 @@ def _refused(table: Table, values: Sequence[Any], error: apsw.ConstraintError) -
     if rule == "UNIQUE":
         for index, allowed in table.unique:
             if index in place:
-                return ValidationError("", "one that is there already", allowed)
+                return ValidationError("", Description("one that is there already"), allowed)
         names = [one.rpartition(".")[2] for one in place.split(", ")]
         fields = ", ".join(table[name].field_name for name in names)
         return ValidationError(
-            fields, "those of another line" if len(names) > 1 else "that of another line",
+            fields, Description(f"{'those' if len(names) > 1 else 'that'} of another line"),
             f"one such line for each {fields}",
         )  # fmt: skip
     lost = next((one for one in table.columns if one.refers and not TABLES[one.refers].node), None)
     if lost is not None:
         kind = TABLES[lost.refers or ""].record
-        return ValidationError(lost.field_name, "one without", f"one with a {kind} before it")
+        return ValidationError(
+            lost.field_name, Description("one without"), f"one with a {kind} before it"
+        )
     return ValidationError("", str(error), "a record that a ledger takes")
 
 

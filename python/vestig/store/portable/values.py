@@ -32,7 +32,7 @@ from vestig.calls.items import (
     value_text,
 )
 from vestig.decoders import converted
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError, kind_of
 from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity
@@ -102,12 +102,16 @@ def _vector_length(raw: bytes) -> float:
 
 def _vector(field: str, raw: bytes) -> None:
     if len(raw) % 4:
-        raise ValidationError(field, f"{len(raw)} bytes", "float32 numbers, 4 bytes each")
+        raise ValidationError(
+            field, Description(f"{len(raw)} bytes"), "float32 numbers, 4 bytes each"
+        )
     length = _vector_length(raw)
     if not math.isfinite(length):
-        raise ValidationError(field, "NaN or infinity", "finite numbers")
+        raise ValidationError(field, Description("NaN or infinity"), "finite numbers")
     if length > _VECTOR_LENGTH_MAX:
-        raise ValidationError(field, f"a length of {length:g}", "a length of at most 10^6")
+        raise ValidationError(
+            field, Description(f"a length of {length:g}"), "a length of at most 10^6"
+        )
 
 
 def _text(field: str, text: str) -> None:
@@ -118,7 +122,7 @@ def _text(field: str, text: str) -> None:
 
 def _name(field: str, text: str, chars_max: int | None = None) -> None:
     if not text.strip() or "\0" in text:
-        shown = f"{len(text)} characters"
+        shown = Description(f"{len(text)} characters")
         raise ValidationError(field, shown, "text that is not blank, without NUL characters")
     if chars_max is not None:
         label(field, text, chars_max)
@@ -143,7 +147,7 @@ def _named(check: Callable[[Any], object]) -> Callable[[str, Any], None]:
 
 def _relation(field: str, text: str) -> None:
     if text and text != relation_label(text):
-        shown = f"{len(text)} characters"
+        shown = Description(f"{len(text)} characters")
         raise ValidationError(field, shown, "a label in capitals, as a relation has it")
 
 
@@ -151,13 +155,13 @@ def _snippet(field: str, text: str) -> None:
     label(field, text, _SNIPPET_CHARS_MAX)
     if text != single_spaced(text):
         raise ValidationError(
-            field, "another text", "a text on one line, in NFC, with single spaces"
+            field, Description("another text"), "a text on one line, in NFC, with single spaces"
         )
 
 
 def _request_key(field: str, text: str) -> None:
     if _KEY.fullmatch(text) is None:
-        shown = f"{len(text)} characters"
+        shown = Description(f"{len(text)} characters")
         raise ValidationError(field, shown, "1 to 128 visible characters of ASCII")
 
 
@@ -172,7 +176,7 @@ def _json(shape: Any, check: Callable[[str, Any], None]) -> Callable[[str, str],
         try:
             value = decode(text)
         except (msgspec.MsgspecError, RecursionError) as error:
-            shown = f"{len(text)} characters"
+            shown = Description(f"{len(text)} characters")
             raise ValidationError(field, shown, "JSON as an export writes it") from error
         if shape == dict[str, Any]:
             _check_depth(field, text)
@@ -190,7 +194,9 @@ def _check_depth(field: str, text: str) -> None:
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found.group(), 0)
         deepest = max(deepest, depth)
     if deepest > _JSON_DEPTH_MAX:
-        raise ValidationError(field, f"{deepest} levels", f"at most {_JSON_DEPTH_MAX} levels")
+        raise ValidationError(
+            field, Description(f"{deepest} levels"), f"at most {_JSON_DEPTH_MAX} levels"
+        )
 
 
 def _metadata(field: str, metadata: dict[str, Any]) -> None:
@@ -204,14 +210,16 @@ def _metadata(field: str, metadata: dict[str, Any]) -> None:
             converted(structured, StructuredText)
         except msgspec.ValidationError:
             raise ValidationError(
-                f"{field}.structured", type(structured).__name__, "fields of a structured text"
+                f"{field}.structured", kind_of(structured), "fields of a structured text"
             ) from None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise ValidationError(f"{field}.tags", type(tags).__name__, "a list of texts")
+        raise ValidationError(f"{field}.tags", kind_of(tags), "a list of texts")
     for tag in tags:
         _name(f"{field}.tags", tag, SCOPE_CHARS_MAX)
     if len(set(tags)) < len(tags):
-        raise ValidationError(f"{field}.tags", f"{len(tags)} tags", "each of them once")
+        raise ValidationError(
+            f"{field}.tags", Description(f"{len(tags)} tags"), "each of them once"
+        )
     _named(plain_metadata)(field, metadata)
 
 
@@ -226,9 +234,13 @@ def _windows(field: str, windows: tuple[StoredWindow, ...]) -> None:
         try:
             ends = [from_us(us) for us in (window.start_us, window.end_us) if us is not None]
         except OverflowError:
-            raise ValidationError(field, "another year", "times in the years 1-9999") from None
+            raise ValidationError(
+                field, Description("another year"), "times in the years 1-9999"
+            ) from None
         if ends != sorted(ends):
-            raise ValidationError(field, "an end before its start", "windows that end later")
+            raise ValidationError(
+                field, Description("an end before its start"), "windows that end later"
+            )
 
 
 def _counts(field: str, counts: dict[str, int]) -> None:
@@ -254,7 +266,9 @@ def _item(field: str, text: str) -> None:
     except (ValueError, RecursionError):
         same = False
     if not same:
-        raise ValidationError(field, f"{len(text)} characters", "JSON as an export writes it")
+        raise ValidationError(
+            field, Description(f"{len(text)} characters"), "JSON as an export writes it"
+        )
 
 
 def _anchor_target(field: str, text: str) -> None:
@@ -262,20 +276,20 @@ def _anchor_target(field: str, text: str) -> None:
     label(field, text, LABEL_CHARS_MAX)
     parts = text.split("/")
     if not text.strip() or not text.isprintable() or {".", ".."} & set(parts) or not parts[0]:
-        shown = f"{len(text)} characters"
+        shown = Description(f"{len(text)} characters")
         raise ValidationError(field, shown, "a path within a folder, or an address")
 
 
 def _digest(field: str, raw: bytes) -> None:
     if len(raw) != _DIGEST_BYTES:
-        raise ValidationError(field, f"{len(raw)} bytes", f"{_DIGEST_BYTES} bytes")
+        raise ValidationError(field, Description(f"{len(raw)} bytes"), f"{_DIGEST_BYTES} bytes")
 
 
 def _condition(field: str, text: str) -> None:
     try:
         parse_condition(field, text)
     except ValidationError:
-        shown = f"{len(text)} characters"
+        shown = Description(f"{len(text)} characters")
         raise ValidationError(field, shown, "a condition of a rule") from None
 
 

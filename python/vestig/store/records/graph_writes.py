@@ -20,7 +20,7 @@ import apsw
 
 from vestig.arguments import relation_label
 from vestig.changes import EdgePatch, EntityPatch, NewEdge, NewEntity, NewQuestion
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import Description, NotFoundError, ValidationError
 from vestig.ids import id_bytes, id_text, is_full_id, new_id
 from vestig.store.integrity import chain
 from vestig.store.records.graph_rows import (
@@ -383,7 +383,7 @@ def _check_edge(new: NewEdge, code: int) -> None:
     ends = (new.from_id.partition("_")[0], new.to_id.partition("_")[0])
     if ends != EDGE_ENDS[code]:
         wanted = f"{EDGE_TYPES[code]} from {EDGE_ENDS[code][0]}_… to {EDGE_ENDS[code][1]}_…"
-        raise ValidationError("edge", f"{ends[0]}_… to {ends[1]}_…", wanted)
+        raise ValidationError("edge", Description(f"{ends[0]}_… to {ends[1]}_…"), wanted)
     if new.from_id == new.to_id:
         raise ValidationError("edge", new.from_id, "two different ends")
     if not math.isfinite(new.weight) or new.weight < 0:

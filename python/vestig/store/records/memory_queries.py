@@ -309,6 +309,7 @@ KnownEnds = dict[int, int | None]
 
 _ORDER: Final[dict[str, tuple[str, ...]]] = {
     "created_at": ("m.t_created_us",),
+    "t_created": ("m.t_created_us",),
     "last_seen_at": ("m.last_seen_us",),
     "access_count": ("IFNULL(a.access_count, 0)",),
     "last_accessed_at": ("a.last_accessed_us",),
@@ -432,6 +433,45 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
 
 def _placeholders(count: int) -> str:
     return ",".join("?" * count)
+
+
+# Of so many memories, or scopes, values are looked at.
+_LOOKED_AT: Final = 2_000
+
+
+def values_of(
+    view: LedgerView, namespace: str, column: str, scopes: Sequence[str] = ()
+) -> list[str]:
+    """The values that the newest memories have in a column, or `tag`, each once, ascending; where
+    scopes are named, of the memories in these alone. Of `scope` the first ones."""
+    if column == "scope":
+        return _first_scopes(view, namespace)
+    within = f" AND scope IN ({_placeholders(len(scopes))})" if scopes else ""
+    own = "NULL" if column == "tag" else f'"{column}"'
+    # the index of scopes where some are named, else that of times
+    newest_first = "+t_created_us DESC" if scopes else "t_created_us DESC"
+    newest = (
+        f'SELECT "row", {own} AS value FROM memories WHERE namespace = ?{within}'
+        f" ORDER BY {newest_first} LIMIT ?"
+    )
+    sql = f"SELECT DISTINCT value FROM ({newest}) WHERE value IS NOT NULL ORDER BY 1"
+    if column == "tag":
+        tagged = f'({newest}) n JOIN tags t ON t.memory = n."row"'
+        sql = f"SELECT DISTINCT t.tag FROM {tagged} ORDER BY 1"
+    with store_faults(view.where):
+        return [one for (one,) in fetch(view.connection, sql, (namespace, *scopes, _LOOKED_AT))]
+
+
+def _first_scopes(view: LedgerView, namespace: str) -> list[str]:
+    """Scopes of memories, each looked up after the one before it."""
+    after = "SELECT MIN(scope) FROM memories WHERE namespace = ?1 AND scope >"
+    sql = (
+        f"WITH RECURSIVE found(scope) AS ({after} '' UNION ALL SELECT ({after} found.scope)"
+        " FROM found WHERE found.scope IS NOT NULL LIMIT ?2)"
+        " SELECT scope FROM found WHERE scope IS NOT NULL"
+    )
+    with store_faults(view.where):
+        return [one for (one,) in fetch(view.connection, sql, (namespace, _LOOKED_AT))]
 
 
 def recorded_places(

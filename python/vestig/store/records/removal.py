@@ -15,6 +15,7 @@ import apsw
 
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text, new_id
+from vestig.other_words import by_caller
 from vestig.store.integrity import chain
 from vestig.store.records import erase_patterns, item_rows, jobs
 from vestig.store.records.graph_writes import (
@@ -712,6 +713,6 @@ def expired_entities(conn: apsw.Connection, namespace: str, ids: Sequence[str] |
         if found[id][1] is None:
             raise ConflictError(
                 f"{id}: expected an expired entity to remove for good, it is in use;"
-                " run `vestig entity expire` first"
+                f" run {by_caller('`vestig entity expire`')} first"
             )
     return [row for row, _expired in found.values()]

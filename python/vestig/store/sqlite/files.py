@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from vestig.errors import (
     ConflictError,
+    Description,
     StoreDamagedError,
     StoreFullError,
     StoreLockedError,
@@ -60,7 +61,7 @@ def ledger_path(folder: Path) -> Path:
     if length > PATH_BYTES_MAX:
         raise ValidationError(
             "path",
-            f"{length} bytes",
+            Description(f"{length} bytes"),
             f"a ledger file name of at most {PATH_BYTES_MAX} bytes",
             "choose a shorter folder",
         )

@@ -20,6 +20,7 @@ import msgspec
 
 from vestig.errors import ProviderError
 from vestig.language.claim_text import claim_text
+from vestig.other_words import by_caller
 from vestig.ports import Embedder, EmbeddingIdentity, Pieces, Progress, are_pieces
 from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
@@ -203,7 +204,7 @@ def _check(
         raise ProviderError(
             f"{embedder.model}: expected {wanted} finite vectors of {identity.dimensions}"
             " dimensions, got something else; nothing of this batch was stored, check the"
-            " embedder and run `vestig rebuild --embeddings` again"
+            f" embedder and run {by_caller('`vestig rebuild --embeddings`')} again"
         )
 
 
@@ -382,8 +383,8 @@ def fill_codes(
         if len(made) != len(todo) or not all(are_pieces(pieces) for _vector, pieces in made):
             raise ProviderError(
                 f"expected codes of word pieces of {len(todo)} texts, got something else; nothing"
-                " of this batch was stored, check the embedder and run `vestig rebuild --tokens`"
-                " again"
+                " of this batch was stored, check the embedder and run"
+                f" {by_caller('`vestig rebuild --tokens`')} again"
             )
         model = todo[0][5]
         found = {row[0]: pieces for row, (_vector, pieces) in zip(todo, made, strict=True)}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.answers import Certainty
 from vestig.language.text_forms import count_of, first_of
 from vestig.other_words import nearest
+from vestig.surfaces.operation import filter_arguments
 from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
-    from vestig.calls.filter import FilterFields
     from vestig.surfaces.operation import Call, Operation
 
 # Other namespaces that a line names.
@@ -35,8 +34,7 @@ def notes(operation: Operation, call: Call, value: Any) -> list[str]:
 
 
 def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
-    """Lines about why nothing was found: scopes that no memory has, a time before all that is
-    stored."""
+    """Lines about why nothing was found: no such namespace, a time before all that is stored."""
     rows = {} if operation.arguments is None else operation.arguments.rows
     found = getattr(value, "memory_ids", value)
     if (len(found) if isinstance(found, Sized) else found) != 0:
@@ -44,7 +42,7 @@ def _on_nothing(operation: Operation, call: Call, value: Any) -> list[str]:
     unknown = _unknown_namespace(call)
     if unknown or "where" not in rows:
         return unknown
-    return [*_unknown_scopes(call), *_before_it_was_stored(call), *_before_it_held(call)]
+    return [*_before_it_was_stored(call), *_before_it_held(call)]
 
 
 def _on_nothing_close(operation: Operation, call: Call, value: Any) -> list[str]:
@@ -76,17 +74,15 @@ def _on_no_tool(operation: Operation, call: Call, value: Any) -> list[str]:
 
 def _on_counted_names(call: Call, value: Any) -> list[str]:
     """Warnings about the names in a filter, where the result is a number, which holds none."""
-    entities, keys = (call.args.get(name) for name in ("entities", "keys"))
-    if not isinstance(value, int) or not (entities or keys):
+    fields = filter_arguments(call.args).get("where")
+    if not isinstance(value, int) or not fields:
         return []
-    from vestig.calls.filter import Filter
+    from vestig.calls.filter import checked_filter
     from vestig.memories.states import selection_warnings
 
     space = call.args.get("namespace") or call.session.namespace
-    # entities have no scope: of others' names nothing is told where one is asked for
-    scope = call.args.get("scope") or None
-    where = Filter(entities=entities or None, keys=keys or None, scope=scope)
-    return [f"warning: {one}" for one in selection_warnings(call.session, space, where)]
+    warnings = selection_warnings(call.session, space, checked_filter(fields))
+    return [f"warning: {one}" for one in warnings]
 
 
 def _on_first(operation: Operation, call: Call, value: Any) -> list[str]:
@@ -144,32 +140,3 @@ def _before_it_held(call: Call) -> list[str]:
     if then is None or not _is_empty(call, valid_at=then) or _is_empty(call):
         return []
     return [f"nothing stored held at the time of --valid-at: {_HOLDS_FROM}"]
-
-
-def _unknown_scopes(call: Call) -> list[str]:
-    """Lines about scopes that a filter names and no memory has."""
-    named = call.args.get("scope")
-    if not isinstance(named, (list, tuple)):
-        return []
-    from vestig.repository.branches import branch_part
-
-    space = call.args.get("namespace")
-    known = call.store.admin.stats(namespace=space).scopes
-    others = [one for one in known if not any(branch_part(scope, one) for scope in named)]
-    by_word = {scope.casefold(): scope for scope in others}
-    lines = []
-    for scope in named:
-        if any(branch_part(other, scope) for other in named):
-            continue  # most branches have no memory
-        where: FilterFields = {
-            "scope": [scope], "include_expired": True, "include_archived": True,
-        }  # fmt: skip
-        if call.store.count(where=where, namespace=space):
-            continue
-        near = nearest(scope.casefold(), by_word)
-        hint = f"; nearest: {by_word[near]}" if near else "; `vestig stats` lists them"
-        several = [one for one in map(str.strip, scope.split(",")) if one]
-        if len(several) > 1 and known.keys() >= {*several}:
-            hint = "; name each: " + " ".join(f"--scope {quote(one)}" for one in several)
-        lines.append(f"no memory has the scope {scope}{hint}")
-    return lines

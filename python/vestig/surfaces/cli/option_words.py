@@ -159,6 +159,12 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     ("", "-d --data", "--store PATH names the folder of the store"),
     (
+        "serve",
+        "--token --auth-token --api-key --api-token --bearer --auth --secret --password",
+        "`VESTIG_SERVE__TOKEN_ENV=SERVE_TOKEN SERVE_TOKEN=… vestig serve` asks each request for the"
+        " token that the variable SERVE_TOKEN holds",
+    ),
+    (
         "add",
         "--file --from-file --source-file --input -f",
         "`vestig add - < FILE` reads one text, `vestig import FILE` documents and JSON lines;"

@@ -218,7 +218,7 @@ def _pairs(texts: Sequence[str]) -> dict[str, Any]:
 def _object(param: Argument, text: str) -> dict[str, Any]:
     import msgspec
 
-    from vestig.errors import ValidationError
+    from vestig.errors import Description, ValidationError
     from vestig.json_text import check_distinct_names
 
     try:
@@ -227,7 +227,10 @@ def _object(param: Argument, text: str) -> dict[str, Any]:
         return found
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
         raise ValidationError(
-            param.name, f"{len(text)} characters", f"one JSON object after {param.flag}", str(error)
+            param.name,
+            Description(f"{len(text)} characters"),
+            f"one JSON object after {param.flag}",
+            str(error),
         ) from None
 
 

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from vestig.errors import ValidationError
+from vestig.errors import Description, ValidationError
 from vestig.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -167,12 +167,14 @@ class Terminal:
             ValidationError: not UTF-8.
         """
         if sys.stdin is None:
-            raise ValidationError("standard input", "a closed stream", "UTF-8 text")
+            raise ValidationError("standard input", Description("a closed stream"), "UTF-8 text")
         raw = sys.stdin.buffer.read()
         try:
             return raw.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
-            raise ValidationError("standard input", f"byte {error.start}", "UTF-8 text") from None
+            raise ValidationError(
+                "standard input", Description(f"byte {error.start}"), "UTF-8 text"
+            ) from None
 
     def read_text(self, name: str) -> str:
         """Standard input for an argument of this name; says where a list of statements becomes the
@@ -280,7 +282,7 @@ class Terminal:
         if not self.as_json:
             _echo_beside(plan)
         if self.as_json or not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
-            raise ValidationError("yes", "nothing", "--yes", message=_NOT_CONFIRMED)
+            raise ValidationError("yes", Description("nothing"), "--yes", message=_NOT_CONFIRMED)
         return click.confirm("Go on?", default=False, err=True)
 
     def progress(self, done: int, total: int | None) -> None:

@@ -9,7 +9,7 @@ import hmac
 import ipaddress
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
@@ -209,6 +209,17 @@ def header(headers: Headers, name: bytes) -> str | None:
     return found[0] if found else None
 
 
+# Headers by which other services tell callers apart → what does so here.
+_APART: Final[Mapping[bytes, str]] = {
+    b"x-namespace": "namespace",
+    **dict.fromkeys((b"x-scope", b"x-user-id"), "scope of what is stored, where.scope of reads"),
+    **dict.fromkeys(
+        (b"x-tenant", b"x-tenant-id"),
+        "namespace (each tenant of `vestig serve --fleet` has a token)",
+    ),
+}
+
+
 def request_id_of(headers: Headers) -> str | None:
     """Return what the client calls its request; None: nothing that can be repeated in a header."""
     given = values(headers, b"x-request-id")
@@ -221,6 +232,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     token: str | None
     hosts: frozenset[str]
     cors_origins: frozenset[str]
+    # headers that choose among what is stored
+    choosing: ClassVar[tuple[bytes, ...]] = ()
 
     @classmethod
     def of(cls, settings: ServeSettings, named_by: str = "serve.host") -> Access:
@@ -262,6 +275,24 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
             raise Refusal(
                 "unauthorized", "Origin: expected an origin in serve.cors_origins", status=403
             )
+
+    def check_choice(self, headers: Headers) -> None:
+        """Refuse a header that means to choose among what is stored, and chooses nothing: who sends
+        it takes all that is answered for a part.
+
+        Raises:
+            Refusal: 400.
+        """
+        for name, _ in headers:
+            instead = _APART.get(name.replace(b"x-vestig-", b"x-", 1))
+            if instead is not None and name not in self.choosing:
+                shown = name.decode("latin-1").title()
+                raise Refusal(
+                    "validation",
+                    f"{shown}: no header chooses among what is stored; leave it out, and give"
+                    f" {instead}, in the body or the query",
+                    status=400,
+                )
 
     def check_token(self, headers: Headers) -> None:
         """Check that a request carries the token, compared in constant time.

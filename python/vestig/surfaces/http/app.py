@@ -16,6 +16,7 @@ from vestig.surfaces.http.access import Access, Refusal
 from vestig.surfaces.http.gate import Application, Gate
 from vestig.surfaces.http.imports import Imports
 from vestig.surfaces.http.late import LATE_PATH
+from vestig.surfaces.http.missing import missing_route, other_method
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.http.service import Service, problem_response
 
@@ -145,8 +146,12 @@ async def _refused(request: Request, error: Exception) -> Response:
     allowed: dict[str, str] = dict(getattr(error, "headers", None) or {})
     if allowed.get("Allow") == "GET":
         allowed["Allow"] = "GET, HEAD"
-    missing = f"no such route; those there are lie below {PREFIX}, /openapi.json has them"
-    detail = missing if status == 404 else "expected another method; see Allow"
+    method, path = request.scope["method"], request.url.path
+    if status == 404:
+        described = request.app.openapi_url is not None
+        detail = missing_route(method, path) if described else "no such route"
+    else:
+        detail = other_method(method, path, allowed.get("Allow", ""))
     refusal = Refusal(_CODES[status], detail, status=status, headers=allowed)
     return problem_response(refusal, request.scope["state"]["request_id"])
 

@@ -11,8 +11,10 @@ from typing import IO, Any, Final
 import msgspec
 
 from vestig.api.store import Vestig
-from vestig.errors import ConflictError, HygieneError, ValidationError
+from vestig.calls.filter import checked_filter
+from vestig.errors import ConflictError, Description, HygieneError, ValidationError, kind_of
 from vestig.lazy_pattern import lazy_pattern
+from vestig.memories.states import selection_warnings
 from vestig.session.kept_answers import KeptAnswer, KeptAnswers, RunningKeys, WriteKey, checked_key
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import Refusal
@@ -133,6 +135,8 @@ class Calls:
 
         def shown(result: object) -> KeptAnswer:
             status, document = _shown(route, asked, result)
+            if route.operation.document == "count":
+                document["warnings"] = self._warnings_of_count(asked.arguments, result)
             return KeptAnswer(status=status, body=wire.encode(document))
 
         kept = self._answered_once(route, asked, given, key, run, shown)
@@ -155,6 +159,14 @@ class Calls:
         self._store.export(target, **asked.arguments)
         target.flush()
         return self._store.position
+
+    def _warnings_of_count(self, given: Mapping[str, Any], count: object) -> tuple[str, ...]:
+        """Warnings about names in a filter that nothing has: a number itself has none."""
+        where = checked_filter(given.get("where"))
+        if count or not where.given():
+            return ()
+        space = self._session.in_namespace(given.get("namespace"))
+        return selection_warnings(self._session, space, where)
 
     def follow(self, position: str | None) -> None:
         """Reads at least what the client has seen of its tenant.
@@ -239,13 +251,13 @@ def _shown(route: Route, asked: _ReadArguments, result: Any) -> tuple[int, dict[
 def _read(route: Route, given: CallInput) -> _ReadArguments:
     found: Any = dict(given.beside) if given.body is None else _body(given.body)
     if not isinstance(found, dict):
-        return _ReadArguments(arguments=read_arguments(route.arguments, found))
+        return _ReadArguments(arguments=read_arguments(route.arguments, found, route.beside))
     if route.items and "items" in found:
         return _ReadArguments(items=_items(found, route.arguments))
     explain = found.pop("explain", None) if route.operation.ranked else None
     if explain is not None and not isinstance(explain, bool):
-        raise ValidationError("explain", type(explain).__name__, "true or false")
-    arguments = {**read_arguments(route.arguments, found), **route.fixed}
+        raise ValidationError("explain", kind_of(explain), "true or false")
+    arguments = {**read_arguments(route.arguments, found, route.beside), **route.fixed}
     return _ReadArguments(arguments=arguments, explain=bool(explain))
 
 
@@ -264,12 +276,12 @@ def _items(found: dict[str, Any], arguments: Arguments) -> list[dict[str, Any] |
     """
     for name, value in found.items():
         if name != "items":
-            raise ValidationError(name, type(value).__name__, "nothing beside items")
+            hint = "an item has it itself"
+            raise ValidationError(name, kind_of(value), "nothing beside items", hint)
     items = found["items"]
     if not isinstance(items, list) or not 1 <= len(items) <= ITEMS_MAX:
-        raise ValidationError(
-            "items", type(items).__name__, f"a list of 1 to {ITEMS_MAX} objects of arguments"
-        )
+        came = Description(f"{len(items)} items") if isinstance(items, list) else kind_of(items)
+        raise ValidationError("items", came, f"a list of 1 to {ITEMS_MAX} objects of arguments")
     read: list[dict[str, Any] | ItemError] = []
     for place, item in enumerate(items):
         try:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from vestig.api.store import Vestig
 from vestig.config import Config
@@ -120,6 +120,7 @@ class FleetAccess(Access, frozen=True, kw_only=True):
     """The rules of a server of tenants. Its own token, where it has one, shows its counters."""
 
     look_ups: TokenLookUps
+    choosing: ClassVar[tuple[bytes, ...]] = (TENANT_HEADER,)
 
     async def grant(self, headers: Headers) -> Grant:
         """Return the tenant and the rights of the token that a request carries.

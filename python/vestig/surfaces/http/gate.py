@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, Final
 
 from vestig.ids import new_id
+from vestig.other_words import IN_REQUESTS
 from vestig.surfaces.http.access import (
     Access,
     ClientGone,
@@ -18,6 +19,7 @@ from vestig.surfaces.http.access import (
     values,
 )
 from vestig.surfaces.http.places import Places
+from vestig.surfaces.http.words import IMPORT_PATH, in_query, in_requests
 
 # an application as servers call it
 Scope = MutableMapping[str, Any]
@@ -57,6 +59,9 @@ class Gate:
         scope.setdefault("state", {})["request_id"] = request_id
         added = [(b"x-request-id", request_id.encode()), *self._cors(scope)]
         started = False
+        # the names of a query are read otherwise than those of a body
+        has_body = scope["method"] == "POST" and scope["path"] != IMPORT_PATH
+        spoken = IN_REQUESTS.set(in_requests if has_body else in_query)
 
         async def tell(message: Message) -> None:
             nonlocal started
@@ -71,6 +76,7 @@ class Gate:
                 await self._answer_preflight(tell)
                 return
             if scope["path"] not in self._open_paths:
+                self._access.check_choice(scope["headers"])
                 scope["state"]["grant"] = await self._access.grant(scope["headers"])
                 looks = scope["path"] in METRICS_PATHS
                 if not looks and not self._places.has_room(client_in(scope)):
@@ -84,6 +90,8 @@ class Gate:
             if started:
                 raise
             await send_problem(tell, error, request_id)
+        finally:
+            IN_REQUESTS.reset(spoken)
 
     def _cors(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         if not self._access.cors_origins:

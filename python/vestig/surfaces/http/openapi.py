@@ -191,7 +191,8 @@ def _in_url(route: Route, schema: Mapping[str, Any], facts: Facts) -> Iterator[d
             "name": "where",
             "in": "query",
             "required": False,
-            "description": "The filter, as JSON text.",
+            "description": "The filter, as JSON text. Its fields may stand one by one instead, as"
+            " `where.scope=user/mia&where.tags=infra`.",
             "content": {"application/json": {"schema": {"$ref": f"{_REFS}Where"}}},
         }
 

@@ -7,16 +7,19 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from vestig.calls.argument import Argument, Flag, Integer
+from vestig.calls.argument import Argument, Flag, Integer, Number, Texts
 from vestig.calls.declaration import rows_of
 from vestig.calls.files import ImportRequest
-from vestig.errors import ValidationError
+from vestig.calls.filter import Where
+from vestig.errors import Description, ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.json_schema import decoded
 from vestig.surfaces.operation import Arguments, Operation, operations
 
 PREFIX: Final = "/api/memory"
 _INTEGER: Final = lazy_pattern(r"-?[0-9]{1,16}")
+# How the name of a parameter begins that is a field of the filter.
+_OF_FILTER: Final = "where."
 _TRUTH: Final = {"true": True, "false": False}
 _EXPLAIN: Final = Flag(
     "Say of each result why it is there, with all that its score is made of.", name="explain"
@@ -45,6 +48,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether its answer may come later than the time limit: what it does is done
         whether or not somebody waits."""
         return self.operation.slow or self.operation.writes
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Names that a body may have in the place of arguments, or beside them."""
+        names = {"items": self.items, _EXPLAIN.name: self.operation.ranked}
+        return tuple(name for name, has_it in names.items() if has_it)
 
     @property
     def parameters(self) -> dict[str, Argument]:
@@ -83,8 +92,9 @@ IMPORT_PARAMETERS: Final = {
 
 
 def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The object that a query string stands for: texts by the kinds of their parameters, `where`
-    as JSON text. Unknown names stay, for the reader to refuse.
+    """The object that a query string stands for: texts by the kinds of their parameters; the
+    filter as JSON text under `where`, or its fields one by one, `where.tags=infra`, once for each
+    value of a list. Unknown names stay, for the reader to refuse.
 
     Raises:
         ValidationError: a name twice; a value that its kind cannot be read from.
@@ -93,28 +103,59 @@ def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -
         >>> from vestig.calls.memories import ListRequest
         >>> from_query(rows_of(ListRequest), [("limit", "3"), ("where", '{"tags": "infra"}')])
         {'limit': 3, 'where': {'tags': 'infra'}}
+        >>> from_query(rows_of(ListRequest), [("where.tags", "a"), ("where.tags", "b")])
+        {'where': {'tags': ['a', 'b']}}
     """
     found: dict[str, Any] = {}
+    of_filter: dict[str, list[str]] = {}
+    where = rows.get("where")
     for name, text in pairs:
-        if name in found:
-            raise ValidationError(name, "given twice", "one value")
-        if name == "where":
-            try:
-                found[name] = decoded(text.encode())
-            except UnicodeEncodeError:
-                raise ValidationError(name, "text", "text without lone surrogates") from None
+        field = name.removeprefix(_OF_FILTER)
+        if field != name and isinstance(where, Where):
+            of_filter.setdefault(field, []).append(text)
+        elif name in found:
+            raise ValidationError(name, Description("two"), "one value")
         else:
-            found[name] = _read(rows[name], text) if name in rows else text
-    return found
+            found[name] = _read(name, rows[name], text) if name in rows else text
+    if not of_filter or not isinstance(where, Where):
+        return found
+    if "where" in found:
+        raise ValidationError("where", Description("both"), "JSON, or its fields one by one")
+    return found | {"where": {n: _of_field(where, n, texts) for n, texts in of_filter.items()}}
 
 
-def _read(row: Argument, text: str) -> Any:
+def _of_field(where: Where, field: str, texts: Sequence[str]) -> Any:
+    """A field of the filter from its values in a query; of an unknown one these."""
+    row = where.fields.get(field)
+    if row is None or isinstance(row, Texts):
+        return texts[0] if len(texts) == 1 else texts
+    if len(texts) > 1:
+        raise ValidationError(f"{_OF_FILTER}{field}", Description("several"), "one value")
+    return _read(f"{_OF_FILTER}{field}", row, texts[0])
+
+
+def _read(name: str, row: Argument, text: str) -> Any:
+    if isinstance(row, Where):
+        try:
+            return decoded(text.encode())
+        except (UnicodeEncodeError, ValidationError) as error:
+            hint = "or each field by itself: where.scope=user/mia&where.tags=infra"
+            if text.lstrip().startswith("{") and isinstance(error, ValidationError):
+                hint = error.brief.partition("; ")[2]
+            raise ValidationError(
+                name, text, 'JSON text such as {"scope": "user/mia"}', hint
+            ) from None
     if isinstance(row, Integer):
         if not _INTEGER.fullmatch(text):
-            raise ValidationError(row.name, "text", "an integer")
+            raise ValidationError(name, text, "an integer")
         return int(text)
     if isinstance(row, Flag):
         if text not in _TRUTH:
-            raise ValidationError(row.name, "text", "true or false")
+            raise ValidationError(name, text, "true or false")
         return _TRUTH[text]
+    if isinstance(row, Number):
+        try:
+            return float(text)
+        except ValueError:
+            raise ValidationError(name, text, "a number") from None
     return text

@@ -37,6 +37,8 @@ def serve(
     settings: ServeSettings,
     say: Callable[[str], None],
     make: MakeApplication = application,
+    *,
+    served: str = "",
 ) -> None:
     """Serves stores until a signal ends it.
 
@@ -45,6 +47,7 @@ def serve(
         settings: where to listen, and the rest of `serve`.
         say: takes a line with the address.
         make: makes what the server runs.
+        served: a line behind it, that says what is served.
 
     Raises:
         ConfigError: an address that cannot be had.
@@ -54,7 +57,7 @@ def serve(
     service = Service(stores, settings)
     host, port = place.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    line = f"Listening on http://{shown}:{port}"
+    line = f"Listening on http://{shown}:{port}" + (f"\n{served}" if served else "")
     try:
         server_of(service, access, lambda: say(line), make).run(sockets=[place])
     finally:

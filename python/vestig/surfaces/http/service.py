@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -665,7 +666,8 @@ class Service:
         place = await self.places.enter(client_of(request), progress or Progress(), long=long)
         self.running += 1
         try:
-            work = asyncio.get_running_loop().run_in_executor(self._workers, _placed(place, run))
+            placed = partial(copy_context().run, _placed(place, run))
+            work = asyncio.get_running_loop().run_in_executor(self._workers, placed)
         except BaseException:
             self._done(place, None)
             raise
@@ -690,7 +692,8 @@ class Service:
 
     async def look(self, run: Callable[[], _T]) -> _T:
         """Return what `run` gives, in the thread of those that need no place."""
-        return await asyncio.get_running_loop().run_in_executor(self._lookers, run)
+        looked = partial(copy_context().run, run)
+        return await asyncio.get_running_loop().run_in_executor(self._lookers, looked)
 
     async def _look_at(self, request: Request, run: Callable[[], _T]) -> _T:
         """Return what `run` gives; a tenant may have to be opened for it, which needs a place."""

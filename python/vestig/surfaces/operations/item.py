@@ -23,12 +23,12 @@ def _put(call: Call) -> Any:
 
 
 def _put_many(call: Call) -> Any:
-    from vestig.errors import ValidationError
+    from vestig.errors import ValidationError, kind_of
 
     given = dict(call.args)
     found = _value("items", given.pop("items"))
     if not isinstance(found, list):
-        raise ValidationError("items", type(found).__name__, "a JSON list of objects")
+        raise ValidationError("items", kind_of(found), "a JSON list of objects")
     return call.store.items.put_many(found, **given)
 
 

@@ -11,7 +11,7 @@ from vestig.arguments import Provenance
 from vestig.calls import commit, memories, queries
 from vestig.calls.argument import Choice, Flag, Integer, Text
 from vestig.calls.declaration import rows_of
-from vestig.errors import HygieneError, ValidationError
+from vestig.errors import Description, HygieneError, ValidationError
 from vestig.ids import memory_id_text
 from vestig.language.text_forms import one_line
 from vestig.other_words import AT_COMMAND_LINE
@@ -206,7 +206,7 @@ def _update(call: Call) -> Any:
     if not given:
         raise ValidationError(
             "update",
-            "nothing",
+            Description("nothing"),
             "at least one field to set or --clear",
             'such as --content "…" or --tags A,B',
         )
@@ -237,7 +237,9 @@ def _supersede(call: Call) -> Any:
     old, new = call.args.pop("old"), call.args.pop("new")
     if len(new.split()) > 1:
         stored = _in_place_of(call, old)
-        raise ValidationError("new", "a text", "the id of a memory that is stored", stored)
+        raise ValidationError(
+            "new", Description("a text"), "the id of a memory that is stored", stored
+        )
     return call.store.supersede(old, new, **call.args)
 
 
@@ -500,7 +502,7 @@ def _check_once(options: Mapping[str, Any], file: Mapping[str, Any], prefix: str
     for name in options:
         if file.get(name) is not None:
             allowed = "either the option or the field of the file, not both"
-            raise ValidationError(f"{prefix}{name}", "given twice", allowed)
+            raise ValidationError(f"{prefix}{name}", Description("given twice"), allowed)
 
 
 def _text(result: RetrieveResult, _: Mapping[str, Any]) -> str:

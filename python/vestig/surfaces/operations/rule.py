@@ -20,10 +20,10 @@ _NOT_FIRED: Final = "No rule fires."
 def _add(call: Call) -> Any:
     given = dict(call.args)
     if "when" not in given:
-        from vestig.errors import ValidationError
+        from vestig.errors import Description, ValidationError
 
         expected = rules.ConditionText("").expected
-        raise ValidationError("when", "nothing", expected, "--when takes it")
+        raise ValidationError("when", Description("nothing"), expected, "--when takes it")
     return call.store.rules.add(given.pop("text"), given.pop("when"), **given)
 
 

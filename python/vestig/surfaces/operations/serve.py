@@ -14,6 +14,7 @@ from vestig.hints import missing_package
 from vestig.surfaces.operation import Call, Operation
 
 if TYPE_CHECKING:
+    from vestig.api.store import Vestig
     from vestig.config import Config
     from vestig.config.service_sections import ServeSettings
 
@@ -58,7 +59,16 @@ def _serve_store(config: Config, settings: ServeSettings, say: Callable[[str], N
 
     access = Access.of(settings)
     with Vestig(open_session(config), worker=True) as store:
-        serve(OneStore(store), access, settings, say)
+        serve(OneStore(store), access, settings, say, served=_named(config, store))
+
+
+def _named(config: Config, store: Vestig) -> str:
+    """The line that says which store is served."""
+    session, chosen = store._session, config.settings.store
+    if session.tenant is not None:
+        return f"Serving the tenant {chosen.tenant}"
+    path = session.ledger.path
+    return "Serving a store in memory" if path is None else f"Serving {path.parent}"
 
 
 def _serve_fleet(config: Config, settings: ServeSettings, say: Callable[[str], None]) -> None:
@@ -79,13 +89,19 @@ def _serve_fleet(config: Config, settings: ServeSettings, say: Callable[[str], N
     database.ask("SELECT 1")
     access = fleet_access(config, database)
     with TenantPool(config, worker=True) as pool:
-        serve(FleetStores(pool, config), access, settings, say)
+        serve(FleetStores(pool, config), access, settings, say, served="Serving every tenant")
 
 
 _SERVE: Final = Operation(
     name="serve",
     options=(
-        Text("Address to listen on.", "--host", name="host", default_text="serve.host, 127.0.0.1"),
+        Text(
+            "Address to listen on. One that other machines reach needs a token, in a variable that"
+            " serve.token_env names: VESTIG_SERVE__TOKEN_ENV=SERVE_TOKEN.",
+            "--host",
+            name="host",
+            default_text="serve.host, 127.0.0.1",
+        ),
         Integer(
             "Port to listen on; 0: a free one, which is printed.",
             "--port",

@@ -111,7 +111,7 @@ def _drop(call: Call) -> Any:
 
 
 def _move(call: Call) -> Any:
-    from vestig.errors import ValidationError
+    from vestig.errors import Description, ValidationError
 
     tenants, given = tenants_module(), call.args
     from vestig.fleet import move
@@ -120,7 +120,7 @@ def _move(call: Call) -> Any:
     if (to is None) != abandons:
         raise ValidationError(
             "to",
-            "neither" if to is None else "both",
+            Description("neither" if to is None else "both"),
             "--to with the address of the other database, or --abandon",
         )
     if to is None:
