@@ -51,7 +51,7 @@ SHARES: Final = {
     "prompts": {SCENES_FILE: 0.42, PROMPTS_FILE: 0.36},
 }
 # Of all lists so many have no record of the store that the question was written for.
-STRANGERS_SHARE: Final = 0.15
+STRANGERS_SHARE: Final = 0.05
 # Of the lists of prompts so many are queries in the words of a record of a scene.
 WORDS_SHARE: Final = 0.2
 # Records of a question of a folder.
