@@ -624,3 +624,10 @@ def test_what_is_history_at_once_is_not_offered_for_a_replacement(server: McpPro
     assert "Warning: mem_" in said
     assert "stored as history" in said
     assert "supersede" not in said
+
+
+def test_messages_name_tools_in_the_place_of_calls(server: McpProcess) -> None:
+    assert "did you mean ids, which search finds?" in refused(server, "forget", query="nuts")
+    several = refused(server, "recall", query=["who?", "when?"])
+    assert "call it once for each question" in several
+    assert "recall_many" not in several

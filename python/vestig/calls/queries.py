@@ -87,7 +87,7 @@ class _Question(Text, frozen=True, kw_only=True):
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            hint = by_caller("recall_many takes several", request="a request asks one")
+            hint = by_caller("recall_many takes several", request="call it once for each question")
             raise ValidationError(field, kind_of(value), "text", hint)
         return super().check(field, value)
 

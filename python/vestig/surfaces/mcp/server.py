@@ -20,10 +20,11 @@ from mcp.shared.exceptions import MCPError
 
 from vestig.errors import NotFoundError, ValidationError
 from vestig.hints import check_names, did_you_mean
+from vestig.other_words import AT_COMMAND_LINE, IN_REQUESTS
 from vestig.surfaces import wire
 from vestig.surfaces.mcp.answers import OpenStore
 from vestig.surfaces.mcp.resources import listed_memories, memory_url, resource_text
-from vestig.surfaces.mcp.tools import TOOLS, Tool
+from vestig.surfaces.mcp.tools import TOOLS, Tool, in_tools
 from vestig.telemetry import logger
 
 INSTRUCTIONS: Final = """\
@@ -262,12 +263,16 @@ def _described(tool: Tool) -> types.Tool:
 
 def _called(tool: Tool, at: OpenStore, given: object) -> types.CallToolResult:
     """The result of a tool; what goes wrong is a result too, so that the agent reads it."""
+    spoken, typed = IN_REQUESTS.set(in_tools), AT_COMMAND_LINE.set(False)
     try:
         answer = tool.call(at, given)
     except Exception as error:  # the agent's call must be answered whatever happened
         return types.CallToolResult(
             content=[types.TextContent(text=_refusal(error, tool.name))], is_error=True
         )
+    finally:
+        IN_REQUESTS.reset(spoken)
+        AT_COMMAND_LINE.reset(typed)
     return types.CallToolResult(content=[types.TextContent(text=answer)])
 
 

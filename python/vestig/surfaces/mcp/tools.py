@@ -29,6 +29,7 @@ from vestig.calls.filter import FIELDS, Where
 from vestig.calls.memories import ConfirmRequest
 from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.calls.rules import ActionRequest
+from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore
@@ -308,3 +309,27 @@ TOOLS: Final[Mapping[str, Tool]] = {
         _STATS,
     )
 }
+
+# Calls of a store → the tool that does the same, where it has another name.
+_OTHER_NAMES: Final = {
+    "commit": "remember",
+    "commit_many": "remember, once for each fact,",
+    "recall_many": "recall, once for each question,",
+}
+_CALL: Final = lazy_pattern(r"\bstore\.([a-z_]+)(?:\([^()]*\))?|\b(recall_many|commit_many)\b")
+
+
+def in_tools(text: str) -> str:
+    """A text for callers in Python with tools in the place of calls; a call that none does stays.
+
+    Example:
+        >>> in_tools("store.search(query) finds it, store.keys() lists")
+        'search finds it, store.keys() lists'
+        >>> in_tools("did you mean store.commit?")
+        'did you mean remember?'
+    """
+    return _CALL.sub(lambda found: _tool_of(found[1] or found[2]) or found[0], text)
+
+
+def _tool_of(call: str) -> str:
+    return _OTHER_NAMES.get(call, call if call in TOOLS else "")
