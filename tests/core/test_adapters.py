@@ -28,7 +28,7 @@ MODELS = {
     "judge": Model(
         judge.QUESTIONS,
         _core.JudgeWeights,
-        "495527fded19091c545c66af2ac3b6a43875b73761222ae3f6b5b6e062373010",
+        "a7faee12909a069d868845c253b54aa6858a8676bd6460fe87f09a00eab4b904",
     ),
     "judge of lists": Model(
         judge.LISTS,
@@ -43,7 +43,7 @@ MODELS = {
     "versions": Model(
         version_reader.ADAPTER,
         _core.VersionWeights,
-        "49d1902ccd2e01c7b95fc91bcde424f83766410799eaaae73ae56245872ac178",
+        "89de691b1ed5b74612d800a8e8d3a95c380bf54b7db53dc7a9c94440b5cf8680",
     ),
 }
 

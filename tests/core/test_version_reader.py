@@ -15,7 +15,7 @@ from vestig.rerankers.judge import MemoryText
 from vestig.rerankers.version_reader import ADAPTER
 
 # Of the logits of the 24 triples.
-GOLDEN = "814debc662d1cc3a75fdd2b96933e5bdabec8bccdd20091313780a74ab3d3ac2"
+GOLDEN = "55e05623f4d24d39b86d0986bfc52dad0c58ed20b320e3892049318f790a6b4a"
 CLS, SEP = 101, 102
 EARLY, LATE, QUESTION = "tuesday 3 march 2026 ·", "friday 5 june 2026 ·", "Where does Ada live?"
 

@@ -41,7 +41,7 @@ ROWS_MOVED: Final = 10
 # ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -1.5
-BEHIND_MAX: Final = 4.0
+BEHIND_MAX: Final = 5.5
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 # Words that tell of opposite ends of one thing: what one of them tells is no newer version of what

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 QUESTIONS: Final = Adapter(
     what="the judge",
     file="judge_adapter.bin",
-    sha256="770d278c1d2751aae7733ffd68681a8605c9d1cf6994af5c71aefe24d5486378",
+    sha256="711ee746e7410c29cb2ec57fc5074c68d656611277112abe41f43944bfef2811",
     stem="vestig-judge-1",
 )
 # What is one of several things that are asked for, or helps with a task, reads unlike what answers

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ADAPTER: Final = Adapter(
     what="the version reader",
     file="version_adapter.bin",
-    sha256="56d100caddc28f3f10769a8f075dd36c41da2971cb4f115667da3e45b4b35d14",
+    sha256="ba0039a49d62dc334491989144fc6a15c7437f79a5b2188460e4c735c85ee1e1",
     stem="vestig-versions-1",
 )
 
