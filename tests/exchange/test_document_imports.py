@@ -229,6 +229,7 @@ def test_front_matter_and_links(store: vestig.Vestig, tmp_path: Path) -> None:
     )
     report = store.import_(written(tmp_path / "tar.md", text), tags="yard")
     assert report.left_out == {"front matter field": 1}
+    assert report.warnings == ("left out of front matter: author",)
     (memory,) = store.list()
     assert memory.content == "The tar\nTar is black, says [[Ann Berg|Ann]]."
     assert memory.tags == ("boat", "sea", "yard")

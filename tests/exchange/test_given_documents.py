@@ -64,6 +64,7 @@ def test_front_matter_is_read_field_by_field(store: vestig.Vestig, tmp_path: Pat
     assert memory.t_valid == datetime(2026, 3, 18, tzinfo=UTC)
     assert "bad" not in memory.content
     assert report.left_out["front matter field"] == 2
+    assert report.warnings == ("left out of front matter: bad, open",)
 
 
 def test_force_reads_a_file_of_the_same_size_and_time(store: vestig.Vestig, tmp_path: Path) -> None:

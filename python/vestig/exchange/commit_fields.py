@@ -15,7 +15,14 @@ from vestig.calls.commit import GivenEntity
 from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import MEMORY_REFERENCE, Draft, Link, LogTurn, Reading
+from vestig.exchange.formats.drafts import (
+    FIELD_NAME,
+    MEMORY_REFERENCE,
+    Draft,
+    Link,
+    LogTurn,
+    Reading,
+)
 from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
 from vestig.exchange.inputs import Input
@@ -448,6 +455,8 @@ class Run:
         self.ended_documents: dict[str, int] = {}
         # files and folders that could not be read, in which documents may be
         self.unread: list[str] = []
+        # names of fields of front matter that are left out
+        self.front_matter: Counter[str] = Counter()
         # records of memories that were forgotten here
         self.forgotten = 0
         # memories whose text had been replaced or withdrawn here
@@ -513,6 +522,10 @@ class Run:
             left_out.update(counts.pop("left_out"))
             counts.pop("source_id")
             total.update(counts)
+        # a line without a name, or with one that is none, says nothing to who reads it
+        fields = [name for name in self.front_matter if FIELD_NAME.fullmatch(name)]
+        if fields:
+            self.warn(f"left out of front matter: {first_of(sorted(fields), KEYS_NAMED_MAX)}")
         if self.forgotten:
             self.warn(forgotten_warning(self.forgotten))
         if self.revived:

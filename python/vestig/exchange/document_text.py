@@ -225,8 +225,8 @@ class FrontMatter(NamedTuple):
         body: where the text begins; 0 where there is no front matter.
         title: "" where there is none.
         date_us: of the document, in microseconds since 1970; None where there is none.
-        left_out: how many other fields there are, tags and dates that are none, and lines that
-            are no field.
+        left_out: the names of other fields, of tags and dates that are none, and "" for a line
+            that is no field.
         control_characters: how many the title lacks.
     """
 
@@ -234,7 +234,7 @@ class FrontMatter(NamedTuple):
     title: str = ""
     tags: tuple[str, ...] = ()
     date_us: int | None = None
-    left_out: int = 0
+    left_out: tuple[str, ...] = ()
     control_characters: int = 0
 
 
@@ -257,7 +257,7 @@ def front_matter(text: str) -> FrontMatter:
         if not fields:
             return FrontMatter()
         found = _read(fields, block.end())
-        return found._replace(left_out=found.left_out + unread)
+        return found._replace(left_out=(*found.left_out, *unread))
     if fields is None:
         return FrontMatter(body=block.end())
     if not isinstance(fields, dict):
@@ -265,11 +265,12 @@ def front_matter(text: str) -> FrontMatter:
     return _read({str(name).lower(): value for name, value in fields.items()}, block.end())
 
 
-def _by_field(block: str) -> tuple[dict[str, Any], int]:
-    """The fields of a block that is no YAML as a whole, the first of each name, and how many there
-    are that cannot be read. A field is a line `name: value` and what is indented below it."""
+def _by_field(block: str) -> tuple[dict[str, Any], list[str]]:
+    """The fields of a block that is no YAML as a whole, the first of each name, and the names of
+    those that cannot be read, "" of what has none. A field is a line `name: value` and what is
+    indented below it."""
     fields: dict[str, Any] = {}
-    unread = 0
+    unread: list[str] = []
     parts: list[list[str]] = []
     for line in block.splitlines():
         if not line.strip() or line.startswith("#"):
@@ -281,14 +282,14 @@ def _by_field(block: str) -> tuple[dict[str, Any], int]:
     for first, *rest in parts:
         found = _FIELD.fullmatch(first)
         if found is None or found[1].lower() in fields:
-            unread += 1
+            unread.append("" if found is None else found[1].lower())
             continue
         name, value = found[1].lower(), found[2].strip()
         try:
             fields[name] = parse("\n".join((first, *rest)).expandtabs(2))[0][found[1]]
         except (ValueError, KeyError, TypeError):
             if name != _TITLE or rest or value[:1] in _OPEN:
-                unread += 1
+                unread.append(name)
             else:
                 # a title is its line, whatever marks of YAML stand in it
                 fields[name] = value
@@ -296,7 +297,7 @@ def _by_field(block: str) -> tuple[dict[str, Any], int]:
 
 
 def _read(fields: dict[str, Any], body: int) -> FrontMatter:
-    left_out = controls = 0
+    left_out, controls = list[str](), 0
     title, tags, date_us = "", dict[str, None](), None
     for name, value in fields.items():
         if value is None:
@@ -307,12 +308,12 @@ def _read(fields: dict[str, Any], body: int) -> FrontMatter:
             given = value if isinstance(value, list) else str(value).split(",")
             found = [_tag(one) for one in given]
             tags |= dict.fromkeys(one for one in found if one)
-            left_out += found.count("")
+            left_out += [name] * found.count("")
         elif name in _DATES and (us := _time(value)) is not None:
             date_us = us if date_us is None or name == _DATES[0] else date_us
         else:
-            left_out += 1
-    return FrontMatter(body, title, tuple(tags), date_us, left_out, controls)
+            left_out.append(name)
+    return FrontMatter(body, title, tuple(tags), date_us, tuple(left_out), controls)
 
 
 def _tag(value: object) -> str:

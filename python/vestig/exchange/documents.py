@@ -393,7 +393,8 @@ class _Reader:
         if text.markup is Markup.MARKDOWN:
             matter = front_matter(text.text)
         if matter.left_out:
-            file.tally.left_out["front matter field"] += matter.left_out
+            file.tally.left_out["front matter field"] += len(matter.left_out)
+            file.tally.run.front_matter.update(matter.left_out)
         controls = text.control_characters + matter.control_characters
         if controls:
             file.tally.left_out["control character"] += controls

@@ -257,3 +257,40 @@ def test_a_first_row_of_values_is_no_header() -> None:
         assert "a header row that names the columns" in report.errors[0].message
         assert (report.failed, report.imported) == (1, 0)
     assert said(store_of(io.BytesIO(b"text;session\nHello there you;s\n"))[0], "s") == []
+
+
+WORDS = "Chair of the boat club of Bergen"
+TOLD = {"role": "user", "content": "The mast is in"}
+CLAUDE = {"uuid": "c", "name": "", "chat_messages": [{"uuid": "m", "sender": "human",
+          "text": "The mast is in", "created_at": "2026-01-05T10:00:00Z"}]}  # fmt: skip
+TREE = {"title": "t", "current_node": "n", "mapping": {"n": {"message": {
+        "id": "n", "author": {"role": "user"},
+        "content": {"content_type": "text", "parts": ["The mast is in"]}}}}}  # fmt: skip
+BESIDE: dict[str, tuple[Any, dict[str, int]]] = {
+    "an agent": (
+        {"agent_type": "memgpt", "memory": {"blocks": [{"value": WORDS}]}, "messages": [TOLD],
+         "tools": [{"does": WORDS}, {"does": WORDS}], "llm": "gpt-5"},
+        {"memory beside messages": 1, "tools beside messages": 2},
+    ),
+    "a message": ({**TOLD, "reasoning": WORDS}, {"reasoning of a message": 1}),
+    "a chat log": (
+        {"topic": WORDS, "messages": [{"speaker": "Ann", "text": "The mast is in"}]},
+        {"topic beside messages": 1},
+    ),
+    "mem0": ({"results": MEM0[:1], "summary": WORDS}, {"summary beside memories": 1}),
+    "a graph": ({**whole_graph(), "notes": [WORDS]}, {"notes beside entities": 1}),
+    "an entity": ({**GRAPH[1], "about": WORDS}, {"about of an entity": 1}),
+    "claude": ({**CLAUDE, "summary": WORDS}, {"summary of a conversation": 1}),
+    "memories of claude": (
+        {"conversations_memory": WORDS, "account_uuid": "a", "instructions": WORDS},
+        {"instructions beside memories": 1},
+    ),
+    "chatgpt": ({**TREE, "instructions": WORDS}, {"instructions of a conversation": 1}),
+}  # fmt: skip
+
+
+@each("name", BESIDE)
+def test_what_a_file_holds_beside_what_is_read_is_counted_by_name(name: str) -> None:
+    held, left_out = BESIDE[name]
+    _, report = store_of(as_lines(held))
+    assert (report.failed, report.left_out) == (0, left_out)

@@ -24,6 +24,7 @@ from vestig.exchange.formats.drafts import (
 from vestig.lazy_pattern import lazy_pattern
 
 _SPEAKERS: Final = ("user", "assistant")
+_OF_CONVERSATIONS: Final = ("mapping", "title")
 _TEXTS: Final = ("text", "multimodal_text")
 # A text with this recipient is what ChatGPT chose to remember.
 _MEMORY: Final = "bio"
@@ -61,6 +62,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         except ValidationError as error:
             yield refused(record.line, error)
             continue
+        reading.leave_unread(record.value, _OF_CONVERSATIONS, "of a conversation")
         if not nodes:
             reading.leave_out("empty conversation")
             continue

@@ -23,6 +23,7 @@ from vestig.lazy_pattern import lazy_pattern
 
 _ROLES: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 _MEMORY_KEYS: Final = ("conversations_memory", "project_memories", "memory_files")
+_OF_CONVERSATIONS: Final = ("chat_messages", "name", "account", "created_at", "updated_at")
 _BLANK_LINES: Final = lazy_pattern(r"\n[ \t\r]*\n")
 # A paragraph that is a heading of those after it.
 _HEADING: Final = lazy_pattern(r"#{1,6} +(.+?)|\*\*([^*\n]+)\*\*:?")
@@ -49,6 +50,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             continue
         try:
             if any(key in record.value for key in _MEMORY_KEYS):
+                reading.leave_unread(record.value, _MEMORY_KEYS, "beside memories")
                 yield from list(_memories(record))
             elif _is_project(record.value):
                 documents = list_of("docs", record.value.get("docs"))
@@ -70,6 +72,7 @@ def _conversation(record: Record, reading: Reading) -> Iterator[Found]:
     if "chat_messages" not in conversation:
         raise missing("chat_messages")
     messages = list_of("chat_messages", conversation["chat_messages"])
+    reading.leave_unread(conversation, _OF_CONVERSATIONS, "of a conversation")
     session = text_of("uuid", conversation.get("uuid")) or f"{reading.name}:{record.digest}"
     title = text_of("name", conversation.get("name")) or None
     time = text_of("created_at", conversation.get("created_at"))

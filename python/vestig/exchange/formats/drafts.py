@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -30,8 +30,11 @@ MEMORY_REFERENCE: Final = "vestig:"
 # Before the name of a table, as the reference of its rows without an id.
 TABLE_REFERENCE: Final = "table:"
 _BETWEEN: Final = "\n\n"
-_KIND: Final = lazy_pattern(r"[A-Za-z0-9_ -]{1,60}")
+# The name of a kind or of a field that a file gives.
+FIELD_NAME: Final = lazy_pattern(r"[A-Za-z0-9_ -]{1,60}")
 _KINDS_MAX: Final = 40
+# A text has so many words.
+_WORDS_MIN: Final = 3
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,11 +121,36 @@ class Reading:
     def leave_out(self, kind: str, count: int = 1) -> None:
         """Counts what does not come in. A kind that a file names is a word; of many kinds the rest
         is counted together."""
-        if not _KIND.fullmatch(kind) or (
+        if not FIELD_NAME.fullmatch(kind) or (
             kind not in self.left_out and len(self.left_out) >= _KINDS_MAX
         ):
             kind = "other kinds"
         self.left_out[kind] += count
+
+    def leave_unread(self, values: Mapping[str, Any], read: Collection[str], place: str) -> None:
+        """Counts the parts of an object that no reader takes and that hold words; ids, numbers and
+        names of models are none.
+
+        Args:
+            read: names of those that are taken, or counted otherwise.
+            place: what the object is, or what stands beside the part.
+        """
+        for name, value in values.items():
+            if name not in read and _holds_words(value):
+                self.leave_out(f"{name} {place}", len(value) if isinstance(value, list) else 1)
+
+
+def _holds_words(value: Any) -> bool:
+    """Return whether a text of several words stands anywhere in a value."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            if len(one.split(None, _WORDS_MIN)) >= _WORDS_MIN:
+                return True
+        elif isinstance(one, (dict, list)):
+            waiting += one.values() if isinstance(one, dict) else one
+    return False
 
 
 def is_memory(file: RecordFile) -> bool:

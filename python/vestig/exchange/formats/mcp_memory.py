@@ -20,6 +20,8 @@ from vestig.exchange.formats.drafts import (
 
 _HASH_DIGITS: Final = 32
 _UNTYPED: Final = "CONCEPT"
+_OF_ENTITIES: Final = ("type", "name", "entityType", "observations")
+_OF_RELATIONS: Final = ("type", "from", "to", "relationType")
 
 # Names that its records have.
 KEYS: Final = frozenset(("entityType", "observations", "relationType", "from", "to", "name"))
@@ -35,18 +37,20 @@ def recognises(record: dict[str, Any]) -> bool:
     )
 
 
-def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
+def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """Entities, a note for each observation, and the relations once all entities are known."""
     types: dict[str, str] = {}
     relations: list[Record] = []
-    for record in _expanded(file):
+    for record in _expanded(file, reading):
         if isinstance(record, Unreadable):
             yield record
             continue
         try:
             if _is_relation(record.value):
+                reading.leave_unread(record.value, _OF_RELATIONS, "of a relation")
                 relations.append(record)
                 continue
+            reading.leave_unread(record.value, _OF_ENTITIES, "of an entity")
             found = _entity(record, types)
         except ValidationError as error:
             yield refused(record.line, error)
@@ -59,7 +63,7 @@ def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
             yield refused(record.line, error)
 
 
-def _expanded(file: RecordFile) -> Iterator[Record | Unreadable]:
+def _expanded(file: RecordFile, reading: Reading) -> Iterator[Record | Unreadable]:
     """The lines of the file; of a whole graph in one object its entities, then its relations."""
     for record in file.records():
         if isinstance(record, Unreadable) or "type" in record.value:
@@ -69,6 +73,7 @@ def _expanded(file: RecordFile) -> Iterator[Record | Unreadable]:
         if not all(isinstance(record.value.get(name), list) for _, name in kinds):
             yield record
             continue
+        reading.leave_unread(record.value, [name for _, name in kinds], "beside entities")
         for kind, name in kinds:
             for value in record.value[name]:
                 if isinstance(value, dict):

@@ -58,6 +58,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         graph = record.value.get("relations")
         if isinstance(graph, list) and graph:
             reading.leave_out("relation of the graph", len(graph))
+        reading.leave_unread(record.value, (*_LISTS, "relations"), "beside memories")
         for place, value in enumerate(listed):
             if isinstance(value, dict):
                 yield _memory(Record(record.line + place, value, record.digest), reading)

@@ -34,7 +34,7 @@ _MEANINGS: Final = (
 KEYS: Final = frozenset((*(key for keys in _MEANINGS for key in keys), *_PLAIN_KEYS))
 # One of them is enough to be a message.
 _SIGNS: Final = ("timestamp", "message_id", "turn", "speaker")
-_SHARED: Final = SCOPE_KEYS
+_SHARED: Final = (*SCOPE_KEYS, *SESSION_KEYS)
 # A commit sets these two itself; a record's own stay under another name.
 _RESERVED: Final = {
     "source": "original_source",
@@ -78,7 +78,7 @@ def recognises(record: dict[str, Any]) -> bool:
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The messages of a file in its order."""
     place = 0
-    for record in expanded(file.records()):
+    for record in expanded(file.records(), reading):
         if isinstance(record, Unreadable):
             yield record
             continue
@@ -101,15 +101,18 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             )
 
 
-def expanded(records: Iterator[Record | Unreadable]) -> Iterator[Record | Unreadable]:
+def expanded(
+    records: Iterator[Record | Unreadable], reading: Reading
+) -> Iterator[Record | Unreadable]:
     """The records, and in the place of an object with a list `messages` these, each with the scope
-    of the whole."""
+    and the session of the whole."""
     for record in records:
         listed = None if isinstance(record, Unreadable) else record.value.get("messages")
         if isinstance(record, Unreadable) or not isinstance(listed, list):
             yield record
             continue
         shared = {key: record.value[key] for key in _SHARED if record.value.get(key) is not None}
+        reading.leave_unread(record.value, ("messages", *_SHARED), "beside messages")
         digest = RunningDigest()
         for place, value in enumerate(listed):
             so_far = digest.after(msgspec.json.encode(value))

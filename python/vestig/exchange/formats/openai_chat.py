@@ -44,6 +44,10 @@ _ROLES: Final = {
     "function": "tool",
 }
 _TIMES: Final = ("timestamp", "created_at")
+_SESSIONS: Final = (*SESSION_KEYS, "conversation_id", "id")
+# What is taken of an object with a list of messages, and of a message.
+_OF_LISTS: Final = ("messages", "title", *_SESSIONS, *SCOPE_KEYS[:2])
+_OF_MESSAGES: Final = ("role", "content", "name", "id", *_TIMES, *SESSION_KEYS)
 # Arguments of a commit that no message has.
 _OF_MEMORIES: Final = frozenset(rows_of(CommitRequest)) - MESSAGE_KEYS
 
@@ -82,9 +86,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
 
 def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found]:
     try:
-        session = text_or_number(
-            "session_id", first_present(record.value, (*SESSION_KEYS, "conversation_id", "id"))
-        )
+        session = text_or_number("session_id", first_present(record.value, _SESSIONS))
         shared = {
             "session_id": session or f"{reading.name}:{record.digest}",
             "title": text_of("title", record.value.get("title")),
@@ -93,6 +95,7 @@ def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found
     except ValidationError as error:
         yield refused(record.line, error)
         return
+    reading.leave_unread(record.value, _OF_LISTS, "beside messages")
     digest = RunningDigest()
     for place, value in enumerate(listed):
         so_far = digest.after(msgspec.json.encode(value))
@@ -132,6 +135,7 @@ def _turn(record: Record, shared: dict[str, Any], place: int, reading: Reading) 
     except ValidationError as error:
         yield refused(record.line, error)
         return
+    reading.leave_unread(message, _OF_MESSAGES, "of a message")
     yield Draft(line=record.line, content=text, arguments=present(arguments), digest=record.digest)
 
 
