@@ -607,6 +607,9 @@ s.admin.snapshot('x') ; s.admin.copy('x')
     "store.export": """
 s.admin.export('x')
 """,
+    SAYS + "store.commit_many([{": """
+s.import_([{'memory': 'Is vegetarian', 'user_id': 'a'}]) ; s.import_({'content': 'x'})
+""",
     SAYS + "merge=True": """
 s.import_(['full.jsonl'])
 """,

@@ -292,7 +292,15 @@ def test_a_folder_takes_documents_beside_chats_and_leaves_out_the_rest(
     deep = store.import_(tmp_path, recursive=True)
     assert (deep.imported, deep.skipped, deep.added) == (1, 3, 1)
     by_path = {Path(file.path).name: file.format for file in flat.files}
-    assert by_path == {"a.md": "document", "c.txt": "document", "talk.txt": "messages"}
+    assert by_path == {
+        "a.md": "document",
+        "c.txt": "document",
+        "talk.txt": "messages",
+        "hull.png": None,
+    }
+    told = f"files of other kinds were passed over: {tmp_path / 'hull.png'}"
+    assert told in flat.warnings
+    assert told in deep.warnings
 
 
 def test_faulty_documents_are_entries_and_the_others_come_in(

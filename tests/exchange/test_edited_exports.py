@@ -714,6 +714,17 @@ def test_a_memory_whose_successor_is_not_taken_is_deprecated_and_named() -> None
         assert store.recall(old["content"], limit=1, where={"include_expired": True})
 
 
+def test_an_edited_text_is_told_what_changes_one(empty: vestig.Vestig) -> None:
+    edited = lines()
+    _set("memory", content="something else")(edited)
+    with pytest.raises(ValidationError) as caught:
+        empty.import_(io.BytesIO(sealed(edited)))
+    said = str(caught.value)
+    assert "content_hash: expected the hash of content (a text was edited" in said
+    for way in ('export(folder, format="md")', "update(id, content=…)", "partial=True"):
+        assert way in said
+
+
 def test_partial_is_for_exports_only() -> None:
     with opened() as store, pytest.raises(ValidationError, match="partial"):
         store.import_(io.BytesIO(b'{"content": "a memory"}'), partial=True)

@@ -53,6 +53,20 @@ def test_a_store_in_the_way_stays(vestig: Vestig, ids: list[str], tmp_path: Path
     assert vestig("count").out == f"{len(ids) + 1}\n"
 
 
+@pytest.mark.parametrize("name", ["bk.tar.gz", "bk.ZIP", "bk.tgz", "bk.sqlite", "bk.jsonl"])
+def test_a_backup_is_called_as_no_file(
+    vestig: Vestig, ids: list[str], tmp_path: Path, name: str
+) -> None:
+    answer = vestig("backup", str(tmp_path / name))
+    assert answer.code == 2
+    base = tmp_path / "bk"
+    assert (
+        f"`vestig backup {base}` makes it, `tar -czf {base}.tar.gz {base}` packs it" in answer.err
+    )
+    assert not (tmp_path / name).exists()
+    assert vestig("backup", str(tmp_path / "bk.2026-03-18")).code == 0
+
+
 def test_an_archived_memory_comes_back_by_another_name(vestig: Vestig, ids: list[str]) -> None:
     vestig("archive", ids[0])
     assert "`vestig unarchive ID`" in vestig("restore", ids[0]).err

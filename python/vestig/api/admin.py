@@ -17,6 +17,7 @@ from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields
 from vestig.errors import ValidationError
+from vestig.other_words import by_caller
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.forks import apart_from_forks, apart_from_forks_of_methods
 from vestig.session.session import Session
@@ -251,5 +252,7 @@ def restore(
 
     settings = load_config(asked.config, None)
     if asked.path is None and settings.origin("store.path") == "built-in":
-        raise ValidationError("path", None, "the folder in which the store shall be, not there yet")
+        way = by_caller("restore(backup, path)", "`vestig --store DEST restore BACKUP`")
+        message = f"path: expected the folder in which the store shall be, not there yet; {way}"
+        raise ValidationError("path", None, "", message=f"{message} names it")
     return BackupReport(**admin.restore(settings, asked))

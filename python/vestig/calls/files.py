@@ -1,5 +1,6 @@
 """Files and documents that come into a store, and files that leave one."""
 
+import shlex
 from collections.abc import Callable
 from os import PathLike
 from os.path import splitext
@@ -24,6 +25,7 @@ from vestig.calls.commit import Entities, GivenEntity
 from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.errors import ValidationError
+from vestig.other_words import by_caller
 from vestig.types import Word
 
 
@@ -82,6 +84,32 @@ class Folder(Text, frozen=True):
 
     def schema(self, facts: Facts = NO_FACTS) -> dict[str, Any]:
         return {"type": "string", "pattern": r"^(?!\.)[A-Za-z0-9._-]{1,64}$"}
+
+
+# Endings of what is one file.
+_FILE_ENDINGS: Final = (
+    ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".rar",
+    ".json", ".jsonl", ".sql", ".db", ".sqlite", ".sqlite3",
+)  # fmt: skip
+
+
+class NewFolder(Folder, frozen=True):
+    """The path of a folder that a call makes; none that is called as a file is."""
+
+    def check(self, field: str, value: Any) -> Any:
+        path = super().check(field, value)
+        base, ending = splitext(path)
+        if ending.lower() not in _FILE_ENDINGS:
+            return path
+        base = base.removesuffix(".tar")
+        made = by_caller(f"backup({base!r})", f"`vestig backup {shlex.quote(base)}`")
+        packed = f"tar -czf {shlex.quote(f'{base}.tar.gz')} {shlex.quote(base)}"
+        raise ValidationError(
+            field,
+            path,
+            "the name of a folder",
+            f"a backup is a folder: {made} makes it, `{packed}` packs it",
+        )
 
 
 class ExportFormat(Word):
@@ -203,7 +231,7 @@ class BackupRequest(Request, frozen=True, kw_only=True):
 
     call: ClassVar = "backup"
 
-    dest: Annotated[Any, Folder("A directory that does not exist yet.")]
+    dest: Annotated[Any, NewFolder("A directory that does not exist yet.")]
 
 
 class RestoreRequest(Request, frozen=True, kw_only=True):

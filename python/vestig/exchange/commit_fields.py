@@ -25,7 +25,7 @@ from vestig.exchange.formats.drafts import (
 )
 from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
-from vestig.exchange.inputs import Input
+from vestig.exchange.inputs import Input, is_companion
 from vestig.exchange.passages import chunk
 from vestig.language.text_forms import CONTROL_CHARACTERS, count_of, first_of, normal_form
 from vestig.other_words import by_caller
@@ -296,6 +296,8 @@ def named(entity: GivenEntity) -> str | dict[str, Any]:
 _ERRORS_SHOWN: Final = 100
 # The format of a report on files of several.
 _MIXED: Final = "mixed"
+OTHER_KIND: Final = "file of another kind"
+_NAMES_SHOWN: Final = 5
 _COUNTS: Final = (
     "lines",
     "imported",
@@ -447,8 +449,12 @@ class Run:
         self.errors: list[ItemError] = []
         self.warnings: dict[str, None] = {}
         self.degraded: dict[str, Degradation] = {}
-        # files of other kinds, which are passed over
+        # files in folders that were not read
         self.left_out: Counter[str] = Counter()
+        # files of other kinds
+        self.passed_over: list[Tally] = []
+        # what was noticed while files were read → their names
+        self.notices: dict[str, list[str]] = {}
         # documents whose file is gone; those that have moved, from where; those that ended
         self.missing: tuple[str, ...] = ()
         self.moved: dict[str, str] = {}
@@ -469,6 +475,17 @@ class Run:
         # records with the id of an earlier one of the import and another text
         self.repeated = 0
 
+    def pass_over(self, source: Input) -> None:
+        """Counts a file of another kind."""
+        tally = Tally(source, self, lone=True)
+        tally.left_out[OTHER_KIND] += 1
+        self.passed_over.append(tally)
+
+    def notice(self, source: Input, warnings: Iterable[str]) -> None:
+        """Notes what was noticed while a file was read."""
+        for one in warnings:
+            self.notices.setdefault(one, []).append(source.name)
+
     def warn(self, warning: str) -> None:
         """Notes a warning once."""
         self.warnings[warning] = None
@@ -479,6 +496,23 @@ class Run:
             before = self.degraded.get(entry.code)
             count = entry.count + (0 if before is None else before.count)
             self.degraded[entry.code] = msgspec.structs.replace(entry, count=count)
+
+    def _noticed(self) -> Iterator[str]:
+        """Warnings about files, and about what is kept out or holds again."""
+        several = len(self.tallies) > 1
+        for notice, names in self.notices.items():
+            yield f"{first_of(names, _NAMES_SHOWN)}: {notice}" if several else notice
+        kinds = [one.source.name for one in self.passed_over if not is_companion(one.source.name)]
+        if kinds:
+            yield f"files of other kinds were passed over: {first_of(kinds, _NAMES_SHOWN)}"
+        # a line without a name, or with one that is none, says nothing to who reads it
+        fields = [name for name in self.front_matter if FIELD_NAME.fullmatch(name)]
+        if fields:
+            yield f"left out of front matter: {first_of(sorted(fields), KEYS_NAMED_MAX)}"
+        if self.forgotten:
+            yield forgotten_warning(self.forgotten)
+        if self.revived:
+            yield revived_warning(self.revived)
 
     def _of_changed_records(self) -> Iterator[str]:
         """Warnings about records whose text is another one than when they were imported."""
@@ -517,20 +551,12 @@ class Run:
         """The counts of all files."""
         total: Counter[str] = Counter()
         left_out = Counter(self.left_out)
-        for tally in self.tallies:
+        for tally in (*self.tallies, *self.passed_over):
             counts = tally.counts()
             left_out.update(counts.pop("left_out"))
             counts.pop("source_id")
             total.update(counts)
-        # a line without a name, or with one that is none, says nothing to who reads it
-        fields = [name for name in self.front_matter if FIELD_NAME.fullmatch(name)]
-        if fields:
-            self.warn(f"left out of front matter: {first_of(sorted(fields), KEYS_NAMED_MAX)}")
-        if self.forgotten:
-            self.warn(forgotten_warning(self.forgotten))
-        if self.revived:
-            self.warn(revived_warning(self.revived))
-        self.warnings.update(dict.fromkeys(self._of_changed_records()))
+        self.warnings.update(dict.fromkeys((*self._noticed(), *self._of_changed_records())))
         known = [tally for tally in self.tallies if tally.format is not None]
         # a file without a record says nothing about the others
         formats = {str(tally.format) for tally in [one for one in known if one.lines] or known}
@@ -540,7 +566,7 @@ class Run:
                 format=None if tally.format is None else tally.format.value,
                 **tally.counts(),
             )
-            for tally in self.tallies
+            for tally in (*self.tallies, *self.passed_over)
         )
         return ImportReport(
             format=formats.pop() if len(formats) == 1 else _MIXED,

@@ -224,7 +224,7 @@ class _Files:
 
     def _of_file(self, source: Input) -> Iterator[tuple[Tally, ImportItem | Link]]:
         if not source.is_named and is_companion(source.name):
-            self.run.left_out["file of another kind"] += 1
+            self.run.pass_over(source)
             return
         if is_document(source, self.options.format):
             tally = self._tally(source)
@@ -241,7 +241,7 @@ class _Files:
         # a file of the file system may be text that holds records
         endings = _ENDINGS if source.path is None else (*_ENDINGS, *TEXT_ENDINGS)
         if not source.is_named and not name.endswith(endings):
-            self.run.left_out["file of another kind"] += 1
+            self.run.pass_over(source)
             return
         try:
             file = ImportFile(source, self.options)
@@ -267,7 +267,7 @@ class _Files:
         except (VestigError, OSError) as error:
             tally.fail(error)
         tally.left_out.update(file.left_out)
-        self.run.warnings.update(dict.fromkeys(file.warnings()))
+        self.run.notice(source, file.warnings())
 
 
 class _Recorded(NamedTuple):

@@ -13,7 +13,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
@@ -61,6 +61,10 @@ _MACOS_PREFIX: Final = "._"
 _IS_ENCRYPTED: Final = 0x1
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
 _ESCAPED: Final = lazy_pattern(r"\\(?:u)(dc[89a-f][0-9a-f])")
+_OBJECTS: Final = (
+    'store.commit_many([{"content": "…"}]) stores objects, and import_(io.StringIO(json.dumps('
+    "objects))) reads those of another program"
+)
 _ADDRESS: Final = lazy_pattern(r"[a-z]+://")
 STANDARD_INPUT: Final = "standard input"
 
@@ -377,7 +381,10 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
         return [StreamInput(files)], True
     if not isinstance(files, (str, os.PathLike)):
         raise ValidationError(
-            "files", type(files).__name__, "a path, an open file, or a list of these"
+            "files",
+            type(files).__name__,
+            "a path, an open file, or a list of these",
+            _OBJECTS if isinstance(files, Mapping) else "",
         )
     path = _path(files).expanduser()
     if _ADDRESS.match(os.fspath(files)) and not path.exists():

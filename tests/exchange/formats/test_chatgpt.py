@@ -148,8 +148,12 @@ def test_it_is_read_as_array_as_one_object_by_name_and_in_shards(tmp_path: Path)
     assert [(one.path.rsplit("/")[-1], one.imported) for one in report.files] == [
         ("conversations-000.json", 4),
         ("conversations-001.json", 5),
+        *((name, 0) for name in ("user.json", "message_feedback.json", "chat.html", "file-1.webp")),
     ]
     assert report.left_out["file of another kind"] == 4
+    # what belongs to an export is passed over without a word
+    (told,) = [one for one in report.warnings if "passed over" in one]
+    assert told.endswith("passed over: " + str(shards) + "/dalle-generations/file-1.webp")
     named, report = store_of(as_file(ALL), format="chatgpt")
     assert texts(named) == texts(whole)
 

@@ -11,6 +11,7 @@ import pytest
 
 from chats import as_lines, said, store_of
 from tables import each
+from vestig.exchange.commit_fields import OTHER_KIND
 from vestig.exchange.file_records import RecordFile
 from vestig.exchange.formats import claude_code, codex
 from vestig.exchange.formats.drafts import START, LogPlace, LogTurn, Reading
@@ -214,11 +215,12 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     (project / ".hidden.jsonl").write_text("no JSON at all\n")
     store, report = store_of(tmp_path / "projects", recursive=True)
     assert (report.format, report.imported, report.failed) == ("mixed", 8, 1)
-    assert [Path(one.path).name for one in report.files] == [
+    assert [Path(one.path).name for one in report.files if not one.left_out.get(OTHER_KIND)] == [
         f"{SESSION}.jsonl", "broken.jsonl", "notes.md", "rollout.jsonl",
     ]  # fmt: skip
     assert "broken.jsonl" in report.errors[0].message
-    assert report.left_out["file of another kind"] == 1
+    assert report.left_out[OTHER_KIND] == 1
+    assert Path(report.files[-1].path).name == "sessions-index.json"
     assert said(store, SESSION) == TURNS
 
 

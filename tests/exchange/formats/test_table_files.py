@@ -269,3 +269,12 @@ def test_a_text_that_was_replaced_and_is_imported_again_is_told(tmp_path: Path) 
         "A tasting costs 18 euros",
         "A tasting costs 21 euros",
     }
+
+
+def test_what_was_noticed_in_several_files_names_them(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        table(tmp_path / name, "author,text,mood\nAnn,The mast is in,calm\n")
+    table(tmp_path / "c.csv", "author,text\nAnn,The keel is in\n")
+    _, report = store_of(tmp_path)
+    named = ", ".join(str(tmp_path / name) for name in ("a.csv", "b.csv"))
+    assert report.warnings == (f"{named}: other keys are kept in metadata: mood",)

@@ -67,6 +67,18 @@ def _hint() -> str:
     return f"the file was cut or changed: export it again, or take what is whole with {whole}"
 
 
+def _edited() -> str:
+    whole = by_caller("partial=True", "--partial")
+    editable = by_caller('export(folder, format="md")', "`vestig export DIR --format md`")
+    change = by_caller("update(id, content=…)", '`vestig update ID --content "…"`')
+    return (
+        f"a text was edited, and an export is restored as it was written: {editable} writes files"
+        f" that may be edited, {change} changes a text that is stored, and {whole} takes what is"
+        " whole"
+    )
+
+
+_SHOWN_DIGITS: Final = 12
 PROGRESS_LINES: Final = 1_000
 _CACHE_KIB: Final = 16 * 1024
 _M: Final = INDEX[MEMORIES]
@@ -326,7 +338,8 @@ class _Reading:
         text = given if normal is msgspec.UNSET else normal
         if hashlib.sha256(text.encode()).hexdigest() != record.content_hash:
             name = "content" if normal is msgspec.UNSET else NORMAL
-            raise ValidationError("content_hash", record.content_hash, f"the hash of {name}")
+            got = record.content_hash[:_SHOWN_DIGITS]
+            raise ValidationError("content_hash", got, f"the hash of {name} ({_edited()})")
         if normal == given:
             raise ValidationError(NORMAL, "the content", "no such field where it is the content")
         forms = self._normal_forms

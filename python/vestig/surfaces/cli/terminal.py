@@ -329,10 +329,10 @@ class Terminal:
             _echo_beside(f"degraded: {what}: {entry.detail}{count}")
         errors = getattr(value, "errors", ())
         for error in errors[:5]:
-            _echo_beside(f"error: item {error.index}: {error.message}")
+            _echo_beside(f"error: {error.message}")
         more = max(0, len(errors) - 5) + getattr(value, "errors_more", 0)
         if more:
-            _echo_beside(f"… and {more} more errors")
+            _echo_beside(f"… and {more} more errors, which --json names")
 
     def _write_text(
         self, text: str, *, err: bool = False, style: Mapping[str, Any] | None = None
