@@ -718,7 +718,7 @@ def test_an_edited_text_is_told_what_changes_one(empty: vestig.Vestig) -> None:
     edited = lines()
     _set("memory", content="something else")(edited)
     with pytest.raises(ValidationError) as caught:
-        empty.import_(io.BytesIO(sealed(edited)))
+        empty.import_(io.BytesIO(b"".join(sealed(edited))))
     said = str(caught.value)
     assert "content_hash: expected the hash of content (a text was edited" in said
     for way in ('export(folder, format="md")', "update(id, content=…)", "partial=True"):
