@@ -175,6 +175,7 @@ PURE = frozenset(
         "exchange/formats/mcp_memory.py",
         "exchange/formats/mem0.py",
         "exchange/formats/memories.py",
+        "exchange/formats/nearest.py",
         "exchange/formats/messages.py",
         "exchange/formats/table.py",
         "exchange/formats/openai_chat.py",

@@ -737,10 +737,8 @@ def test_an_error_at_the_command_line_names_flags_and_commands(
     assert vestig("export", export).code == 0
     assert "or add by id with --merge" in vestig("import", export).err
     (tmp_path / "rows.dat").write_text("id,body\n1,x\n", encoding="utf-8")
-    assert (
-        "`vestig import --format csv rows.dat` takes"
-        in vestig("import", f"{tmp_path}/rows.dat").err
-    )
+    rows = f"{tmp_path}/rows.dat"
+    assert f"`vestig import --format csv {rows}` takes" in vestig("import", rows).err
     (tmp_path / "empty").mkdir()
     assert "--recursive brings" in vestig("import", f"{tmp_path}/empty").err
     assert "`vestig forget --keys KEY`" in vestig("forget", "price", "--yes").err

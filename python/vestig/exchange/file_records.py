@@ -371,12 +371,18 @@ class RecordFile:
             raise ValidationError("path", "text in UTF-16", "UTF-8 text", "save it as UTF-8")
         told = _is_json(start) or _has_object(start)
         if (b"\x00" in start and not told) or start.startswith(_PDF_MAGIC):
-            raise unknown(self.name, "it is a binary file", "")
+            lead = "Pictures, sound, programs and other files without text are not read."
+            raise unknown(self.name, "it is a binary file", lead)
 
     @property
     def name(self) -> str:
         """The name of the file without folders and endings of packing."""
         return self._source.name.rsplit("/", 1)[-1].removesuffix(".gz")
+
+    @property
+    def given(self) -> str:
+        """The name of the file as it was given."""
+        return self._source.name
 
     def begins_with(self, *marks: bytes) -> bool:
         """Return whether one of these stands first, after a byte order mark and white space."""
@@ -558,8 +564,7 @@ def unknown(name: str, seen: str, hint: str) -> ValidationError:
     """
     advice = hint or (
         "Text that is none of these is read as a document by"
-        f" `vestig import --format document {shell_word(name)}`; pictures, sound"
-        " and programs are not read."
+        f" `vestig import --format document {shell_word(name)}`."
     )
     return ValidationError(
         "format",

@@ -35,6 +35,7 @@ from vestig.exchange.inputs import (
     given_inputs,
     is_archive,
     is_companion,
+    shell_word,
 )
 from vestig.exchange.mail import mails_of
 from vestig.exchange.mirror import (
@@ -46,7 +47,9 @@ from vestig.exchange.mirror import (
 from vestig.exchange.turn_anchors import TurnAnchors
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
+from vestig.language.text_forms import count_of
 from vestig.memories.states import successor_changes
+from vestig.other_words import by_caller
 from vestig.results import FILE_BELOW, ImportReport
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
@@ -168,10 +171,21 @@ class _Files:
             self._done, self._current = self._done + source.size, None
         if not self.run.tallies:
             self._check_no_store()
-            endings = {os.path.splitext(one.name)[1].lower()[:12] or "none" for one in self._inputs}
-            seen = ", ".join(sorted(endings)[:_ENDINGS_SHOWN]) or "no file"
-            where = self._archives[0].name if self._archives else "the folder"
-            raise unknown(os.path.basename(where), f"none of its files ({seen}) is of a format", "")
+            raise self._nothing_known()
+
+    def _nothing_known(self) -> ValidationError:
+        """The refusal of a folder or an archive none of whose files a format knows."""
+        endings = {os.path.splitext(one.name)[1].lower()[:12] or "none" for one in self._inputs}
+        seen = ", ".join(sorted(endings)[:_ENDINGS_SHOWN]) or "no file"
+        names = [one.name for one in self._archives] or [
+            os.path.dirname(one.name) for one in self._inputs
+        ]
+        where = (names or ["."])[0]
+        below, hint = self.run.left_out[FILE_BELOW], ""
+        if below:
+            way = by_caller("recursive=True", f"`vestig import -r {shell_word(where)}`")
+            hint = f"{count_of(below, 'file')} in folders inside: {way} reads them."
+        return unknown(where, f"none of its files ({seen}) is of a format", hint)
 
     def _check_no_store(self) -> None:
         """Refuses files none of which can be read and one of which is the ledger of a store."""

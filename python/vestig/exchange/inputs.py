@@ -376,7 +376,7 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
             found += given_inputs(one, recursive=recursive)[0]
         if not found:
             raise ValidationError("files", "no file", "at least one file")
-        return found, len(found) == 1 and len(files) == 1
+        return found, len(found) == 1 and len(files) == 1 and found[0].is_named
     if hasattr(files, "read"):
         return [StreamInput(files)], True
     if not isinstance(files, (str, os.PathLike)):

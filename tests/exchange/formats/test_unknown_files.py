@@ -7,6 +7,9 @@ import io
 import json
 import re
 import shlex
+import shutil
+import subprocess
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +55,17 @@ UNKNOWN: dict[str, tuple[str, Any, str | None]] = {
     "no keys": ("empty.json", [{}], "content"),
     "table": ("rows.dat", f"id,body,when\n1,{SECRET},2026\n", 'format="csv"'),
     "semicolons": ("rows.log", f"nr;note\n1;{SECRET}\n", 'format="csv"'),
-    "markdown": ("hull.mdx", f"# Hull\n\n{SECRET}.\n", "--format document hull.mdx"),
+    "markdown": ("hull.mdx", f"# Hull\n\n{SECRET}.\n", "--format document"),
     "text": ("my notes", f"{SECRET}.\n", "vestig import --format document 'my notes'"),
+    "lines": ("lines", f"{SECRET}.\n{SECRET}, still.\n", "each line as a memory"),
+    "calendar": ("hull.ics", "BEGIN:VCALENDAR\nSUMMARY:Hull\n", "Calendars are not read"),
+    "addresses": ("hull.VCF", "BEGIN:VCARD\nFN:Ann\n", "Address books are not read"),
+    "no sentence": ("units.json", {"building": "Larch", "units": [{"no": 5, "tenant": {
+        "first": "Ann", "last": "Berg"}}]}, "None of its fields holds sentences"),
     "page": ("page.xml", f"<html><body>{SECRET}</body></html>", "--format document page.xml"),
-    "yaml": ("hull.yaml", f"hull:\n  text: {SECRET}\n", "--format document hull.yaml"),
+    "yaml": ("hull.yaml", f"hull:\n  text: {SECRET}\n", "--format document"),
     "pdf": ("hull", b"%PDF-1.7\n%\xe2\xe3\n", "it is a binary file"),
-    "picture": ("hull.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "pictures, sound and programs"),
+    "picture": ("hull.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "Pictures, sound, programs"),
     "database": ("hull.db", b"SQLite format 3\0\x10\0", "it is a binary file"),
     "empty": ("empty.jsonl", "", "it is empty"),
     "cut": ("cut.json", json.dumps([{"a": SECRET}])[:-9], None),
@@ -102,7 +110,7 @@ def test_the_command_of_the_error_brings_the_text_in(name: str, tmp_path: Path) 
     (command,) = re.findall(r"`(jq [^`]*)`", str(caught.value))
     jq, rest = command.split(" | vestig import ")
     _, _, program, named = shlex.split(jq)
-    assert named == file
+    assert named == str(path)
     way, _, made = program.rpartition(" | ")
     taken, _, made = made.rpartition(" + ")
     taken_keys = re.findall(r"\.(\w+)", taken)
@@ -129,6 +137,76 @@ def test_the_command_of_the_error_brings_the_text_in(name: str, tmp_path: Path) 
     named = {*values[0]} - {*fields.values()}
     assert named <= {*kept}
     assert kept.get("tags") == values[0].get("tags")
+
+
+# Records of other programs, and (text, role, author, day) of the memories that the command brings.
+Row = tuple[str, str | None, str | None, str | None]
+NESTED: dict[str, tuple[Any, list[Row]]] = {
+    "langchain": (
+        [{"type": "human", "data": {"content": SECRET, "type": "human"}},
+         {"type": "ai", "data": {"content": "I have noted that.", "type": "ai"}}],
+        [(SECRET, "user", None, None), ("I have noted that.", "assistant", None, None)],
+    ),
+    "zep": (
+        {"sessions": [{"session_id": "s", "user_id": "ann", "messages": [
+            {"uuid": "1", "role": "Ann", "role_type": "user", "content": SECRET,
+             "created_at": "2026-02-11T09:00:00Z"}]}],
+         "facts": [{"fact": "It is of larch", "valid_at": "2026-02-11T00:00:00Z"}]},
+        [(SECRET, "user", None, "2026-02-11")],
+    ),
+    "slack": (
+        [{"type": "message", "user": "U1", "text": SECRET, "ts": "1751358600.000200"},
+         {"type": "message", "user": "U2", "text": "<@U2> has joined", "ts": "1751446800.000000"},
+         {"type": "message", "bot_id": "B", "text": "Bring the tar", "ts": "1751446801.000000"}],
+        [(SECRET, None, "U1", "2025-07-01"), ("<@U2> has joined", None, "U2", "2025-07-02"),
+         ("Bring the tar", None, None, "2025-07-02")],
+    ),
+    "milliseconds": (
+        {"chat": {"messages": [{"sender": {"name": "Ann"}, "body": {"text": SECRET},
+                                "timestamp": 1751358600123}]}},
+        [(SECRET, None, "Ann", "2025-07-01")],
+    ),
+    "a thing with a name": (
+        [{"name": "Hull", "note": SECRET, "born": "2020-01-01"}], [(SECRET, None, None, None)],
+    ),
+    "an id that is long": (
+        [{"user_id": "the-very-long-id-of-ann-berg-of-bergen", "said": SECRET}],
+        [(SECRET, None, None, None)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the command is one of jq")
+@each("name", NESTED)
+def test_what_stands_deeper_is_taken_by_its_values(name: str, tmp_path: Path) -> None:
+    held, wanted = NESTED[name]
+    path = tmp_path / "a file.json"
+    path.write_text(json.dumps(held))
+    with pytest.raises(ValidationError) as caught:
+        store_of(path)
+    (command,) = re.findall(r"`(jq [^`]*)`", str(caught.value))
+    jq, rest = command.split(" | vestig import --format ")
+    made = subprocess.run(shlex.split(jq), capture_output=True, check=True).stdout
+    store, report = store_of(io.BytesIO(made), format=rest.split()[0])
+    assert report.failed == 0, report.errors
+    found = {
+        (one.content, one.role and one.role.value, one.author,
+         None if one.t_valid > one.t_created - timedelta(days=1) else f"{one.t_valid:%Y-%m-%d}")
+        for one in store.list()
+    }  # fmt: skip
+    assert found == {*wanted}
+
+
+def test_a_folder_with_folders_inside_names_what_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "plan.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "a.md").write_text("# Hull\n\nIt is of larch.\n")
+    for given in (tmp_path, [str(tmp_path)]):
+        with pytest.raises(ValidationError) as caught:
+            store_of(given)
+        assert "1 file in folders inside: recursive=True reads them" in str(caught.value)
+        assert "--format document" not in str(caught.value)
+    assert store_of(tmp_path, recursive=True)[1].imported == 1
 
 
 OTHERS: dict[str, Any] = {

@@ -32,7 +32,7 @@ from vestig.exchange.formats.messages import (
 )
 from vestig.messages import TEXT_PARTS, joined_text, only_calls_tools
 
-_ROLES: Final = {
+ROLES: Final = {
     "user": "user",
     "human": "user",
     "assistant": "assistant",
@@ -149,9 +149,9 @@ def _count_parts(content: Any, reading: Reading) -> None:
 
 def _role(message: dict[str, Any]) -> str:
     role = message.get("role")
-    known = _ROLES.get(role.strip().lower()) if isinstance(role, str) else None
+    known = ROLES.get(role.strip().lower()) if isinstance(role, str) else None
     if known is None:
-        allowed = ", ".join(_ROLES)
+        allowed = ", ".join(ROLES)
         shown = role if isinstance(role, str) else type(role).__name__
         raise ValidationError("role", shown, f"one of {allowed}")
     return known

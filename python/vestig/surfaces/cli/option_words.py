@@ -326,6 +326,37 @@ _OTHERWISE: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     (
         "import",
+        "--text-column --content-column --column --content --text --field",
+        "a column named text, content, memory or fact holds the text of its row: `sed"
+        " '1s/NAME/text/' FILE.csv > NEW.csv` calls one so; without such a column the whole row is"
+        " the text",
+    ),
+    (
+        "import",
+        "--encoding --charset --codec --latin1 --utf8 --utf-8",
+        "files are read as UTF-8: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW` writes one so",
+    ),
+    (
+        "import",
+        "--dayfirst --day-first --monthfirst --month-first --date-format --dateformat --locale",
+        "write dates as 2026-04-03, or with points, which are D.M.YYYY; where they have slashes,"
+        " one day above 12 tells the order of all of a column",
+    ),
+    (
+        "import",
+        "--exclude --ignore --skip --include --only --glob --pattern --ext --extension",
+        "name what is read, `vestig import 'FOLDER/*.md' 'FOLDER/**/*.md'`; what no format reads is"
+        " passed over",
+    ),
+    (
+        "import",
+        "--undo --rollback --revert --remove --delete",
+        "`vestig forget --sources NAME` deletes what came in with `--source NAME`, `vestig forget"
+        " --sources import --created-since TIME` what came in since then, and `--dry-run` shows it;"
+        " `vestig document forget ID` deletes a document",
+    ),
+    (
+        "import",
         "--key --keys",
         'lines of JSON name their keys, {"content": "…", "key": "…"}; `vestig add "…" --key K`'
         " gives one to a text",
@@ -535,6 +566,51 @@ def near_choice(typed: str, words: Mapping[str, str]) -> str:
 
 # A word of a closed list → words that are none of it, "" = all others → what does it.
 _NOT_CHOSEN: Final[tuple[tuple[str, str, str], ...]] = (
+    (
+        "chatgpt",
+        "obsidian vault logseq joplin bear roam zettlr foam folder notes",
+        "A folder of notes is read as it is: `vestig import -r FOLDER`.",
+    ),
+    (
+        "chatgpt",
+        "notion confluence",
+        "An export as Markdown and CSV is read as it is: `vestig import EXPORT.zip`.",
+    ),
+    (
+        "chatgpt",
+        "mbox eml mail email gmail outlook thunderbird",
+        "Mail is known by the ending .mbox or .eml, without --format: `vestig import FILE.mbox`.",
+    ),
+    (
+        "chatgpt",
+        "langchain langgraph llamaindex llama-index crewai autogen",
+        "`jq -c '.[] | {role: .type, content: .data.content}' FILE | vestig import --format"
+        " openai-chat -` reads messages of LangChain; others have role and content, and need no"
+        " --format.",
+    ),
+    (
+        "chatgpt",
+        "letta memgpt",
+        "Its messages are read without --format, its blocks by `jq -c '.memory.blocks[] | {content:"
+        " .value, tags: [.label]}' FILE | vestig import --format memories -`.",
+    ),
+    (
+        "chatgpt",
+        "zep graphiti json jsonl ndjson auto-detect",
+        "The format is known by the keys of the records: leave --format out, and what no format"
+        " knows names the line that brings it in.",
+    ),
+    (
+        "chatgpt",
+        "text txt plain plaintext pdf docx word html rst",
+        "It is --format document; without it the ending of the file tells.",
+    ),
+    (
+        "chatgpt",
+        "ics ical icalendar calendar vcf vcard contacts",
+        "Calendars and address books are not read: write what is to be kept as lines such as"
+        ' {"content": "…"}, with --format memories.',
+    ),
     (
         "chatgpt",
         "whatsapp signal telegram slack discord teams imessage messenger sms irc matrix gemini",
