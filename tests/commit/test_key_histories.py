@@ -23,6 +23,7 @@ TEXTS = tuple(f"The lamp in the hall is {colour}" for colour in ("red", "green",
 class Version(msgspec.Struct):
     begin: int
     text: str
+    made: int
     status: str = "ACTIVE"
     end: int | None = None
     id: str = ""
@@ -68,13 +69,17 @@ class Model:
         anew = same and now.end is not None and now.end <= max(begin, now.begin)
         if same and not anew and now.begin <= max(self.day, begin):
             return now
-        new = Version(begin, text)
+        new = Version(begin, text, self.day)
         later = [one for one in held if one.begin > begin]
         for one in held[len(held) - len(later) - 1 : len(held) - len(later)]:
             one.end = begin if one.end is None else min(one.end, begin)
         if now is not None and (anew or now.begin <= begin):
             now.status = "SUPERSEDED"
             now.end = begin if now.end is None else min(now.end, begin)
+        elif now is not None and now.begin == now.made:
+            # nobody said since when it holds, and the later word is the newer one
+            now.status = "SUPERSEDED"
+            now.end = now.begin
         elif now is not None:
             new.status = "SUPERSEDED"
             new.end = later[0].begin if later else now.begin

@@ -171,7 +171,8 @@ def test_two_records_with_one_id_and_two_texts_are_told() -> None:
     rows = [{"id": "1", "speaker": "Ann", "text": one} for one in ("The mast is in", "The keel is")]
     _, report = store_of(as_lines(*rows))
     assert (report.imported, report.skipped) == (1, 1)
-    assert "1 record with the id of an earlier one and another text was not taken" in told(report)
+    said = "standard input: 1 record with the id of an earlier one and another text was not taken"
+    assert said in told(report)
     # the very same twice is no loss
     _, report = store_of(as_lines(rows[0], rows[0]))
     assert (report.skipped, report.warnings) == (1, ())

@@ -64,6 +64,8 @@ def test_a_backup_is_called_as_no_file(
         f"`vestig backup {base}` makes it, `tar -czf {base}.tar.gz {base}` packs it" in answer.err
     )
     assert not (tmp_path / name).exists()
+    (tmp_path / name).write_bytes(b"packed")
+    assert "a packed one is unpacked first" in vestig("restore", str(tmp_path / name)).err
     assert vestig("backup", str(tmp_path / "bk.2026-03-18")).code == 0
 
 

@@ -601,13 +601,15 @@ class Batch(Group):
         return next(iter(view.memories(item.request.namespace, [id])), None)
 
     def _replace(self, old: Memory, successor: states.Successor, *, by_key: bool = False) -> None:
-        """The rows of one replacement. `by_key`: the old memory holds no longer than until the
-        successor begins."""
-        end_us, reason = None, ""
-        if by_key:
-            reason, end_us = "key", max(successor.t_valid_us, to_us(old.t_valid))
+        """The rows of one replacement. `by_key`: for the key alone. A value of the same key holds no
+        longer than until the successor begins, also where it was to end later."""
+        end_us = None
+        of_key = old.key is not None and (old.key, old.scope) == (successor.key, successor.scope)
+        if by_key or of_key:
+            end_us = max(successor.t_valid_us, to_us(old.t_valid))
             if old.t_invalid is not None:
                 end_us = min(end_us, to_us(old.t_invalid))
+        reason = "key" if by_key else ""
         parts = states.replace(
             old, successor, reason=reason, t_invalid_us=end_us, now_us=self.now_us
         )

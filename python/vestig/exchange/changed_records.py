@@ -91,10 +91,10 @@ class ChangedRecords:
         replaces = tuple(one.id for one in before if one.id not in apart)
         return msgspec.structs.replace(item, arguments=arguments, replaces=replaces)
 
-    def repeats(self, item: ImportItem, first: ImportItem) -> None:
+    def repeats(self, tally: Tally, item: ImportItem, first: ImportItem) -> None:
         """Notes a record with the id of an earlier one of the import and another text."""
         if item.is_known_by_id and item.parts != first.parts:
-            self._run.repeated += 1
+            self._run.repeated[tally.source.name] += 1
 
     def _hashes(self, item: ImportItem, known: set[str]) -> set[str]:
         """The hashes of the texts that a commit would store; where those of the texts as they are

@@ -472,8 +472,8 @@ class Run:
         self.beside: dict[str, None] = {}
         # id of a record with another text than before, which was not taken → its memory
         self.changed: dict[str, str] = {}
-        # records with the id of an earlier one of the import and another text
-        self.repeated = 0
+        # by file: records with the id of an earlier one of the import and another text
+        self.repeated: Counter[str] = Counter()
 
     def pass_over(self, source: Input) -> None:
         """Counts a file of another kind."""
@@ -540,11 +540,11 @@ class Run:
                 f" stays: {shown}; {update} changes it, another {scope} takes in what is no version"
                 " of it"
             )
-        if self.repeated:
+        for name, count in self.repeated.items():
             yield (
-                f"{count_of(self.repeated, 'record')} with the id of an earlier one and another"
-                f" text {'was' if self.repeated == 1 else 'were'} not taken: give each an id of its"
-                " own, or none"
+                f"{name}: {count_of(count, 'record')} with the id of an earlier one and another"
+                f" text {'was' if count == 1 else 'were'} not taken: give each an id of its own,"
+                " or none"
             )
 
     def report(self) -> ImportReport:

@@ -418,7 +418,7 @@ class _Reader:
                     tally.skipped += 1
                     continue
                 if place in first:
-                    self._changes.repeats(item, first[place])
+                    self._changes.repeats(tally, item, first[place])
                     tally.skipped += 1
                     continue
                 if place.ref in known[place.scope]:

@@ -119,8 +119,9 @@ def unknown_text(
     if kind:
         lead = f"{kind.capitalize()} are not read: {_WANTED}"
         return unknown(name, f"the ending .{ending} is that of {kind}", lead)
-    seen = "it is empty" if unreadable is None else f"line {unreadable.line}: {unreadable.fact}"
-    hint = ""
+    if unreadable is None:
+        return unknown(name, "it is empty", "An empty file brings nothing.")
+    seen, hint = f"line {unreadable.line}: {unreadable.fact}", ""
     if lines > 1:
         word = shell_word(given)
         of_file = "" if word == "-" else f" {word}"

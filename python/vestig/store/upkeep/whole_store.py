@@ -127,9 +127,9 @@ def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, Any]:
             "Backup",
             str(source),
             message=f"{source}: expected a folder that `vestig backup` made, found no store there;"
-            " an export comes back with `vestig import FILE`, an archived memory with `vestig"
-            " unarchive ID`, and what a key had before, which `vestig history KEY` shows, is added"
-            " again with the key",
+            " a packed one is unpacked first, an export comes back with `vestig import FILE`, an"
+            " archived memory with `vestig unarchive ID`, and what a key had before, which `vestig"
+            " history KEY` shows, is added again with the key",
         )
     with open_ledger(source, read_only=True) as ledger:
         found = ledger.verify_all()
