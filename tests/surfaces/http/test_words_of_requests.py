@@ -397,8 +397,7 @@ def test_a_header_that_chooses_nothing_is_refused(school: Site, name: str, inste
         ({"tags": "levels"}, "tags: no memory has the tag 'levels'; known are 'level'"),
         (
             {"scope": "zzz"},
-            "scope: no memory has the scope 'zzz'; the scopes of GET /api/memory/stats gives those"
-            " that there are",
+            "scope: no memory has the scope 'zzz'; all are in the scopes of GET /api/memory/stats",
         ),
     ],
 )
