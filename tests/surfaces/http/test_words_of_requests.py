@@ -14,8 +14,8 @@ import pytest
 from served import Reply, Site, serving
 from tables import each
 from vestig import argument_words
-from vestig.surfaces.http.missing import missing_route, other_method
 from vestig.surfaces.http.words import in_query, in_requests
+from vestig.surfaces.http.wrong_paths import missing_route, other_method
 from vestig.surfaces.operation import operations
 
 _OF_PYTHON: Final = re.compile(
