@@ -149,14 +149,14 @@ UNKNOWN: list[tuple[dict[str, Any], list[str]]] = [
     ({"keys": "mia"}, ["keys: no memory has the key 'mia'; known are 'mia.level'"]),
     (
         {"keys": "zzz"},
-        ["keys: no memory has the key 'zzz'; store.keys() gives those that there are"],
+        ["keys: no memory has the key 'zzz'; all are in store.keys()"],
     ),
     ({"key_prefix": "zzz"}, ["key_prefix: no key begins with 'zzz'"]),
     # of a scope that is known, names of others are not told
     ({"scope": "user:mia", "tags": "hous"}, ["tags: no memory has the tag 'hous'"]),
     (
         {"scope": "zzz", "tags": "zzz"},
-        ["scope: no memory has the scope 'zzz'; store.admin.stats()"],
+        ["scope: no memory has the scope 'zzz'; all are in store.admin"],
     ),
     # nothing is mistyped
     ({"authors": "carla"}, []),
@@ -196,6 +196,9 @@ def test_scopes_of_items_and_branches_may_have_no_memory(school: vestig.Vestig) 
     for scope in ("user:tom", ["user:mia", "user:mia@fix/pump"]):
         assert school.recall("what is there?", scope=scope).warnings == ()
     assert school.recall("what is there?", where={"scope_prefix": "user:tom"}).warnings == ()
+    school.commit("The pump is on a branch", scope="app@fix/pump")
+    (warning,) = school.recall("what is there?", scope="app").warnings
+    assert "known are" not in warning
 
 
 def test_a_view_is_told_of_its_own_alone(school: vestig.Vestig) -> None:

@@ -243,7 +243,7 @@ def test_the_name_of_a_file_is_no_document(store: vestig.Vestig, text: str) -> N
 
 
 def test_a_path_is_no_text(store: vestig.Vestig, tmp_path: Path) -> None:
-    with pytest.raises(vestig.ValidationError, match=r"got a path; import reads a file"):
+    with pytest.raises(vestig.ValidationError, match=r"got a path; store.import_"):
         store.add_document(tmp_path)  # type: ignore[arg-type]
 
 

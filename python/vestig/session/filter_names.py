@@ -159,6 +159,8 @@ def _known_values(view: LedgerView, parts: FilterParts, name: str, text: str) ->
     else:
         scopes = () if name in BOUNDS else parts.fields.get("scope", ())
     known = [] if scopes is None else values_of(view, parts.namespace, _COLUMNS[name], scopes)
+    if name == "scope":  # a branch of a project is no other spelling of it
+        known = [one for one in known if branch_part(text, one) is None]
     plain = text.casefold().rstrip("*%")
     meant = [one for one in known if plain and plain in one.casefold()]
     if not meant:
@@ -178,7 +180,7 @@ def _known_values(view: LedgerView, parts: FilterParts, name: str, text: str) ->
         "scope": by_caller("store.admin.stats().scopes", "`vestig stats`"),
         "keys": by_caller("store.keys()", "`vestig keys`"),
     }
-    return f"; {lists[name]} gives those that there are" if name in lists else ""
+    return f"; all are in {lists[name]}" if name in lists else ""
 
 
 def _letters(name: str) -> str:

@@ -14,8 +14,8 @@ import pytest
 from served import Reply, Site, serving
 from tables import each
 from vestig import argument_words
-from vestig.surfaces.http.missing import missing_route, other_method
 from vestig.surfaces.http.words import in_query, in_requests
+from vestig.surfaces.http.wrong_paths import missing_route, other_method
 from vestig.surfaces.operation import operations
 
 _OF_PYTHON: Final = re.compile(
@@ -397,8 +397,7 @@ def test_a_header_that_chooses_nothing_is_refused(school: Site, name: str, inste
         ({"tags": "levels"}, "tags: no memory has the tag 'levels'; known are 'level'"),
         (
             {"scope": "zzz"},
-            "scope: no memory has the scope 'zzz'; the scopes of GET /api/memory/stats gives those"
-            " that there are",
+            "scope: no memory has the scope 'zzz'; all are in the scopes of GET /api/memory/stats",
         ),
     ],
 )

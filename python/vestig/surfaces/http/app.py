@@ -16,9 +16,9 @@ from vestig.surfaces.http.access import Access, Refusal
 from vestig.surfaces.http.gate import Application, Gate
 from vestig.surfaces.http.imports import Imports
 from vestig.surfaces.http.late import LATE_PATH
-from vestig.surfaces.http.missing import missing_route, other_method
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.http.service import Service, problem_response
+from vestig.surfaces.http.wrong_paths import missing_route, other_method
 
 _TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 _CODES: Final = {404: "not-found", 405: "validation"}
