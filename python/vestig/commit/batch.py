@@ -601,8 +601,8 @@ class Batch(Group):
         return next(iter(view.memories(item.request.namespace, [id])), None)
 
     def _replace(self, old: Memory, successor: states.Successor, *, by_key: bool = False) -> None:
-        """The rows of one replacement. `by_key`: for the key alone. A value of the same key holds no
-        longer than until the successor begins, also where it was to end later."""
+        """The rows of one replacement. `by_key`: for the key alone. A value of the same key holds
+        until the successor begins at most, also where it was to end later."""
         end_us = None
         of_key = old.key is not None and (old.key, old.scope) == (successor.key, successor.scope)
         if by_key or of_key:
