@@ -26,7 +26,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from vestig.api.store import Vestig, open_store
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, kind_of
 from vestig.module_words import missing_name
 from vestig.other_words import GROUPS, said_of_awaited
 
@@ -154,7 +154,7 @@ def wrap(store: Vestig) -> Awaitables:
     if not isinstance(store, Vestig):
         raise ValidationError(
             "store",
-            type(store).__name__,
+            kind_of(store),
             "a store as vestig.open(path) gives it",
             "vestig.aio.open(path) opens one for an event loop",
         )

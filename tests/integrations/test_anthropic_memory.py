@@ -172,8 +172,8 @@ def test_the_model_and_the_log_are_told_of_masked_secrets(
 
 def test_what_it_cannot_keep_files_in_is_refused_when_it_is_made(store: vestig.Vestig) -> None:
     for other, options, message in (
-        ("memory", {}, r"^store: expected a store as vestig.open\(path\) gives it, got 'str'$"),
-        (store, {"scope": 7}, r"^scope: expected text, got 'int'$"),
+        ("memory", {}, r"^store: expected a store as vestig.open\(path\) gives it, got a str$"),
+        (store, {"scope": 7}, r"^scope: expected text, got an int$"),
         (store.scoped("users/ada"), {}, r"; pass the store itself, and scope='users/ada'$"),
     ):
         with pytest.raises(vestig.ValidationError, match=message):

@@ -223,13 +223,13 @@ def test_of_a_known_name_all_is_brought_that_has_a_word_of_it(
     assert asked[0].content == ABOUT_MAREN[1]
     assert len(asked) < len(ABOUT_MAREN)
     assert not store.recall("who is Maren Holt's landlord?")
-    assert not store.recall("where is Maren Holt?")
+    assert len(store.recall("where is Maren Holt?")) < len(ABOUT_MAREN)
 
 
 def test_what_brings_nothing_is_not_likely(store: vestig.Vestig) -> None:
     store.commit_many([f"Pallet {n} of the depot went to Ghent" for n in range(60)])
-    known = store.recall("was the invoice paid late?", silence=0.02)
-    sure = store.recall("was the invoice paid late?")
+    known = store.recall("where did pallet 70 go?", silence=0.02)
+    sure = store.recall("where did pallet 70 go?")
     assert (known.confidence, known.abstained) == (sure.confidence, True)
     assert (sure.certainty, known.certainty) == ("likely", "doubtful")
 

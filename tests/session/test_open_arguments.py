@@ -134,7 +134,7 @@ def test_what_an_embedder_lacks_is_named_at_once() -> None:
     with pytest.raises(ValidationError) as caught:
         vestig.open(":memory:", embedder=Half())  # type: ignore[arg-type]
     assert str(caught.value).endswith(
-        "got 'Half'; it lacks dimensions: int, fingerprint: str (\"\" where there is none),"
+        'got a Half; it lacks dimensions: int, fingerprint: str ("" where there is none),'
         " truncated(text) -> bool; each vector is bytes of float32:"
         " numpy.asarray(vector, '<f4').tobytes()"
     )

@@ -293,12 +293,12 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
     ("tool", "given", "told"),
     [
         ("recall", {}, "query: expected text, got nothing."),
-        ("recall", {"query": 5}, "query: expected text, got an int."),
+        ("recall", {"query": 5}, "query: expected text, got a number."),
         ("recall", {"query": "  "}, "query"),
         (
             "recall",
             {"query": "key?", "limit": True},
-            "limit: expected an integer >= 1, got True.",
+            "limit: expected an integer >= 1, got true.",
         ),
         (
             "recall",
@@ -315,7 +315,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         (
             "recall",
             {"query": "key?", "budget": True},
-            "budget: expected an integer >= 100, got True.",
+            "budget: expected an integer >= 100, got true.",
         ),
         ("recall", {"query": "key?", "limits": 5}, "did you mean limit?"),
         ("recall", {"query": "key?", "tags": ["a"]}, "did you mean where.tags?"),

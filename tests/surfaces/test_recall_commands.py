@@ -142,7 +142,8 @@ def test_days_are_words_at_the_command_line(vestig: Vestig, ids: list[str]) -> N
     assert vestig("count", "--until", "yesterday").out == "0\n"
     assert vestig("count", "--valid-at", "2d").out == "0\n"
     vestig("add", "The crane was oiled", "--t-valid", "yesterday")
-    assert vestig("count", "--until", "today").out == "1\n"
+    assert vestig("count", "--until", "yesterday").out == "1\n"
+    assert vestig("count", "--until", "today").out == "4\n", "a day counts whole"
     # a number of days is no time where it may lie ahead
     for option in ("--t-valid", "--t-invalid"):
         assert vestig("add", "The crane was painted", option, "7d").code == 2

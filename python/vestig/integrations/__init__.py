@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from vestig.arguments import text_argument
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, kind_of
 from vestig.module_words import missing_name
 from vestig.results import PutOutcome
 from vestig.telemetry import WARNING, log_event
@@ -35,14 +35,12 @@ def check_store(store: object, scope: object = None, *, below: bool = False) -> 
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: store: expected a store as vestig.open(path) gives it, \
-got 'str'
+got a str
     """
     from vestig.api.store import Vestig
 
     if not isinstance(store, Vestig):
-        raise ValidationError(
-            "store", type(store).__name__, "a store as vestig.open(path) gives it"
-        )
+        raise ValidationError("store", kind_of(store), "a store as vestig.open(path) gives it")
     if scope is None:
         return
     text_argument("scope", scope)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from vestig.calls.filter import FilterFields
 from vestig.calls.items import key_of_part
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, kind_of
 from vestig.integrations import check_store, count_masked
 from vestig.items.put import extend
 from vestig.module_words import missing_name
@@ -134,7 +134,7 @@ class VestigStore(BaseStore):
                 gone.setdefault(scope, []).append(op.key)
             elif not isinstance(op.value, Mapping):
                 allowed = "an object (names to JSON values)"
-                raise ValidationError("value", type(op.value).__name__, allowed)
+                raise ValidationError("value", kind_of(op.value), allowed)
             else:
                 puts.append(
                     {

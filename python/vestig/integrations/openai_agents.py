@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from vestig.arguments import text_argument
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import ConflictError, ValidationError, kind_of
 from vestig.integrations import check_store, count_masked
 from vestig.module_words import missing_name
 from vestig.results import ItemPage
@@ -86,7 +86,7 @@ class VestigSession(SessionABC):
     async def add_items(self, items: list[Any]) -> None:
         """Appends entries: all of them, or none, up to a thousand."""
         if isinstance(items, (str, Mapping)):
-            raise ValidationError("items", type(items).__name__, "a list of entries")
+            raise ValidationError("items", kind_of(items), "a list of entries")
         for start in range(0, len(items), _PAGE):
             await asyncio.to_thread(self._append, items[start : start + _PAGE])
 
