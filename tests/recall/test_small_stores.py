@@ -91,8 +91,8 @@ def test_four_of_five_questions_are_answered_and_one_of_five_others_brings_somet
                 others += 1
                 brought += bool(store.recall(question))
     assert (asked, others) == {1: (397, 313), 3: (131, 108)}[step]
-    assert answered >= 0.8 * asked
-    assert brought <= {1: 0.16, 3: 0.18}[step] * others
+    assert answered >= 0.86 * asked
+    assert brought <= 0.18 * others
 
 
 @pytest.mark.slow
@@ -109,8 +109,8 @@ def test_near_misses_bring_less_than_what_answers(step: int) -> None:
             else:
                 brought.append(bool(shown))
     assert (len(answered), len(brought)) == {1: (478, 368), 7: (66, 53)}[step]
-    assert sum(answered) >= 0.5 * len(answered)
-    assert sum(brought) <= 0.5 * len(brought)
+    assert sum(answered) >= 0.7 * len(answered)
+    assert sum(brought) <= 0.55 * len(brought)
 
 
 @pytest.mark.slow
@@ -166,5 +166,5 @@ def test_a_sentence_about_a_change_takes_no_place_of_what_stays(step: int) -> No
                 (newest if query.outdated else kept).append(first in query.relevant)
     assert (len(newest), len(kept)) == {1: (79, 345), 4: (20, 86)}[step]
     assert sum(newest) >= 0.7 * len(newest)
-    # without the bound on how far the later one may stay behind, 0.89 and 0.93
-    assert sum(kept) >= {1: 0.91, 4: 0.95}[step] * len(kept)
+    # a version reader that takes a sentence about a change for one of other facts keeps 0.89
+    assert sum(kept) >= {1: 0.91, 4: 0.93}[step] * len(kept)
