@@ -21,7 +21,8 @@ TYPE_CHECKING = False  # as in `vestig`
 
 # Whether messages are read at a command line, which has flags in the place of arguments.
 AT_COMMAND_LINE: Final[ContextVar[bool]] = ContextVar("at_command_line", default=False)
-# What says over HTTP what a text says in Python; None: no program that sends requests reads it.
+# What says over HTTP, or to who calls tools over MCP, what a text says in Python; None: no program
+# that sends requests reads it.
 IN_REQUESTS: Final[ContextVar[Callable[[str], str] | None]] = ContextVar(
     "in_requests", default=None
 )
@@ -41,7 +42,7 @@ _WORDS_KEPT: Final = 4_096
 
 def by_caller(python: str, command: str | None = None, request: str | None = None) -> str:
     """The way to say something to who reads the message: a caller in Python, at a command line, or
-    over HTTP.
+    over HTTP or MCP.
 
     Args:
         command: None = as in Python.

@@ -158,16 +158,21 @@ class Plugin:
         for command in self.commands:
             self._run(command)
 
-    def remove(self) -> None:
+    def remove(self) -> list[list[str]]:
         """Takes the plugin out of Claude Code, and removes its folder.
+
+        Returns:
+            The commands that ran.
 
         Raises:
             ConflictError: Claude Code refuses it.
         """
-        for command in self.due:
+        due = self.due
+        for command in due:
             self._run(command)
         if self.folder.is_dir():
             shutil.rmtree(self.folder)
+        return due
 
     def _is_strict(self) -> bool:
         """Return whether the hooks that are there are strict."""
@@ -371,13 +376,12 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
         done = [_step("take", f"hooks out of {place}", dry_run=dry_run)]
         if editor == "claude":
             plugin = _plugin(options)
-            done = [_step("run", shlex.join(one), dry_run=dry_run) for one in plugin.due]
+            ran = plugin.due if dry_run else plugin.remove()
+            done = [_step("run", shlex.join(one), dry_run=dry_run) for one in ran]
             done.append(_step("remove", place, dry_run=dry_run))
             if plugin.missing:
                 commands = [shlex.join(one) for one in plugin.removals]
                 notes = ["claude is not in PATH. Where it is, run:", *commands]
-            if not dry_run:
-                plugin.remove()
         elif not dry_run:
             _hooks_file(editor).remove()
     if state != "absent":

@@ -52,7 +52,7 @@ from vestig.retrieve.retrieve import retrieved
 from vestig.retrieve.values import RetrieveResult
 from vestig.session.session import Session
 from vestig.surfaces import wire
-from vestig.surfaces.mcp.resources import memory_url, title_of
+from vestig.surfaces.mcp.resources import listed_as, memory_url, title_of
 from vestig.surfaces.mcp.speakers import check_speaker, check_stated, replaced_by, said_by_whom
 from vestig.times import from_us, to_plain
 from vestig.types import (
@@ -590,30 +590,21 @@ def search(at: OpenStore, given: Mapping[str, Any]) -> str:
     query = fields.pop("query", "")
     if not any(map(str.isalnum, query)):
         newest = at.store.list(fields["where"], limit=fields["limit"])
-        return _documents(at, results=newest)
+        return _documents(newest)
     result = at.store.search(query, **fields)
     return _documents(
-        at,
-        results=[hit.memory for hit in result],
-        nearest=[hit.memory for hit in result.nearest] if result.abstained else (),
+        [hit.memory for hit in result],
+        nearest=[listed_as(hit.memory) for hit in result.nearest] if result.abstained else (),
         degraded=result.degraded,
         warnings=result.warnings,
     )
 
 
-def _documents(
-    at: OpenStore, *, results: Iterable[Memory], nearest: Iterable[Memory] = (), **notes: object
-) -> str:
-    listed = {
-        name: [
-            {"id": one.id, "title": title_of(one), "url": memory_url(at.namespace, one.id)}
-            for one in memories
-        ]
-        for name, memories in (("results", results), ("nearest", nearest))
-    }
-    if not listed["nearest"]:
-        del listed["nearest"]
-    return wire.encode({**listed, **{name: one for name, one in notes.items() if one}}).decode()
+def _documents(results: Iterable[Memory], **beside: Sequence[object]) -> str:
+    """The results, of which there may be none, and what stands beside them where there is any."""
+    found: dict[str, Sequence[object]] = {"results": [listed_as(one) for one in results]}
+    found |= {name: ones for name, ones in beside.items() if ones}
+    return wire.encode(found).decode()
 
 
 # --- one memory --------------------------------------------------------------------------------

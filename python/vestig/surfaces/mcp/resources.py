@@ -20,7 +20,7 @@ _LISTED_MAX: Final = 50
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory as a list of resources names it."""
+    """A memory as a list of resources, or of results, names it."""
 
     id: str
     title: str
@@ -43,13 +43,14 @@ def title_of(memory: Memory) -> str:
     return clean(one_line(text, _TITLE_CHARS))
 
 
+def listed_as(memory: Memory) -> Listed:
+    """A memory as lists name it."""
+    return Listed(id=memory.id, title=title_of(memory), url=memory_url(memory.namespace, memory.id))
+
+
 def listed_memories(at: OpenStore) -> list[Listed]:
     """The newest memories, as resources."""
-    page = at.store.list(at.where(None), limit=_LISTED_MAX)
-    return [
-        Listed(id=one.id, title=title_of(one), url=memory_url(one.namespace, one.id))
-        for one in page
-    ]
+    return [listed_as(one) for one in at.store.list(at.where(None), limit=_LISTED_MAX)]
 
 
 def resource_text(at: OpenStore, uri: str) -> str:
