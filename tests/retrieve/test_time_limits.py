@@ -36,13 +36,13 @@ def test_a_silent_model_costs_half_of_the_time_and_no_fact(
             for text in FACTS:
                 store.commit(text, enrich=False)
             began = time.monotonic()
-            found = store.retrieve(QUESTION, deadline_ms=3_000)
+            found = store.retrieve(QUESTION, deadline_ms=6_000)
             took = time.monotonic() - began
     assert FACTS[0] in found.facts[0]
     assert len(found.facts) == len(FACTS)
     assert "llm_failed" in [one.code for one in found.metadata.degraded]
     assert found.metadata.stop_reason != "deadline"
-    assert took < 2.9, "half of the time is the model's, no more"
+    assert took < 5.4, "half of the time is the model's, no more"
 
 
 UNITS = {
