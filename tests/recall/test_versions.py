@@ -602,3 +602,103 @@ def test_a_store_of_two_facts_keeps_the_one_that_is_asked_for(
         for at, text in enumerate(texts):
             store.commit(text, t_valid=DAY + timedelta(days=30 * at))
         assert store.recall(question, all=True)[0].content == texts[0]
+
+
+@pytest.mark.parametrize("announced", [False, True], ids=["ended", "announced"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_holds_comes_before_what_has_ended_or_is_announced(
+    announced: bool, swapped: bool
+) -> None:
+    other = {"t_valid": "2099-01-01"} if announced else {"t_valid": DAY, "t_invalid": MONTHS[1]}
+    facts: list[tuple[str, dict[str, Any]]] = [
+        ("The heparin rate is 20 ml per hour.", {"t_valid": "2025-10-01"}),
+        ("The heparin rate is 15 ml per hour.", other),
+    ]
+    with vestig.open(":memory:", config={"judge.budget_ms": 60_000.0}) as store:
+        for text, times in facts[::-1] if swapped else facts:
+            store.commit(text, **times)
+        first = store.recall("What is the heparin rate now?", all=True)[0]
+        assert first.content == facts[0][0]
+        if announced:
+            first = store.recall("What will the heparin rate be in 2099?", all=True)[0]
+            assert first.content == facts[1][0]
+
+
+@pytest.mark.parametrize("key", [None, "limit"])
+def test_nothing_but_a_value_of_the_key_takes_the_place_of_what_holds_under_it(
+    opener: Opener, key: str | None
+) -> None:
+    one, other = "The limit is 900 a minute", "The limit is 600 a minute"
+    store = opener(vectors={one: vector_at(0.9, 8, 1), other: vector_at(0.88, 8, 1)}, config=PLAIN)
+    store.commit(one, t_valid=MONTHS[0], key=key)
+    store.commit(other, t_valid=MONTHS[1])
+    result = found(store, "what is the limit?")
+    assert result[0].content == (other if key is None else one)
+    assert [hit.reason.older_than is None for hit in result] == [True, key is not None]
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("Which room has pump BX-300-{}?", "Room 14 has the pump BX-300-04471", "04477"),
+        ("Welche Dosis hat {}mutter?", "Großmutters Dosis ist 5", "Großvaters Dosis ist 10"),
+    ],
+)
+def test_a_code_and_a_form_of_a_name_say_what_a_question_is_about(
+    opener: Opener, question: str, older: str, newer: str
+) -> None:
+    asked = question.format("04471" if "BX" in question else "Groß")
+    newer = older.replace("04471", newer) if "BX" in question else newer
+    store, made = store_of(opener, {older: MONTHS[0], newer: MONTHS[1]})
+    assert ids(store, asked)[0] == made[0]
+    assert ids(store, "Which pump or Dosis is it?")[0] == made[1], "where nothing calls it"
+
+
+def test_what_holds_the_code_of_a_query_comes_before_what_holds_another(opener: Opener) -> None:
+    texts = {
+        "WAY-1041 is blocked by WAY-1043.": MONTHS[0],
+        "Tickets are closed on Fridays.": MONTHS[0],
+        "WAY-1042: events come twice": MONTHS[0],
+    }
+    store, (other, none, right) = store_of(opener, texts)
+    config = {**weights(), "ranking.newer_first": False}
+    asked = [
+        found(store, f"What is {it} about?", config=config) for it in ("it", "WAY-1042", "WAY-9999")
+    ]
+    orders = [[hit.id for hit in result] for result in asked]
+    assert orders == [[other, none, right], [right, none, other], [other, none, right]]
+    assert len({tuple(hit.final for hit in result) for result in asked}) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        (
+            "what is my dose of levothyroxine",
+            "I take 75 micrograms of levothyroxine every morning before breakfast.",
+            "I take 88 micrograms now.",
+        ),
+        (
+            "Has the mill paid invoice 118?",
+            "The mill still owes invoice 118, 1,430 euros.",
+            "The mill has paid invoice 118.",
+        ),
+        (
+            "When do we visit the oyster farm?",
+            "We visit the oyster farm in Zeeland in the first week of April.",
+            "The visit is cancelled, the farm withdrew.",
+        ),
+    ],
+)
+def test_what_replaced_the_answer_is_the_answer(question: str, older: str, newer: str) -> None:
+    with vestig.open(":memory:", config={"judge.budget_ms": 60_000.0}) as store:
+        for text in ("The tram to Lund leaves at 6:15.", "Solveig keeps the boat key."):
+            store.commit(text, t_valid="2025-05-01")
+        first, second = (
+            str(store.commit(text, t_valid=day).memory_id)
+            for text, day in ((older, MONTHS[0]), (newer, MONTHS[1]))
+        )
+        store.supersede(first, second)
+        result = store.recall(question)
+        assert [hit.id for hit in result][:1] == [second]
+        assert result.certainty == "likely"

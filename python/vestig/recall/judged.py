@@ -121,6 +121,8 @@ class Judgements:
         self.silent: set[bytes] = set()
         # one of those speaks another language
         self.meets_language = False
+        # successor → the memory that it replaced, in whose place it is found
+        self.replaced: Mapping[bytes, bytes] = {}
         self.degraded: Degradation | None = None
         self.spent_ms = 0.0
         self._others: dict[str, Judgements] = {}
@@ -408,14 +410,18 @@ def compared(
 def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, MemoryText], bool]:
     """Return what is read of these memories, without those that ask or state nothing or are in
     another language, and whether one is; of the turns before them, those that the filters of the
-    call let through, and in their place the stored question that a turn answers."""
+    call let through, and in their place the stored question that a turn answers, or the memory
+    that a successor replaced."""
     # imported here: most reads end with what is known
     from vestig.recall.context.entries import sessions_of, turns_around
     from vestig.rerankers.judge import MemoryText
 
     namespace = bound.request.namespace
-    asked = {row.memory_id: id_text("mem", row.answers) for row in rows if row.answers}
-    stored = bound.view.memories(namespace, [*(row.memory_id for row in rows), *asked.values()])
+    known = bound.query.judgements
+    replaced = {} if known is None else known.replaced
+    led = {row.memory_id: row.answers or replaced.get(row.id) for row in rows}
+    leads = {id: id_text("mem", by) for id, by in led.items() if by}
+    stored = bound.view.memories(namespace, [*(row.memory_id for row in rows), *leads.values()])
     found = {one.id: one for one in stored}
     memories = [found[row.memory_id] for row in rows]
     memories = [one for one in memories if states(one.content)]
@@ -439,8 +445,8 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
         return memory.author or memory.title or role
 
     def before(memory: Memory) -> str:
-        if memory.id in asked:
-            texts = [found[asked[memory.id]].content]
+        if memory.id in leads:
+            texts = [found[leads[memory.id]].content]
         else:
             texts = [turns[id].content for id in sessions.at(memory.id, -1) if id in turns]
         return " ".join(texts[-1].split()[-_BEFORE_WORDS:]) if texts else ""

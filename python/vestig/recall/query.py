@@ -71,6 +71,7 @@ from vestig.recall.silence import SHARE_MIN, cuts_unasked, least_of_call, says_t
 from vestig.recall.versions import (
     announced_last,
     asks_about_now,
+    called_first,
     held_first,
     newest_first,
     with_stated,
@@ -459,15 +460,14 @@ class BoundQuery:
         scan = self.scan(
             request=request, ranking=ranking, limit=limit, rows=count, watch=watch, without=others
         )
-        rows, evidence = scan.rows, scan
-        held: Mapping[bytes, bytes] = {}
-        if by.newer_first:
-            rows, evidence, held = with_successors(self, chosen, scan, rescan)
+        rows, evidence, held, replaced = with_successors(self, chosen, by, scan, rescan)
+        if self.query.judgements is not None:
+            self.query.judgements.replaced = replaced
         rows, answered = rows_with_answers(asked, rows, scan_without)
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
         levels: Sequence[float] = [row.start_score for row in rows]
-        read = None
+        texts, read = partial(self.view.recalled, chosen.namespace), None
         if judge is not None and is_ordered_by_judge(self):
             read = judged(self, judge, chosen.query, rows)
         if read is not None:
@@ -475,6 +475,7 @@ class BoundQuery:
         if by.newer_first:
             of_now = asks_about_now(chosen.query, bool(self.query.windows))
             at_us = chosen.moments.query_time_us
+            begins = partial(begins_of_keys, self.view, chosen.namespace)
             rows = newest_first(
                 self.session,
                 self.view.seq,
@@ -487,13 +488,14 @@ class BoundQuery:
                 of_now=of_now,
                 at_us=at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
-                recalled=partial(self.view.recalled, chosen.namespace),
+                recalled=texts,
+                keyed=begins,
                 compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
             )
             rows = held_first(rows, held)
             if of_now and not words.speaks_of_future(chosen.query):
-                begins = partial(begins_of_keys, self.view, chosen.namespace)
                 rows = announced_last(rows, begins, at_us)
+        rows = called_first(rows, chosen.query, texts)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         best = read.best if read is not None and asks_the_judge(self, scan) else None

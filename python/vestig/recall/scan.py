@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
@@ -42,6 +42,7 @@ from vestig.types import Memory, Status, TemporalWindow
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
+    from vestig.recall.ranking import Ranking
     from vestig.recall.request import Request
     from vestig.store.projection.scan_objects import Row
 
@@ -285,13 +286,27 @@ def scan_distinct(
     )
 
 
+class Succeeded(NamedTuple):
+    """The rows of a scan with the successors of replaced memories in their places.
+
+    Attributes:
+        evidence: the scan that says how sure the store is: where one was raised, that with the
+            replaced ones in it, for what they say is what the successor answers.
+        held: replaced memory → successor of those that are found themselves.
+        replaced: successor → the best memory that it replaced, by whose words it is found too.
+    """
+
+    rows: Sequence[ScanRow]
+    evidence: Scan
+    held: Mapping[bytes, bytes] = {}
+    replaced: Mapping[bytes, bytes] = {}
+
+
 def with_successors(
-    bound: BoundQuery, request: Request, scan: Scan, rescan: Rescan
-) -> tuple[Sequence[ScanRow], Scan, Mapping[bytes, bytes]]:
+    bound: BoundQuery, request: Request, by: Ranking, scan: Scan, rescan: Rescan
+) -> Succeeded:
     """Return the rows of a scan, each successor raised to the level and place of the replaced
-    memory; the scan that says how sure the store is: where one was raised, that with the replaced
-    ones in it, for what they say is what the successor answers; and replaced memory → successor of
-    those that are found themselves.
+    memory, if the ranking puts the newest first.
 
     A query about a time that is over finds the replaced memory itself where that held then and its
     successor began later. A read of an earlier time changes nothing: there too the replaced memory
@@ -301,32 +316,35 @@ def with_successors(
         scan: that of the request.
     """
     rows = scan.rows
-    wide_request = _with_expired(bound, request)
+    wide_request = _with_expired(bound, request) if by.newer_first else None
     if wide_request is None:
-        return rows, scan, {}
+        return Succeeded(rows, scan)
     wide = rescan(wide_request, b"")
     ranked = {row.id: row for row in rows}
     hidden = [row.id for row in wide.rows if row.id not in ranked]
     successors = _successors(bound, hidden, list(ranked))
     if not successors:
-        return rows, scan, {}
+        return Succeeded(rows, scan)
     held = {id: successors.pop(id) for id in _held_then(bound, request, successors)}
     lower = [id for id in dict.fromkeys(successors.values()) if id not in ranked]
     if lower:
         ranked |= {row.id: row for row in rescan(request, b"".join(lower)).watched}
-    raised = dict[bytes, ScanRow]()
+    raised, replaced = dict[bytes, ScanRow](), dict[bytes, bytes]()
     for row in wide.rows:
         successor = ranked.get(successors.get(row.id, b""))
         # the best of several that it replaced is the first one
-        if successor and successor.id not in raised and successor.final_score < row.final_score:
+        if successor is None or successor.id in replaced:
+            continue
+        replaced[successor.id] = row.id
+        if successor.final_score < row.final_score:
             # rows of a changed scan come from the core too
             raised[successor.id] = cast("Row", successor).replacing(cast("Row", row))
     if not (raised or held):
-        return rows, scan, {}
+        return Succeeded(rows, scan, replaced=replaced)
     added = [*raised.values(), *(row for row in wide.rows if row.id in held)]
     others = [row for row in rows if row.id not in raised]
     merged = sorted([*added, *others], key=lambda row: -row.final_score)
-    return merged[: max(len(rows) + len(held), len(added))], wide, held
+    return Succeeded(merged[: max(len(rows) + len(held), len(added))], wide, held, replaced)
 
 
 def _held_then(

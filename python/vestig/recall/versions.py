@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -59,6 +59,15 @@ _OPPOSITES: Final = (
 )
 _WORD: Final = lazy_pattern(r"\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
+_DIGITS: Final = lazy_pattern(r"\d+")
+# A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
+_JOINED: Final = lazy_pattern(r"\w+(?:[-_./#]\w+)*")
+_CODE: Final = lazy_pattern(r"(?=.*\d)(?:[^\W\d_].*|\d+[-_/#].*[^\W\d_].*|\d{5,})")
+# Shorter numbers count versions of a thing rather than things.
+_LONG_NUMBER: Final = lazy_pattern(r"\d{3}")
+# Two words are forms of one name where they begin alike and so few letters follow in either.
+_STEM_MIN: Final = 3
+_ENDING_MAX: Final = 3
 
 
 # Id, L, logit of the judge, a model stated it.
@@ -116,15 +125,27 @@ def numbered(text: str) -> set[tuple[str, str]]:
     }
 
 
+def codes(text: str) -> set[str]:
+    """Codes in a text, in lower case: what a question calls by one is nothing that lacks it.
+
+    Example:
+        >>> sorted(codes("WAY-1041 blocks BX-300-04471 since 2026-03-01, 14:30, for 500 euros"))
+        ['bx-300-04471', 'way-1041']
+    """
+    return {word for word in _JOINED.findall(text.casefold()) if _CODE.fullmatch(word)}
+
+
 def is_about_another(query: str, older: str, newer: str) -> bool:
     """Return whether the question calls what it asks about by a word of the older text in whose
-    place, between the same words, the newer one has another; or by a form of a word in whose place
-    the newer one has an opposite.
+    place, between the same words, the newer one has another; by a form of a word in whose place
+    the newer one has an opposite; or by a form of a name in whose place it has another name.
 
     Example:
         >>> is_about_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
         True
         >>> is_about_another("When does it open?", "It opens at 6", "It closes at 22")
+        True
+        >>> is_about_another("Ellens Dosis?", "Ellen nimmt 5 mg", "Oskar nimmt 10 mg")
         True
         >>> is_about_another("The NAS password?", "The NAS password is a", "The NAS password is b")
         False
@@ -136,10 +157,34 @@ def is_about_another(query: str, older: str, newer: str) -> bool:
     others = {word for _, word, _ in second}
     held = {word for _, word, _ in first}
     places = {(before, behind): word for before, word, behind in second if word not in held}
+    names = _capitalised(older), _capitalised(newer)
     return any(
-        word in asked or (not forms.isdisjoint(_terms(word)) and _are_opposites(word, other))
+        word in asked
+        or (not forms.isdisjoint(_terms(word)) and _are_opposites(word, other))
+        or (word in names[0] and other in names[1] and _has_form(asked, word, other))
         for before, word, behind in first
         if word not in others and (other := places.get((before, behind)))
+    )
+
+
+def _capitalised(text: str) -> set[str]:
+    """Words that are written with a capital, in lower case."""
+    return {word.casefold() for word in _WORD.findall(text) if word[0].isupper()}
+
+
+def _has_form(asked: Collection[str], name: str, other: str) -> bool:
+    """Return whether one of the words is a form of a name, and none one of another name."""
+    return any(_is_form(word, name) for word in asked) and not any(
+        _is_form(word, other) for word in asked
+    )
+
+
+def _is_form(word: str, name: str) -> bool:
+    """Return whether two words begin alike and few letters follow in either."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False))
+    shared = sum(1 for _ in alike)
+    return shared >= _STEM_MIN and max(len(word), len(name)) - shared <= min(
+        _ENDING_MAX, shared - 1
     )
 
 
@@ -187,6 +232,7 @@ def newest_first(
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+    keyed: Callable[[Sequence[bytes]], Mapping[bytes, tuple[str | None, str, int]]],
     compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places; where the
@@ -204,6 +250,7 @@ def newest_first(
         at_us: when it is asked: what does not hold yet is no version.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
         recalled: reads the memories with these ids.
+        keyed: reads scope, key and beginning of the ids that have a key.
         compared: reads pairs of an earlier and a later row: the logit that the later one takes the
             place of the earlier one, or None.
     """
@@ -231,7 +278,7 @@ def newest_first(
         [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None],
         *fit().in_order(),
     )
-    groups = _of_one_thing(groups, best, query, recalled)
+    groups = _of_one_key(_of_one_thing(groups, best, query, recalled), best, keyed, at_us)
     moved = list(best)
     for group in groups:
         if not of_now:
@@ -281,19 +328,40 @@ def _of_one_thing(
     query: str,
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> list[list[int]]:
-    """The groups without those that lack a number by which the question calls what the first of
-    them is about, and without those that say the same of something else."""
+    """The groups without those that lack a number or a code by which the question calls what the
+    first of them is about, and without those that say the same of something else."""
     if not groups:
         return groups
     known = recalled([best[at].id for group in groups for at in group])
-    named = numbered(query)
+    named, called = numbered(query), codes(query)
 
     def of_one(first: str, other: str) -> bool:
-        held = named & numbered(first)
-        return held <= numbered(other) and not is_about_another(query, first, other)
+        held = (named & numbered(first)) | (called & codes(first))
+        return held <= (numbered(other) | codes(other)) and not is_about_another(
+            query, first, other
+        )
 
     texts = {at: known[best[at].id].content for group in groups for at in group}
     return [[at for at in group if of_one(texts[min(group)], texts[at])] for group in groups]
+
+
+def _of_one_key(
+    groups: list[list[int]],
+    best: Sequence[Row],
+    keyed: Callable[[Sequence[bytes]], Mapping[bytes, tuple[str | None, str, int]]],
+    at_us: int,
+) -> list[list[int]]:
+    """The groups in which nothing takes the place of what holds under a key but another value of
+    that key."""
+    slots = keyed([best[at].id for group in groups for at in group]) if groups else {}
+
+    def of_key(group: list[int]) -> list[int]:
+        scope, key, begins_us = slots.get(best[min(group)].id, (None, None, 0))
+        if key is None or begins_us > at_us:
+            return group
+        return [at for at in group if slots.get(best[at].id, (None, None))[:2] == (scope, key)]
+
+    return [of_key(group) for group in groups]
 
 
 def announced_last(
@@ -322,6 +390,43 @@ def announced_last(
     for places in slots.values():
         _put_last(moved, places, lambda at: known[best[at].id][2] > at_us)
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def called_first(
+    rows: Sequence[ScanRow],
+    query: str,
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> Sequence[ScanRow]:
+    """Return the rows with those that hold a code of the query before those that hold only others
+    of its form ("WAY-1041" for "WAY-1042"), among their places; each place keeps its final score.
+
+    Args:
+        rows: best first, each text once.
+        recalled: reads the memories with these ids.
+    """
+    called = {code for code in codes(query) if _LONG_NUMBER.search(code)}
+    # those of a changed scan come from the core too
+    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    if not called or len(best) < 2:
+        return rows
+    known, forms = recalled([row.id for row in best]), {_form(code) for code in called}
+    held = [codes(known[row.id].content) for row in best]
+    right = {at for at, own in enumerate(held) if not called.isdisjoint(own)}
+    others = {
+        at
+        for at, own in enumerate(held)
+        if at not in right and any(_form(code) in forms for code in own)
+    }
+    if not right or not others:
+        return rows
+    moved = [*best]
+    _put_last(moved, right | others, others.__contains__)
+    return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _form(code: str) -> str:
+    """A code with 0 for each run of digits."""
+    return _DIGITS.sub("0", code)
 
 
 def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence[ScanRow]:

@@ -12,7 +12,7 @@ use crate::kernels::dot::{cosine, dot};
 use crate::kernels::lexical::{document_frequency, idf};
 use crate::query::filter::{Filter, eligible};
 use crate::segment::format::Section;
-use crate::segment::{Id, Segment};
+use crate::segment::{Id, NO_TIME, Segment};
 use crate::snapshot::{Part, Snapshot};
 use crate::words::{self, flag};
 
@@ -60,14 +60,27 @@ const MOMENT_US: u64 = 1_000_000;
 /// Sums of idf that differ by less are equal.
 const COVER_STEP: f64 = 1e-9;
 
+/// What makes one statement later than another: the first difference decides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Order {
+    confirmed: bool,
+    /// It holds when the query is asked: it has begun, and it has not ended.
+    holds: bool,
+    /// Since when it holds, µs.
+    since: i64,
+    /// The transaction that stored it.
+    seq: i64,
+    /// Its place in its session.
+    sequence: i64,
+}
+
 /// A memory that may be a version of another one.
 struct Statement<'a> {
     segment: &'a Segment,
     row: usize,
     scope: Option<&'a str>,
     session: Option<&'a str>,
-    /// It is confirmed; since when it holds, the transaction that stored it, its place in its session.
-    order: (bool, i64, i64, i64),
+    order: Order,
     /// Content terms of title and text, each with its idf; only few of the best are compared by them.
     terms: OnceCell<BTreeMap<&'a str, f64>>,
     /// Sum of the idf of the query's content terms that it holds.
@@ -85,10 +98,10 @@ impl Statement<'_> {
     /// far below it lies.
     fn answers_for(&self, other: &Self) -> bool {
         let reads_as_answer = self.answers.is_some_and(|logit| logit >= ANSWERS_MIN);
-        reads_as_answer && self.order.0 && !other.order.0
+        reads_as_answer && self.order.confirmed && !other.order.confirmed
     }
 
-    /// It is later, and of the same scope.
+    /// It is later, or holds and the other one does not, and is of the same scope.
     fn follows(&self, older: &Self) -> bool {
         self.order > older.order && self.scope == older.scope && !self.came_with(older)
     }
@@ -97,8 +110,9 @@ impl Statement<'_> {
     /// the order of the rows of a file says nothing.
     fn came_with(&self, other: &Self) -> bool {
         let of_one_session = self.session.is_some() && self.session == other.session;
-        let apart = self.order.1.abs_diff(other.order.1);
-        self.order.2 == other.order.2 && apart < MOMENT_US && !of_one_session
+        let apart = self.order.since.abs_diff(other.order.since);
+        let at_once = self.order.seq == other.order.seq && apart < MOMENT_US;
+        at_once && self.order.holds == other.order.holds && !of_one_session
     }
 }
 
@@ -182,14 +196,15 @@ pub struct ReadPair {
 /// Of two that a model read together ([`version_pairs`]) the later one joins by the weighted sum of
 /// [`SIGNALS`], unless the model speaks against it or they are hardly alike and share next to nothing
 /// (cosine below 0.15, shared idf below 0.05). Any other, and one against which it speaks but
-/// little, joins that holds since a later time (or was stored later, or stands behind it in its
+/// little, joins that holds since a later time, or holds where the best one has ended (or was stored later, or stands behind it in its
 /// session, where that is equal; what one transaction stored for one moment is not later than what came
 /// with it, but for turns of one session), shares its scope, has a number where it has one, and says the same in
 /// like words: it holds as much of the query, lies at most 2 below it by L and is linked with it, half
 /// the cosine and half the shared idf, as a part of that of the text with more, being 0.4 together.
 /// Where the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3
 /// below, and be linked by 0.3. Where a judge read both, it reads as an answer too. Texts of more than
-/// 250 code points are compared by a model alone, questions and what does not hold yet not at all.
+/// 250 code points are compared by a model alone, questions not at all, and what does not hold yet
+/// only where the query has a word of the present: what holds stands before it.
 ///
 /// `rows`: best first. `read`: pairs of them that a model read.
 #[must_use]
@@ -203,7 +218,7 @@ pub fn versions(
 ) -> Vec<Vec<usize>> {
     let rarity = Rarity::new(snapshot, filter);
     let rule = Rule::of(&rarity, question);
-    let found = statements(snapshot, rows, &rule.content, question.at);
+    let found = statements(snapshot, rows, &rule.content, question.at, question.of_present);
     let others = Others::of(&found);
     let read: HashMap<_, _> = read
         .iter()
@@ -224,7 +239,7 @@ pub fn versions(
             }
             let judged_alike = older.answers.is_some()
                 && newer.answers.is_some()
-                && older.order.0 == newer.order.0;
+                && older.order.confirmed == newer.order.confirmed;
             let in_like_words = || {
                 rule.may_follow(newer, older)
                     && (!judged_alike || newer.answers >= Some(ANSWERS_ALIKE_MIN))
@@ -259,13 +274,13 @@ pub fn versions(
 /// `at`: when it is asked, µs.
 #[must_use]
 pub fn version_pairs(snapshot: &Snapshot, rows: &[Found], at: i64) -> Vec<(usize, usize)> {
-    let found = statements(snapshot, rows, &[], at);
+    let found = statements(snapshot, rows, &[], at, false);
     let read = |place: usize| found[place].as_ref().filter(|one| one.answers.is_some());
     let mut pairs: Vec<_> = (0..rows.len())
         .flat_map(|older| (older + 1..rows.len()).map(move |newer| (older, newer)))
         .filter(|&(older, newer)| {
             read(older).zip(read(newer)).is_some_and(|(older, newer)| {
-                newer.follows(older) && newer.order.0 == older.order.0
+                newer.follows(older) && newer.order.confirmed == older.order.confirmed
             })
         })
         .collect();
@@ -285,7 +300,7 @@ pub fn version_signals(
 ) -> Vec<(usize, usize, Signals)> {
     let rarity = Rarity::new(snapshot, filter);
     let rule = Rule::of_texts(&rarity);
-    let found = statements(snapshot, rows, &[], at);
+    let found = statements(snapshot, rows, &[], at, false);
     let others = Others::of(&found);
     let signals = |pair: &ReadPair| {
         let [older, newer] = [pair.older, pair.newer].map(|place| found.get(place)?.as_ref());
@@ -296,19 +311,21 @@ pub fn version_signals(
     read.filter_map(signals).collect()
 }
 
-/// The memories of rows that hold already and state something.
+/// The memories of rows that state something, without those that do not hold yet, unless
+/// `announced`.
 fn statements<'a>(
     snapshot: &'a Snapshot,
     rows: &[Found],
     content: &[(&str, f64)],
     at: i64,
+    announced: bool,
 ) -> Vec<Option<Statement<'a>>> {
     rows.iter()
         .map(|row| {
-            let mut found = statement(snapshot, content, &row.id)?;
+            let mut found = statement(snapshot, content, &row.id, at)?;
             found.answers = row.answers;
-            found.order.0 = !row.unconfirmed;
-            (found.order.1 <= at).then_some(found)
+            found.order.confirmed = !row.unconfirmed;
+            (announced || found.order.since <= at).then_some(found)
         })
         .collect()
 }
@@ -360,7 +377,7 @@ pub fn versions_of(
     at: i64,
 ) -> Vec<usize> {
     let rarity = Rarity::new(snapshot, filter);
-    let found = |id| statement(snapshot, &[], id).filter(|one| one.order.1 <= at);
+    let found = |id| statement(snapshot, &[], id, at).filter(|one| one.order.since <= at);
     let Some(own) = found(id) else {
         return Vec::new();
     };
@@ -477,6 +494,7 @@ fn statement<'a>(
     snapshot: &'a Snapshot,
     content: &[(&str, f64)],
     id: &Id,
+    asked_at: i64,
 ) -> Option<Statement<'a>> {
     let (segment, row) = snapshot.find(id)?;
     let features = segment.features(row);
@@ -489,17 +507,19 @@ fn statement<'a>(
         .collect();
     let covered = content.iter().filter(|(term, _)| held.contains(term));
     let at = |section| segment.column::<i64>(section)[row];
+    let ended = at(Section::Invalid);
     Some(Statement {
         segment,
         row,
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
         session: segment.string(segment.column::<u32>(Section::Session)[row]),
-        order: (
-            true,
-            at(Section::Valid),
-            at(Section::Seq),
-            at(Section::Sequence),
-        ),
+        order: Order {
+            confirmed: true,
+            holds: at(Section::Valid) <= asked_at && (ended == NO_TIME || asked_at < ended),
+            since: at(Section::Valid),
+            seq: at(Section::Seq),
+            sequence: at(Section::Sequence),
+        },
         has_number: terms(segment, row).any(|term| term.chars().any(char::is_numeric)),
         terms: OnceCell::new(),
         cover: covered.map(|(_, idf)| idf).sum(),
