@@ -442,8 +442,7 @@ class BoundQuery:
         results, successors and answers in the places of what they stand for; the scan that says how
         sure the store is of them; the greatest *answers* of the judge, where it reads them; and
         replaced memory → successor of those that held in the time asked about."""
-        chosen = self.request if request is None else request
-        by = self.query.ranking if ranking is None else ranking
+        chosen, by = request or self.request, ranking or self.query.ranking
         judge = self.query.config.settings.judge if may_read(self, by) else None
         count = max(self.rows_for(limit, by), 0 if judge is None else judge.pool)
         asked = self._asked(chosen, by)

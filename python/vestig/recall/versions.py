@@ -36,12 +36,10 @@ from vestig.store.records.rows import RecalledMemory
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "versions.json"
 # Among how many of the best results versions are looked for.
 ROWS_MOVED: Final = 10
-# Pairs that are read at most, how well the later one has to read as an answer, and how far it may
-# stay behind the earlier one, by the mean of both logits of the judge: a sentence about a change
-# ("Amara took over as manager") reads as a change of much else ("who is the intern?").
+# Pairs that are read at most, and how well the later one has to read as an answer: a sentence about
+# a change ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -1.5
-BEHIND_MAX: Final = 5.5
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 # Words that tell of opposite ends of one thing: what one of them tells is no newer version of what
@@ -305,21 +303,17 @@ def pairs_to_read(
     at_us: int,
 ) -> list[tuple[int, int]]:
     """Return the pairs of rows that the version reader reads: places of the earlier and of the
-    later one, which reads as an answer at least a little, and not much less than the earlier one;
-    those next to the top, of which most hangs.
+    later one, which reads as an answer at least a little; those next to the top, of which most
+    hangs.
 
     Args:
         placed: id, L, logit of the judge that read it, and if a model stated it; best first.
         judged: what the judge says of each that it read.
         at_us: when it is asked.
     """
-
-    def may_follow(older: bytes, newer: bytes) -> bool:
-        behind = judged[older].mean - judged[newer].mean
-        return judged[newer].answers >= ANSWERS_MIN and behind <= BEHIND_MAX
-
     pairs = session.keeper.core.version_pairs(seq, placed, at_us)
-    return [pair for pair in pairs if may_follow(*(placed[at][0] for at in pair))][:PAIRS_MAX]
+    reading = [pair for pair in pairs if judged[placed[pair[1]][0]].answers >= ANSWERS_MIN]
+    return reading[:PAIRS_MAX]
 
 
 def _of_one_thing(

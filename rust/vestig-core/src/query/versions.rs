@@ -60,7 +60,7 @@ const MOMENT_US: u64 = 1_000_000;
 /// Sums of idf that differ by less are equal.
 const COVER_STEP: f64 = 1e-9;
 
-/// What makes one statement later than another: the first difference decides.
+/// The order of two statements, of which the greater one is later: the first difference decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Order {
     confirmed: bool,
@@ -80,6 +80,7 @@ struct Statement<'a> {
     row: usize,
     scope: Option<&'a str>,
     session: Option<&'a str>,
+    author: Option<&'a str>,
     order: Order,
     /// Content terms of title and text, each with its idf; only few of the best are compared by them.
     terms: OnceCell<BTreeMap<&'a str, f64>>,
@@ -104,6 +105,13 @@ impl Statement<'_> {
     /// It is later, or holds and the other one does not, and is of the same scope.
     fn follows(&self, older: &Self) -> bool {
         self.order > older.order && self.scope == older.scope && !self.came_with(older)
+    }
+
+    /// Each has an author, who is another one.
+    fn has_other_author(&self, other: &Self) -> bool {
+        self.author
+            .zip(other.author)
+            .is_some_and(|(own, other)| own != other)
     }
 
     /// One transaction stored both, they hold since one moment, and they are no turns of one session:
@@ -148,8 +156,16 @@ pub struct Question<'a> {
 /// * `others_alike`: mean cosine of the other pairs of memories that a judge read, with `OTHERS` of
 ///   `OTHERS_ALIKE` more: texts of one subject and shape are all alike;
 /// * `shared`: shared idf, as a part of that of the text with more;
-/// * `answers`: the logit by which the later one answers the query.
-pub const SIGNALS: [&str; 5] = ["reads", "alike", "others_alike", "shared", "answers"];
+/// * `answers`: the logit by which the later one answers the query;
+/// * `other_author`: 1 where both have an author, and not the same.
+pub const SIGNALS: [&str; 6] = [
+    "reads",
+    "alike",
+    "others_alike",
+    "shared",
+    "answers",
+    "other_author",
+];
 /// Values of [`SIGNALS`], in their order.
 pub type Signals = [f64; SIGNALS.len()];
 
@@ -174,7 +190,7 @@ impl Weights {
 }
 
 /// The two texts of these signals may be about one thing.
-fn of_one_thing(&[_, alike, _, shared, _]: &Signals) -> bool {
+fn of_one_thing(&[_, alike, _, shared, ..]: &Signals) -> bool {
     alike >= ALIKE_MIN || shared >= SHARED_MIN
 }
 
@@ -218,7 +234,13 @@ pub fn versions(
 ) -> Vec<Vec<usize>> {
     let rarity = Rarity::new(snapshot, filter);
     let rule = Rule::of(&rarity, question);
-    let found = statements(snapshot, rows, &rule.content, question.at, question.of_present);
+    let found = statements(
+        snapshot,
+        rows,
+        &rule.content,
+        question.at,
+        question.of_present,
+    );
     let others = Others::of(&found);
     let read: HashMap<_, _> = read
         .iter()
@@ -513,6 +535,7 @@ fn statement<'a>(
         row,
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
         session: segment.string(segment.column::<u32>(Section::Session)[row]),
+        author: segment.string(segment.column::<u32>(Section::Author)[row]),
         order: Order {
             confirmed: true,
             holds: at(Section::Valid) <= asked_at && (ended == NO_TIME || asked_at < ended),
@@ -589,6 +612,7 @@ impl<'r, 'a> Rule<'r, 'a> {
             others.mean_without(alike),
             self.shared(newer, older),
             newer.answers.unwrap_or_default(),
+            f64::from(newer.has_other_author(older)),
         ]
     }
 
