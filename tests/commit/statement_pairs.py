@@ -38,6 +38,10 @@ SAME: Final[dict[str, list[Pair]]] = {
     "white space": [
         ("The  boiler   hums at night.", "The boiler hums at night."),
         ("The boiler hums\nat night.", "The boiler hums at night."),
+        ('She  said "it hums\nat night" twice.', 'She said "it hums at night" twice.'),
+        ("Don't touch it  when the boys' club meets.", "Don't touch it when the boys' club meets."),
+        ("Run `make  all`  at night.", "Run `make  all` at night."),
+        ("```\r\nls  -l\r\n```\r\nis the call.", "```\nls  -l\n``` is the call."),
         ("\tThe boiler hums at night. ", "The boiler hums at night."),
         ("The boiler\u00a0hums at night.", "The boiler hums at night."),
         ("The boiler hums\r\nat night.", "The boiler hums at night"),
@@ -573,10 +577,25 @@ WORDING: Final[list[Pair]] = [
     ("She owns two cats.", "She owns to cats."),
     ("He's finished.", "He was finished."),
 ]
+KEPT_SPACE: Final[list[Pair]] = [
+    ("Fields are parted by '\t' in it.", "Fields are parted by ' ' in it."),
+    ("Fields are parted by '\n' in it.", "Fields are parted by ' ' in it."),
+    ('The label is "north  pier".', 'The label is "north pier".'),
+    ("The label is “north  pier”.", "The label is “north pier”."),
+    ("The label is «north\tpier».", "The label is «north pier»."),
+    ("Run `grep 'a  b' log` on it.", "Run `grep 'a b' log` on it."),
+    ("Run ``echo `a  b` `` on it.", "Run ``echo `a b` `` on it."),
+    ("Run `a  b` on it:\n  twice", "Run `a b` on it:\n  twice"),
+    ("```sh\n# clean\nrm log\n```", "```sh\n# clean rm log\n```"),
+    ("Run this:\n~~~\na\n\nb\n~~~\nand wait.", "Run this:\n~~~\na\nb\n~~~\nand wait."),
+    ("- run:\n  ```\n  cut  -f1\n  ```", "- run:\n  ```\n  cut -f1\n  ```"),
+    ("The file is\n```\na  b", "The file is\n```\na b"),
+]
 DIFFERENT: Final[dict[str, list[Pair]]] = {
     "addresses": URLS,
     "signs": SIGNS,
     "capitals": CAPITALS,
     "digits": DIGITS,
     "wording": WORDING,
+    "white space in what is kept": KEPT_SPACE,
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from statement_pairs import KEPT_SPACE
 
 import vestig
 from scripted import Opener
@@ -90,6 +91,15 @@ def test_another_layout_is_the_same_text(opener: Opener) -> None:
     assert "variant" not in store.events(id)[-1].payload
     assert store.show(id).memory.content == TABLE
     assert store.show(id).memory.version == 1
+
+
+def test_white_space_in_quotations_and_code_makes_another_text(opener: Opener) -> None:
+    store = opener()
+    for place, pair in enumerate(KEPT_SPACE):
+        ids = {committed(store, text, scope=f"{place}") for text in pair}
+        assert len(ids) == 2
+        for text in pair:
+            assert store.commit(text, scope=f"{place}").outcome is Kind.EXACT_DUPE
 
 
 def test_another_layout_inside_of_one_batch(opener: Opener) -> None:

@@ -55,6 +55,16 @@ def test_what_adds_is_done(
     assert [one for one in store.admin.doctor().findings if one.level == "damage"] == []
 
 
+def test_a_tag_in_other_case_is_no_other_tag(opener: Opener) -> None:
+    store = opener()
+    id = str(store.commit(TEXT, tags=["Infra", "infra", "crane"]).memory_id)
+    assert store.show(id).memory.tags == ("Infra", "crane")
+    store.commit(TEXT, tags=["CRANE", "lamp"])
+    assert store.show(id).memory.tags == ("Infra", "crane", "lamp")
+    store.update(id, tags=["B", "b", "c"])
+    assert store.show(id).memory.tags == ("B", "c")
+
+
 @pytest.mark.parametrize("text", KINDS, ids=["exact", "near"])
 def test_times_and_keywords_are_added(opener: Opener, text: str) -> None:
     asked = {

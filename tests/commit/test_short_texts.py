@@ -20,6 +20,7 @@ KEPT = [
     *("我怕狗", "不吃鱼", "แพ้กุ้ง", "je suis noir"),
     *("Bob is ill.", "Bo is deaf.", "Likes jazz", "likes tea.", "Mars is red", "Ana moved on"),
     *("Tess swims.", "I like figs", "buy milk", "Hund bellt", "Cats purr", "Leo dort"),
+    *("Anna is out", "DB is down", "Tess is in.", "VPN was off"),
     *("has a dog", "Ed eats eel", "He has gout"),
     *("저는 채식주의자예요", "I can’t swim", "don't call", 'say "hi"', "room B12", "eggs? never"),
 ]
@@ -27,6 +28,7 @@ TOO_SHORT = [
     *("ok", "good point", "thanks!", "東京", "하하", "Good one.", "so true", "34", "nothing"),
     *("Well. Fine", "ok, k", "- -", "is it?", "I'm fine", "I see", "we are", "me too", "I do so"),
     *("it is so", "that is odd", "it is fine", "life is ok", "was it?", "it has", "what is up"),
+    *("it is off", "he was out", "that is on"),
     *("nice job", "nice work", "Cool thanks", "good night", "hi there", "danke gut"),
     *("tak skal du", "ja genau", "好的", "merci bien"),
 ]

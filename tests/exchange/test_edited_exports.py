@@ -491,7 +491,15 @@ def _ends_as_it_begins(r: list[Line]) -> None:
     of(r, "memory")["t_invalid"] = of(r, "memory")["t_valid"]
 
 
+def _normal_form_of_another_version(r: list[Line]) -> None:
+    """One that has single spaces in quotations too."""
+    normal = "the label is 'north pier'"
+    hashed = hashlib.sha256(normal.encode()).hexdigest()
+    _formed(r).update(content="the  label is 'north  pier'", normal=normal, content_hash=hashed)
+
+
 KEPT: dict[str, Change] = {
+    "normal form of another version": _normal_form_of_another_version,
     "scope": _set("memory", scope="a scope"),
     "title": _set("memory", title="A title\nin two lines"),
     "metadata at the bound": _set("memory", metadata=_deep(32)),

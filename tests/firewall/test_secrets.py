@@ -14,6 +14,7 @@ from vestig.firewall import RULES, SecretError, counted, masked_text, without_se
 _ALNUM = string.ascii_letters + string.digits
 # of no vendor, put together here so that no scanner of repositories takes one for a key
 _BODY = "9fK2mQ7xLw3Zt8RbV5nYc1Hd6Js4Gp0A"
+_UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 
 SECRETS = [
     # English, German, French
@@ -61,6 +62,27 @@ SECRETS = [
     ("password: Kontrol+9x!", "Kontrol+9x!"),
     ("license key: VK7JG-NPHTM-C97JM-9MPGT-3V66T", "VK7JG-NPHTM-C97JM-9MPGT-3V66T"),
     (f"arn:aws:iam::123456789012:user/ada has the token {_BODY}", _BODY),
+    # what has the shape of an identifier is one behind a name that means something else too
+    (f"HARBOR_API_KEY={_UUID}", _UUID),
+    (f"HARBOR_TOKEN={_UUID}", _UUID),
+    (f"access_token: {_UUID}", _UUID),
+    (f"Authorization: Bearer {_UUID}", _UUID),
+    ("api key: 507f1f77bcf86cd799439011", "507f1f77bcf86cd799439011"),
+    ("client_secret: harbor-prod-2026", "harbor-prod-2026"),
+    ("password = WAY-1200", "WAY-1200"),
+    (f"session_key={_BODY}", _BODY),
+    # whose it is, and then what it is
+    ("The password belongs to the router: Kx9!mmQ2", "Kx9!mmQ2"),
+    ("The password given to the router is Kx9!mmQ2", "Kx9!mmQ2"),
+    ("We changed the password of the router to Kx9!mmQ2", "Kx9!mmQ2"),
+    # said by the next speaker
+    ("Ada: What is the password of the staging database?\nBo: Kx9!mmQ2", "Kx9!mmQ2"),
+    ("Ada: What's the password for staging?\nBo: It is Kx9!mmQ2.", "Kx9!mmQ2"),
+    ("Ada: The password of the router?\nBo: Kx9!mmQ2", "Kx9!mmQ2"),
+    ("Ada: Which password does crane-3 have?\nBo: it's Kx9!mmQ2", "Kx9!mmQ2"),
+    ("Ada: whats the pw for staging\nBo: Kx9!mmQ2", "Kx9!mmQ2"),
+    ("Ada: send me the password of the router\nBo: Kx9!mmQ2", "Kx9!mmQ2"),
+    ("Ada: Wie lautet das Passwort für Staging?\nBo: Kx9!mmQ2", "Kx9!mmQ2"),
     # over lines
     (f"Here is the token:\n\n{_BODY}\n\nKeep it.", _BODY),
     (f"## Token\n```\n{_BODY}\n```", _BODY),
@@ -87,6 +109,29 @@ HARMLESS = [
     "the security key Harbour-5C-NFC is in the drawer",
     f"the key account {_BODY[:21]} pays late",
     "fn of(token: &Token, tokens: &[Token]) -> u32 {",
+    "redis key scan:MMX1:00340434161094042557 lives a day",
+    "2026-03-02T09:15:00Z INFO consumer key=01HQ3ZK8V9X2M4N6P8R0T2W4Y6 partition=7",
+    "auth failed for 507f1f77bcf86cd799439011",
+    "API key of 507f1f77bcf86cd799439011 was revoked.",
+    "Token 00340434161094042557 is a number of the token column.",
+    "access token jti: 01HQ3ZK8V9X2M4N6P8R0T2W4Y6",
+    "The access key belongs to db-prd-1.waybill.internal.",
+    f"The access key belongs to {_UUID}.",
+    "The API token was issued to svc-tracker-02.",
+    "the token belongs to i-0123456789abcdef0",
+    f"token: {_UUID}, key: {_UUID}",
+    "| token | name |\n|---|---|\n| SCAN_IN_042 | in |\n| WAY-1187 | id |\n| +46701234567 | line |",
+    "| token | name |\n|---|---|\n| RR473124829SE | parcel |\n| 00:1b:44:11:3a:b7 | card |",
+    "| key | used by |\n|---|---|\n| tracker-api-7d9f8b6c5d-x2k4q | pod |",
+    '{"session_key": "MMX1-evening"}',
+    "Authorization: AWS4-HMAC-SHA256",
+    "Ada: I rotated the password of crane-3\nBo: WAY-1204",
+    "Ada: Who changed the password of crane-3?\nBo: Greg2",
+    "Ada: Did you change the password of crane-3?\nBo: WAY-1204",
+    "Ada: What is the password policy of staging?\nBo: Strict2024",
+    "Ada: what happens when the password of the router expires?\nBo: MMX1-stop",
+    "Ada: What is the password of the router? Ask Omar.\nBo: crane-3",
+    "Ada: Which key does the consumer use?\nBo: WAY-1204",
     "The secret is out: they moved to Oslo in 2019.",
     "The key to good bread is time, 24 hours at least.",
     "Each token costs 0.002 cents; max_tokens: 4096.",

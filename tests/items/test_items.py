@@ -117,6 +117,18 @@ def test_an_equal_value_is_no_event_and_another_supersedes_the_text(store: vesti
     sound(store)
 
 
+def test_white_space_of_a_text_is_another_text_in_quotes_and_named_elsewhere(
+    store: vestig.Vestig,
+) -> None:
+    store.items.put("sep", "\t", text="fields are parted by '\t'")
+    other = store.items.put("sep", " ", text="fields are parted by ' '")
+    assert store.get("sep").content == "fields are parted by ' '"
+    assert other.warnings == ()
+    wrapped = store.items.put("sep", " ", text="fields are\nparted by ' '")
+    assert [one for one in wrapped.warnings if "other white space" in one]
+    assert store.get("sep").content == "fields are parted by ' '"
+
+
 def test_old_texts_are_read_at_their_times(tmp_path: Path) -> None:
     from vestig.testing import FrozenClock
 

@@ -365,14 +365,19 @@ def test_an_edited_rule_names_its_successor(store: vestig.Vestig) -> None:
 
 
 def test_who_ends_the_memory_of_a_rule_is_told(store: vestig.Vestig) -> None:
-    ids = [store.rules.add(f"{TEXT} {at}", WHEN).id for at in range(4)]
+    ids = [store.rules.add(f"{TEXT} {at}", WHEN).id for at in range(5)]
     other = str(store.commit("Pushes are free from May on").memory_id)
-    assert "is the text of a rule" in store.archive(ids[0]).warnings[0]
-    assert "is the text of a rule" in store.deprecate(ids[1]).warnings[0]
+    with pytest.warns(UserWarning, match=r"archive: .*rules\.add\(text, when, do\)"):
+        assert "is the text of a rule" in store.archive(ids[0]).warnings[0]
+    with pytest.warns(UserWarning, match="deprecate: .*is the text of a rule"):
+        assert "is the text of a rule" in store.deprecate(ids[1]).warnings[0]
     assert "is the text of a rule" in store.supersede(ids[2], other).warnings[-1]
     assert (
         "is the text of a rule" in store.commit("Pushes rest now", supersedes=[ids[3]]).warnings[-1]
     )
+    with pytest.warns(UserWarning, match="update: .*is the text of a rule, which ended"):
+        assert store.update(ids[4], content="Pushes rest on Fridays").warnings
+    assert store.rules.check(command="git push").fired == ()
     assert store.unarchive(ids[0]).warnings == ()
     assert store.rules.remove(ids[0]).warnings == ()
     assert store.archive(other).warnings == ()

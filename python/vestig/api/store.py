@@ -654,7 +654,7 @@ class Vestig(NamesUnknown):
 
         done = updating.update(self._session, asked, () if clean.refused else clean.secrets)
         warn_of_masked("update", [done.outcome])
-        return done
+        return warned("update", done)
 
     @overload
     def deprecate(
@@ -727,7 +727,7 @@ class Vestig(NamesUnknown):
 
         states.check_deprecation(asked)
         if asked.id is not None:
-            return states.deprecate(self._session, asked)
+            return warned("deprecate", states.deprecate(self._session, asked))
         return warned("deprecate", states.deprecate_selected(self._session, asked))
 
     def supersede(
@@ -840,9 +840,8 @@ class Vestig(NamesUnknown):
     def _simple(self, action: str, arguments: Mapping[str, Any]) -> StateChange:
         from vestig.memories import states
 
-        return states.simple(
-            self._session, action, checked(calls.memories.StateRequest, self._cleaned(arguments))
-        )
+        asked = checked(calls.memories.StateRequest, self._cleaned(arguments))
+        return warned(action, states.simple(self._session, action, asked))
 
     def forget(
         self,

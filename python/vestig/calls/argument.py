@@ -595,6 +595,31 @@ class Words(Texts, frozen=True, kw_only=True):
         return {"type": "string", "pattern": _ONE_OR_WORDS, "maxLength": self.chars_max}
 
 
+class Tags(Words, frozen=True, kw_only=True):
+    """Words that are compared without case: of those that differ in it alone the first counts."""
+
+    def check(self, field: str, value: Any) -> Any:
+        found = super().check(field, value)
+        return found if found is None else without_twins(found)
+
+
+def without_twins(tags: Iterable[str], known: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the tags of which none is another one, or a known one, in other case.
+
+    Example:
+        >>> without_twins(["Infra", "infra", "crane"], known=["Crane"])
+        ('Infra',)
+    """
+    seen = {normal_form(tag).casefold() for tag in known}
+    found = []
+    for tag in tags:
+        name = normal_form(tag).casefold()
+        if name not in seen:
+            seen.add(name)
+            found.append(tag)
+    return tuple(found)
+
+
 class Sentences(Texts, frozen=True, kw_only=True):
     """Texts that become part of one that is stored."""
 

@@ -29,6 +29,7 @@ from vestig.calls.argument import (
     ScopeName,
     Sentences,
     Switch,
+    Tags,
     Text,
     Texts,
     Time,
@@ -274,7 +275,7 @@ class OnNearDup(Word):
 
 
 # Fields of a memory that can be changed later.
-_Tags = Annotated[tuple[str, ...] | None, Words("Tags, by which reads select.", "--tags")]
+_Tags = Annotated[tuple[str, ...] | None, Tags("Tags, by which reads select.", "--tags")]
 _Metadata = Annotated[
     dict[str, Any] | None, Pairs("JSON values of the caller's own, by name.", "--metadata")
 ]
@@ -604,7 +605,7 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
         tuple[str, ...] | None,
         Sentences("Of a structured memory: another rationale, all of it.", "--rationale"),
     ] = None
-    tags: Annotated[tuple[str, ...] | None, Words("Tags that replace all it has.", "--tags")] = None
+    tags: Annotated[tuple[str, ...] | None, Tags("Tags that replace all it has.", "--tags")] = None
     metadata: Annotated[
         dict[str, Any] | None,
         Pairs("Other JSON values of the caller's own, all of them, by name.", "--metadata"),

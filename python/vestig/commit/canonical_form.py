@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from vestig.language.quantities import ORDINALS, QUANTITY_WORDS, cardinal, with_quantities
-from vestig.language.text_forms import normal_form, word_list
+from vestig.language.text_forms import KEPT, normal_form, word_list
 from vestig.language.words import APOSTROPHES, JOINED_NEGATIONS, expanded
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import Difference
@@ -43,10 +43,10 @@ _CODE: Final = lazy_pattern("(`[^`]*`)")
 _OPENS_QUOTE: Final = r"(?<![^\s(\[{=:,<>|/])"
 _QUOTED: Final = lazy_pattern(_OPENS_QUOTE + "[\"']|`")
 _CHUNK: Final = lazy_pattern(
-    rf"(?:{_OPENS_QUOTE}\"[^\"]*\"|`[^`]*`|{_OPENS_QUOTE}'[^']*'(?!\w)|\S)+"
+    rf"(?:{_OPENS_QUOTE}\"[^\"]*\"|``(?!`).*?``|`[^`]*`|{_OPENS_QUOTE}'[^']*'(?!\w)|\S)+"
 )
-# Lines and their indentation, and words.
-_LINED: Final = lazy_pattern(r"\n[^\S\n]*|\S+")
+# Lines and their indentation, and words, of which a quotation and code are parts.
+_LINED: Final = lazy_pattern(rf"\n[^\S\n]*|(?:{KEPT}|\S)+")
 
 
 def _with_plain_quotes(text: str) -> str:
@@ -312,7 +312,8 @@ def canonical_form(text: str) -> CanonicalForm:
     """
     text = normal_form(text)
     if "\n" in text:
-        return CanonicalForm(tuple(_LINED.findall(text)), opens=False)
+        tokens = tuple([found[0] for found in _LINED.finditer(text)])
+        return CanonicalForm(tokens, opens=False)
     opens = True
     for _ in range(_LEAD_INS_MAX):
         match = _LEAD_IN.match(text) if text[:1] in _LEAD_IN_INITIALS else None

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.calls.argument import without_twins
 from vestig.calls.commit import CommitRequest
 from vestig.changes import (
     ChangeSet,
@@ -417,7 +418,7 @@ def add_reinforcement(
     """
     request, fields = item.request, dict(wishes.fields)
     payload: dict[str, Any] = {"matched_memory_id": known.id}
-    added = [tag for tag in request.tags or () if tag not in known.tags]
+    added = list(without_twins(request.tags or (), known.tags))
     if added:
         metadata = fields.get("metadata", known.metadata)
         fields["metadata"] = metadata | {"tags": [*known.tags, *added]}

@@ -293,6 +293,8 @@ _EMPTY: Final = frozenset(
 )
 # The third person of English verbs that facts are told with.
 _HE_IS: Final = frozenset(word_list("is are was were"))
+# Where somebody or something is said to be by one word.
+_STATES: Final = frozenset(word_list("in out on off up down away over"))
 _HE_DOES: Final = frozenset(
     word_list(
         "has had owns wears drives uses runs plays reads speaks teaches studies works lives moved"
@@ -381,11 +383,16 @@ def _says_it_of_somebody(text: str) -> bool:
 def _says_it_of_another(text: str) -> bool:
     """Return whether it says in English what somebody or something is ("Bob is ill"), or what he
     does ("likes jazz"): such a verb, content behind it, and before one of being a subject that is
-    content too."""
+    content too, behind which a word such as "out" is content."""
     words = _words_of(text)
     content = [_is_content(word) for word in words]
     return any(
-        any(content[place + 1 :]) and (word in _HE_DOES or any(content[:place]))
+        (any(content[place + 1 :]) and (word in _HE_DOES or any(content[:place])))
+        or (
+            word in _HE_IS
+            and any(content[:place])
+            and not _STATES.isdisjoint(words[place + 1 : place + 2])
+        )
         for place, word in enumerate(words)
         if word in _HE_IS or word in _HE_DOES
     )

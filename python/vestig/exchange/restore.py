@@ -12,6 +12,7 @@ from vestig.config.schema import HygieneSettings
 from vestig.errors import ConflictError, ValidationError
 from vestig.exchange.commit_fields import ImportFile, forgotten_warning
 from vestig.firewall import masked_text
+from vestig.language.text_forms import normal_form
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
@@ -91,9 +92,11 @@ def _one_namespace(session: Session, file: ImportFile) -> str | None:
 
 
 def _normal_forms(text: str) -> tuple[str, ...]:
-    """The normal forms of a text: with single spaces, and with its own."""
+    """The normal forms of a text: with single spaces, in code and quotations too, and with its own,
+    for the versions that export a text differ in them."""
     both = (HygieneSettings(normalize_whitespace=one) for one in (True, False))
-    return tuple(normalise(text, settings) for settings in both)
+    own = (normalise(text, settings) for settings in both)
+    return (*own, normal_form(text, quotations=False))
 
 
 def _may_hold_secrets(session: Session, file: ImportFile) -> bool:

@@ -40,6 +40,9 @@ from vestig.types import Degradation, Memory, OriginType, RetentionPolicy, Role
 
 _TRIES: Final = 5
 _OTHER_TEXT: Final = "the item has another text"
+_OTHER_LAYOUT: Final = (
+    "the item holds the same text with other white space or another Unicode form: that stays"
+)
 
 
 class _Place(NamedTuple):
@@ -60,6 +63,7 @@ class _Put(msgspec.Struct, kw_only=True):
     parts: tuple[Item, ...]
     secrets: tuple[Secret, ...]
     warnings: tuple[str, ...]
+    other_layout: bool = False
     version: int = 0
     changed: bool = False
     memory_ids: tuple[str, ...] = ()
@@ -189,7 +193,8 @@ def _parts(
 
 def _changed_texts(view: LedgerView, puts: Sequence[_Put]) -> list[Item]:
     """The parts of texts that the store does not have under their keys."""
-    return [item for put in _last_ones(puts) for item in put.parts if not _is_there(view, item)]
+    parts = (item for put in _last_ones(puts) for item in put.parts)
+    return [item for item in parts if _standing(view, item) is None]
 
 
 def _last_ones(puts: Iterable[_Put]) -> Iterable[_Put]:
@@ -197,10 +202,13 @@ def _last_ones(puts: Iterable[_Put]) -> Iterable[_Put]:
     return {put.place: put for put in puts}.values()
 
 
-def _is_there(view: LedgerView, item: Item) -> bool:
+def _standing(view: LedgerView, item: Item) -> Memory | None:
+    """The memory that has a part of a text already."""
     assert item.slot is not None, "each part of a text has a key"
     current = keyed_memories.current(view, *item.slot)
-    return current is not None and current.content_hash == item.content_hash
+    if current is None or current.content_hash != item.content_hash:
+        return None
+    return current
 
 
 def _decided(
@@ -217,7 +225,11 @@ def _decided(
     ends: list[ChangeSet] = []
     other_texts: set[_Place] = set()
     for put in _last_ones(puts):
-        fresh = [item for item in put.parts if not _is_there(view, item)]
+        standing = [(item, _standing(view, item)) for item in put.parts]
+        fresh = [item for item, known in standing if known is None]
+        put.other_layout = any(
+            known is not None and known.content != item.given for item, known in standing
+        )
         gone = _without_place(view, space, put)
         items += fresh
         ends += [
@@ -382,7 +394,7 @@ def _outcomes(
             changed=put.changed,
             memory_ids=put.memory_ids,
             masked=counted(put.secrets),
-            warnings=put.warnings,
+            warnings=(*put.warnings, *([_OTHER_LAYOUT] if put.other_layout else ())),
             degraded=tuple(degraded),
             seq=seq,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
@@ -17,11 +18,30 @@ _WHITE: Final = (
 )
 _RUN: Final = lazy_pattern(f"[{_WHITE}]+")
 _LINE_ENDS: Final = "\n\v\f\r\x85\u2028\u2029"
-# A run of white space before an indented line, and its indentation.
+# White space that ends no line.
 _INDENT: Final = "".join(char for char in _WHITE if char not in _LINE_ENDS)
+_FENCE: Final = rf"(?P<fence>`{{3,}}|~{{3,}})[^`~\n]*\n(?s:.*?)(?:\n[{_INDENT}]*(?P=fence)[`~]*|\Z)"
+# A run of white space before an indented line, and its indentation.
 _INDENTED: Final = lazy_pattern(
     f"(?<![{_WHITE}])[{_WHITE}]*[{_LINE_ENDS}]([{_INDENT}]+)(?=[^{_WHITE}])"
 )
+# A code span and a quotation lie within one line; one of white space alone may hold line breaks.
+# A quotation opens behind a space or one of the marks that open a value.
+_QUOTATION: Final = (
+    r"(?<!`)(?P<ticks>`{1,2})(?!`)[^`\n]+(?P=ticks)(?!`)"
+    r"|(?<![^\s(\[{=:,<>|/])(?:\"[^\"\n]*\"|'[^'\n]*'(?!\w)"
+    rf"|(?P<mark>[\"'])[{_WHITE}]+(?P=mark)(?!\w))"
+    r"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»"
+)
+# What white space is kept in: fenced code, code spans, quotations.
+KEPT: Final = f"(?P<kept>{_FENCE}|{_QUOTATION})"
+_SIGN_OF_KEPT: Final = lazy_pattern("[`~\"'“„«]")
+# What is kept; a run of white space before an indented line, with its indentation; another run.
+_RUNS: Final = lazy_pattern(
+    f"{KEPT}|[{_WHITE}]*[{_LINE_ENDS}](?P<indent>[{_INDENT}]+)(?=[^{_WHITE}])|[{_WHITE}]+"
+)
+# Line ends of other systems.
+_CRLF: Final = lazy_pattern("\r\n?")
 _STATEMENT_CHARS: Final = 200
 _STATEMENTS_MIN: Final = 3
 _ENDS: Final = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
@@ -99,22 +119,26 @@ def trimmed(text: str) -> str:
     return text.strip(_WHITE)
 
 
-def normal_form(text: str, *, single_spaces: bool = True) -> str:
+def normal_form(text: str, *, single_spaces: bool = True, quotations: bool = True) -> str:
     """The form that line breaks, spaces and Unicode spelling do not change: trimmed, in NFC, every
     run of white space one space, ligatures as their letters, without characters that are not seen
     (soft hyphens, zero-width characters, marks of direction and byte order, variation selectors)
     but for those that join emoji. The indentation of a line stays, with the line break before it:
-    it is meaning in code, YAML and lists. Case and punctuation stay.
+    it is meaning in code, YAML and lists. So do fenced code, and code spans and quotations within a
+    line, to the character. Case and punctuation stay.
 
     Args:
         text: any text.
         single_spaces: False keeps white space inside of the text.
+        quotations: False makes single spaces in code and quotations too.
 
     Example:
         >>> normal_form("  two\\t words\\nin two lines\\n")
         'two words in two lines'
         >>> normal_form("if so:\\r\\n    stop  now\\nend")
         'if so:\\n    stop now end'
+        >>> normal_form("it  prints 'a  b'"), normal_form("```sh\\nls  -l\\n\\n```\\nends")
+        ("it prints 'a  b'", '```sh\\nls  -l\\n\\n``` ends')
         >>> normal_form("cafe\\u0301") == "caf\\u00e9"
         True
         >>> normal_form("co\\u00adopera\\u200bte in the o\\ufb03ce")
@@ -132,12 +156,21 @@ def normal_form(text: str, *, single_spaces: bool = True) -> str:
     if composed.isprintable() and "  " not in composed:
         return composed.strip(" ")
     trimmed_text = composed.strip(_WHITE)
+    if quotations and _SIGN_OF_KEPT.search(trimmed_text) is not None:
+        return _RUNS.sub(_in_form, trimmed_text)
     pieces = _INDENTED.split(trimmed_text)
     if len(pieces) == 1:
         return _spaced(trimmed_text)
     lines = [_spaced(line) for line in pieces[::2]]
     indented = (f"\n{indent}{line}" for indent, line in zip(pieces[1::2], lines[1:], strict=True))
     return lines[0] + "".join(indented)
+
+
+def _in_form(found: re.Match[str]) -> str:
+    """The part of a normal form for what is kept, or for a run of white space."""
+    if found["kept"] is not None:
+        return _CRLF.sub("\n", found["kept"])
+    return " " if found["indent"] is None else f"\n{found['indent']}"
 
 
 def _spaced(text: str) -> str:

@@ -388,7 +388,8 @@ def rule_warnings(view: LedgerView, memory: Memory) -> list[str]:
     """Return that a memory which is active no longer is the text of a rule, where it is."""
     if rule_rows.of_memory(view, memory.namespace, memory.id) is None:
         return []
-    return [f"{memory.id} is the text of a rule, which binds only while it is active"]
+    again = by_caller("rules.add(text, when, do)", "`vestig rule add`")
+    return [f"{memory.id} is the text of a rule, which ended with it: {again} begins it anew"]
 
 
 def _earlier_successor_warning(old: Memory, successor: Successor) -> str | None:

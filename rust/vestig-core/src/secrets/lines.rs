@@ -1,7 +1,11 @@
 //! Values on the line behind their name: alone there, or said by the next speaker.
 
 use super::bytes;
+use super::lexemes::sections;
+use super::lists::word;
 
+/// A question goes on behind what it asks for in so many bytes at most.
+const QUESTION_BYTES_MAX: usize = 120;
 /// Who speaks is named in so many bytes at most.
 const SPEAKER_BYTES_MAX: usize = 40;
 /// Time and name of who speaks stand within so many bytes of a line.
@@ -49,14 +53,78 @@ pub(super) fn behind_speaker(text: &str, from: usize, at: usize) -> usize {
     }
 }
 
-/// Where the answer begins that the next line of a conversation gives with one word.
-pub(super) fn answer_behind(text: &str, start: usize, at: usize) -> Option<usize> {
-    let rest = text[at..].trim_start_matches(['?', '*', '"', ' ', '\r']);
-    let line = text.len() - rest.strip_prefix('\n')?.len();
-    speaker(&text[line_before(text, start)?..start])?;
+/// Where the answer begins that the next speaker of a conversation gives with one word to who asks
+/// for what a name names.
+pub(super) fn answer_behind(text: &str, start: usize, end: usize) -> Option<usize> {
+    let own = line_before(text, start)?;
+    let lead = speaker(&text[own..start])?;
+    let said = bytes::just_behind(text, end, QUESTION_BYTES_MAX);
+    let said = &said[..said.find('\n')?];
+    let line = end + said.len() + 1;
+    if !asks(&text[own + lead..start], said) {
+        return None;
+    }
     let answer = line + speaker(&text[line..])?;
-    let said = text[answer..].lines().next()?;
-    (said.split_whitespace().count() == 1).then_some(answer)
+    let given = text[answer..].lines().next()?;
+    let lead = lead_of(given);
+    (given[lead..].split_whitespace().count() == 1).then_some(answer + lead)
+}
+
+/// Returns whether words before and behind a name ask for what it names: "What is the … of the
+/// router?", "send me the … for staging".
+fn asks(before: &str, behind: &str) -> bool {
+    // they ask for something else, wherever they stand
+    const CLAUSES: [&str; 15] = [
+        "who", "whose", "when", "where", "why", "how", "if", "whether", "wer", "wann", "wenn",
+        "wo", "warum", "quand", "pourquoi",
+    ];
+    // a question that begins so wants a yes or a no
+    const VERBS: [&str; 6] = ["did", "was", "were", "has", "should", "will"];
+    const WANTED: [&str; 17] = [
+        "what", "whats", "which", "send", "tell", "give", "share", "need", "wie", "welche",
+        "welches", "gib", "schick", "brauche", "quel", "quelle", "envoie",
+    ];
+    let signs = |c: char| matches!(c, '*' | '"' | '”' | ' ' | '\t' | '\r');
+    let behind = behind.trim_end_matches(signs);
+    let rest = behind.trim_end_matches('?');
+    let ends = |c: char| matches!(c, '?' | '!' | ':' | '=' | ';');
+    let sentence = before
+        .rfind(['.', '?', '!'])
+        .map_or(before, |at| &before[at + 1..]);
+    let words = || {
+        let words = sentence.split(|c: char| !c.is_alphanumeric());
+        words.filter(|one| !one.is_empty())
+    };
+    let is_one_of = |words: &[&str], one: &str| words.iter().any(|it| it.eq_ignore_ascii_case(one));
+    let next = rest
+        .trim_start()
+        .split(|c: char| !c.is_alphanumeric())
+        .next();
+    if rest.contains(ends)
+        || rest.contains(". ")
+        || next.is_some_and(|one| sections(one) & word::HARMLESS != 0)
+    {
+        return false;
+    }
+    let otherwise = words().any(|one| is_one_of(&CLAUSES, one));
+    if rest.len() < behind.len() {
+        return !otherwise && !words().next().is_some_and(|one| is_one_of(&VERBS, one));
+    }
+    !otherwise && words().any(|one| is_one_of(&WANTED, one))
+}
+
+/// The length of what stands before the word of an answer: "it is ".
+fn lead_of(answer: &str) -> usize {
+    const LEADS: [&str; 9] = [
+        "it is ", "it's ", "it’s ", "its ", "that is ", "that's ", "es ist ", "das ist ", "c'est ",
+    ];
+    LEADS
+        .iter()
+        .find(|lead| {
+            let begins = answer.get(..lead.len());
+            begins.is_some_and(|said| said.eq_ignore_ascii_case(lead))
+        })
+        .map_or(0, |lead| lead.len())
 }
 
 /// Where the line begins in which a place lies, where that is not far before it.

@@ -23,9 +23,10 @@ pub(super) mod word {
     pub(crate) const OF: u32 = 1 << 10;
     pub(crate) const PLACEHOLDER: u32 = 1 << 11;
     pub(crate) const PROSE: u32 = 1 << 12;
+    pub(crate) const OWNED: u32 = 1 << 13;
 }
 
-const SECTIONS: [(&str, u32); 13] = [
+const SECTIONS: [(&str, u32); 14] = [
     ("names", word::NAME),
     ("weak", word::WEAK),
     ("joined", word::JOINED),
@@ -39,6 +40,7 @@ const SECTIONS: [(&str, u32); 13] = [
     ("of", word::OF),
     ("placeholders", word::PLACEHOLDER),
     ("words", word::PROSE),
+    ("owned", word::OWNED),
 ];
 
 /// A format of a vendor: `prefix`, then `least` to `most` characters of `class`.

@@ -10,7 +10,8 @@
 //! | below | a cell of a table under the name of a secret | `tables.rs` |
 //! | random | a token that reads like no word, behind a word for a secret | `tokens.rs`, `random.rs` |
 //!
-//! A name that a service hands out is none (`public.rs`). Tokens that a line break or a pair of
+//! A name that a service hands out is none (`public.rs`), nor is an identifier behind a name that
+//! may mean something else than a secret (`identifiers.rs`). Tokens that a line break or a pair of
 //! quotes cuts are looked at whole too (`joined.rs`).
 //!
 //! **Invariant.** The work is linear in the length of the text: from each word at most a fixed
@@ -19,6 +20,7 @@
 mod blocks;
 mod bytes;
 mod formats;
+mod identifiers;
 mod joined;
 mod lexemes;
 mod lines;

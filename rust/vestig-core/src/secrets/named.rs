@@ -29,6 +29,9 @@ pub(super) enum Strength {
 pub(super) struct Name {
     pub(super) strength: Strength,
     pub(super) rule: &'static str,
+    /// Says by itself that a secret follows, as `password` and `api_key` do; a bare `token` or `key`
+    /// may be that of a parser, a queue or a table.
+    pub(super) sure: bool,
 }
 
 impl Name {
@@ -92,6 +95,7 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
         return judged(
             text,
             before.map_or("", |one| &whole_text[one.start..one.end]),
+            false,
         );
     }
     let mut words = parts(text);
@@ -107,7 +111,7 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
         words.pop();
     }
     let last = words.pop()?;
-    judged(last, words.last().copied().unwrap_or(""))
+    judged(last, words.last().copied().unwrap_or(""), true)
 }
 
 /// Names in scripts without spaces.
@@ -126,6 +130,7 @@ fn scripted(text: &str) -> Option<Name> {
     named.then_some(Name {
         strength: Strength::Strong,
         rule: "password",
+        sure: true,
     })
 }
 
@@ -133,8 +138,8 @@ fn is_joint(between: &str) -> bool {
     matches!(between, "-" | "." | " " | "_" | " d'" | " d’")
 }
 
-/// The name that a word and the one before it make.
-fn judged(last: &str, before: &str) -> Option<Name> {
+/// The name that a word and the one before it make; `compound`: they are written as one.
+fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
     let bits = sections(last);
     let rule = rule_of(last);
     if bits & word::NAME != 0 || ends_as_name(last) {
@@ -145,6 +150,7 @@ fn judged(last: &str, before: &str) -> Option<Name> {
         return (phrase && !place).then_some(Name {
             strength: Strength::Strong,
             rule,
+            sure: is_sure(last, before, compound, rule),
         });
     }
     if bits & word::WEAK == 0 {
@@ -161,7 +167,37 @@ fn judged(last: &str, before: &str) -> Option<Name> {
     } else {
         Strength::Weak
     };
-    Some(Name { strength, rule })
+    Some(Name {
+        strength,
+        rule,
+        sure: joined && is_sure(last, before, compound, rule),
+    })
+}
+
+/// Returns whether a name of a secret cannot name anything else.
+fn is_sure(last: &str, before: &str, compound: bool, rule: &str) -> bool {
+    const BARE: [&str; 9] = [
+        "token",
+        "tokens",
+        "jeton",
+        "jetons",
+        "токен",
+        "schlüssel",
+        "schluessel",
+        "ключ",
+        "key",
+    ];
+    // of a conversation, and of what reads a queue
+    const OF_ANYTHING: [&str; 2] = ["session", "consumer"];
+    let is_one_of = |words: &[&str], word: &str| words.contains(&word.to_lowercase().as_str());
+    match rule {
+        "token" | "key" => {
+            let joined = sections(before) & (word::JOINED | word::NAME) != 0;
+            let said = compound && !before.is_empty() || joined || !is_one_of(&BARE, last);
+            said && !(rule == "key" && is_one_of(&OF_ANYTHING, before))
+        }
+        _ => true,
+    }
 }
 
 /// Returns whether a word names a secret only behind one that says so: "access code".
@@ -287,7 +323,7 @@ fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Lin
         ('\n' | '\r', _) if alone_behind(text, at).is_some() => {
             alone_behind(text, at).map(|at| (at, Link::Stated))
         }
-        ('?', _) => answer_behind(text, start, at).map(|at| (at, Link::Stated)),
+        ('?', _) => answer_behind(text, start, end).map(|at| (at, Link::Stated)),
         ('=' | ':' | '：' | '＝', _) => Some((
             behind_speaker(text, start, behind_sign(text, at)),
             Link::Assigned,
@@ -307,7 +343,8 @@ fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Lin
             Some((at, Link::Stated))
         }
         _ if at == end && !spaced.starts_with(['-', '(', '\n', '\r']) => scripted_link(scan, place),
-        _ => stated(scan, place),
+        _ => stated(scan, place)
+            .or_else(|| answer_behind(text, start, end).map(|at| (at, Link::Stated))),
     }
 }
 
@@ -370,6 +407,7 @@ fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
     let text = scan.text;
     let end = scan.lexemes[place].end;
     let (mut before, mut in_phrase, mut plain, mut broken) = (end, false, 0, false);
+    let mut owned = false;
     for one in scan.lexemes[place + 1..].iter().take(WORDS_BETWEEN) {
         let between = &text[before..one.start];
         if one.start - end > BYTES_BETWEEN {
@@ -410,9 +448,9 @@ fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
             return Some((one.end, Link::Passed));
         }
         let bits = sections(this);
-        if bits & word::IS != 0
-            && !(bits & word::OF != 0 && plain == 0 && !in_phrase && bits & word::ADVERB == 0)
-        {
+        // "belongs to" leads to whose it is
+        let leads_on = (plain == 0 && !in_phrase && bits & word::ADVERB == 0) || owned;
+        if bits & word::IS != 0 && !(bits & word::OF != 0 && leads_on) {
             let at = behind_speaker(text, one.end, behind_adverbs(scan, one));
             return Some((at, Link::Stated));
         }
@@ -420,6 +458,7 @@ fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
             return None;
         }
         in_phrase |= bits & word::OF != 0 || between.contains('(');
+        owned = bits & word::OWNED != 0;
         plain += 1;
         before = one.end;
     }

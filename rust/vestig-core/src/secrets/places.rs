@@ -2,6 +2,7 @@
 
 use super::Scan;
 use super::bytes::VISIBLE;
+use super::identifiers::is_algorithm;
 use super::lexemes::Lexeme;
 use super::named::{Name, Strength};
 use super::random::{is_hex, is_random};
@@ -30,6 +31,7 @@ const COMMANDS: [&str; 14] = [
 const TYPED: Name = Name {
     strength: Strength::Strong,
     rule: "password",
+    sure: true,
 };
 
 /// Looks at `scheme://user:PASSWORD@host`, where a word is the scheme.
@@ -119,7 +121,8 @@ fn credential(scan: &mut Scan<'_>, from: usize, least: usize) {
         || text.contains(['=', '+', '/'])
         || is_random(text, 20)
         || least < 12 && text.len() >= 16;
-    let named = text.contains(['(', '$', '{']);
+    // a scheme without its credential is a name too
+    let named = text.contains(['(', '$', '{']) || is_algorithm(text);
     if text.len() >= least && sure && !named && !is_placeholder(text) && !text.contains(' ') {
         scan.found(value.start, value.end, "authorization");
     }

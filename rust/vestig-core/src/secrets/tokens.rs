@@ -3,6 +3,7 @@
 use super::Scan;
 use super::blocks::is_encoded_line;
 use super::bytes::{TOKEN, is_in};
+use super::identifiers::is_identifier;
 use super::lexemes::{Lexeme, sections_of_parts};
 use super::lists::word;
 use super::named::name_at;
@@ -65,7 +66,7 @@ fn is_address_or_path(scan: &Scan<'_>, token: &str, start: usize) -> bool {
 fn is_secret(token: &str) -> bool {
     let random = is_random(token, LEAST);
     let hex = is_hex(token) && token.len() >= HEX_LEAST;
-    let plain = is_placeholder(token) || is_uuid(token) || is_public(token) || is_timed(token);
+    let plain = is_placeholder(token) || is_identifier(token) || is_public(token);
     (random || hex) && !plain && (says_secret(token) || hex || !is_built(token))
 }
 
@@ -93,16 +94,6 @@ fn follows_name(scan: &Scan<'_>, place: usize) -> bool {
         end = one.start;
     }
     false
-}
-
-/// An identifier that holds its time.
-fn is_timed(token: &str) -> bool {
-    let bytes = token.as_bytes();
-    bytes.len() == 26
-        && bytes[0] <= b'1'
-        && bytes
-            .iter()
-            .all(|b| b.is_ascii_digit() || (b.is_ascii_uppercase() && !b"ILOU".contains(b)))
 }
 
 /// A name that programs put together: words, numbers, dates, short hexadecimal numbers.

@@ -2,6 +2,7 @@
 
 use super::Scan;
 use super::bytes::{self, VALUE};
+use super::identifiers::{is_identifier, is_name};
 use super::lexemes::{sections, sections_of_parts};
 use super::lists::word;
 use super::named::{Name, Strength};
@@ -151,6 +152,7 @@ pub(super) fn is_secret(value: &str, quoted: bool, link: Link, name: &Name) -> b
         || is_public(value)
         || is_chord(value)
         || !name.is_typed() && is_built_path(value)
+        || !name.sure && (is_identifier(value) || is_name(value))
     {
         return false;
     }
