@@ -25,6 +25,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
         "ids",
         "changes",
         "results",
+        "json_edits",
         "json_text",
         "messages",
         "telemetry",

@@ -177,17 +177,131 @@ def test_no_pipe_is_opened(home: Path, word: str) -> None:
     assert "got a folder, pipe or device; nothing was changed" in refused.stderr
 
 
-def test_a_copy_that_is_a_pipe_is_not_opened(home: Path) -> None:
+COPY = "hooks.json.before-vestig"
+TWO_LINES = '{\r\n\t"hooks": {},\r\n  "n": 12345678901234567890, "u": "\\u00fc ü", "z": -0.0}'
+ODD = {
+    **{f"{editor} foreign": (editor, text) for editor, text in FOREIGN.items()},
+    "one line": ("codex", '{ "hooks" : { "Stop": [ 1.50 ] } }'),
+    "no hooks": ("codex", '{"timeout": 1e3,"ratio": 1.10}'),
+    "no version": ("cursor", '{"hooks": {"stop": [{"command": "mine"}]}}\n'),
+    "breaks of Windows": ("codex", TWO_LINES),
+    "space": ("cursor", '\n{ "version": 1, "hooks": { "sessionStart": [ ],\n    "stop": [] }\n}\n'),
+    "null": ("codex", '{"hooks": {"UserPromptSubmit": [null, 3, {"hooks": null}], "X": [null]}}'),
+    "nothing": ("codex", "{}"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_every_byte_of_a_file_comes_back(home: Path, name: str) -> None:
+    editor, text = ODD[name]
+    path = hooks_file(home, editor)
+    path.write_bytes(text.encode())
+    assert call(home, editor).returncode == 0
+    assert path.read_bytes().count(b" hook ") == len(EVENTS[editor])
+    # as an earlier version wrote it
+    path.write_bytes(path.read_bytes().replace(b'"timeout": 5', b'"timeout": 6'))
+    assert call(home, editor).returncode == 0
+    assert path.read_bytes().count(b" hook ") == len(EVENTS[editor])
+    assert call(home, editor, "--remove").returncode == 0
+    assert path.read_bytes() == text.encode()
+    assert os.listdir(path.parent) == ["hooks.json"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_was_edited_meanwhile_stays_as_it_was_written(home: Path, name: str) -> None:
+    """Without the copy too: the hooks are cut out of the text."""
+    editor, text = ODD[name]
+    path = hooks_file(home, editor)
+    path.write_bytes(text.encode())
+    call(home, editor)
+    path.write_bytes(path.read_bytes().replace(b"{", b'{ "mine": 2.50,', 1))
+    said = call(home, editor, "--remove").stdout
+    left = path.read_bytes().decode()
+    assert '{ "mine": 2.50' in left
+    assert " hook " not in left
+    # a version beside hooks may be what the editor asks for
+    if name not in ("nothing", "no version"):
+        assert left.replace(' "mine": 2.50,', "", 1) == text
+    assert f"{path.with_name(COPY)} stays: " in said
+    assert path.with_name(COPY).read_bytes() == text.encode()
+
+
+def test_a_file_put_in_the_place_of_the_first_is_copied_too(home: Path) -> None:
     path = hooks_file(home, "codex")
     path.write_text(FOREIGN["codex"])
     call(home, "codex")
-    backup = path.with_name("hooks.json.before-vestig")
-    backup.unlink()
-    os.mkfifo(backup)
-    installed = path.read_bytes()
-    refused = call(home, "codex", "--remove")
-    assert (refused.returncode, f"{backup}: " in refused.stderr) == (2, True)
-    assert path.read_bytes() == installed
+    path.write_text('{ "hooks": { } }')
+    second = path.with_name(f"{COPY}-2")
+    assert f"would copy what was there to {second}" in call(home, "codex", "--dry-run").stdout
+    assert f"copied what was there to {second}" in call(home, "codex").stdout
+    planned = call(home, "codex", "--remove", "--dry-run").stdout
+    removed = call(home, "codex", "--remove").stdout
+    assert planned.count("would take") == removed.count("took") == 1
+    for said in (planned, removed):
+        assert f"{path.with_name(COPY)} stays: " in said
+        assert f"{second} stays" not in said
+    assert path.read_text() == '{ "hooks": { } }'
+    assert path.with_name(COPY).read_text() == FOREIGN["codex"]
+    assert not second.exists()
+    assert f"{COPY} stays: " in call(home, "codex", "--remove").stdout
+
+
+@pytest.mark.parametrize("data", [b"my notes", b'{"precious": 1}', b"\xff", None])
+def test_a_copy_that_vestig_did_not_make_is_left(home: Path, data: bytes | None) -> None:
+    """`None`: a pipe, which is not opened."""
+    path = hooks_file(home, "codex")
+    path.write_text(FOREIGN["codex"])
+    copy = path.with_name(COPY)
+    if data is None:
+        os.mkfifo(copy)
+    else:
+        copy.write_bytes(data)
+    assert f"{COPY}-2" in call(home, "codex").stdout
+    removed = call(home, "codex", "--remove")
+    assert (removed.returncode, f"{copy} stays: " in removed.stdout) == (0, True)
+    assert path.read_text() == FOREIGN["codex"]
+    assert sorted(os.listdir(path.parent)) == ["hooks.json", COPY]
+    assert data is None or copy.read_bytes() == data
+
+
+def test_a_copy_that_is_a_link_is_not_written_through(home: Path) -> None:
+    path = hooks_file(home, "codex")
+    path.write_text(FOREIGN["codex"])
+    path.with_name(COPY).symlink_to(home / "nowhere")
+    call(home, "codex")
+    call(home, "codex", "--remove")
+    assert path.with_name(COPY).is_symlink()
+    assert not (home / "nowhere").exists()
+    assert path.read_text() == FOREIGN["codex"]
+
+
+@pytest.mark.parametrize("links", [1, 2])
+def test_hooks_behind_a_link_to_nothing_go_and_the_link_stays(home: Path, links: int) -> None:
+    path = hooks_file(home, "codex")
+    target = home / "dotfiles" / "hooks.json"
+    end = home / "link"
+    if links == 2:
+        end.symlink_to(target)
+    path.symlink_to(end if links == 2 else target)
+    assert call(home, "codex").returncode == 0
+    assert commands(target)
+    assert f"removed {target}" in call(home, "codex", "--remove").stdout
+    assert path.is_symlink()
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("word", ["", "--remove"])
+def test_a_read_only_file_is_not_replaced(home: Path, word: str) -> None:
+    path = hooks_file(home, "codex")
+    path.write_text(FOREIGN["codex"])
+    if word:
+        call(home, "codex")
+    path.chmod(0o444)
+    was = files_of(path.parent)
+    refused = call(home, "codex", *filter(None, [word]))
+    assert refused.returncode == 2
+    assert f"{path}: expected a file that may be written" in refused.stderr
+    assert files_of(path.parent) == was
 
 
 def test_a_link_stays_a_link(home: Path) -> None:
@@ -329,18 +443,25 @@ def test_a_check_says_what_fails(home: Path) -> None:
     assert "The memories stay" in removed.stdout
 
 
-def test_one_unreadable_file_hides_no_other_editor(home: Path) -> None:
+@pytest.mark.parametrize("is_loop", [False, True])
+def test_one_unreadable_file_hides_no_other_editor(home: Path, is_loop: bool) -> None:
+    """`is_loop`: a link to itself, which the system refuses to read."""
     assert call(home, "cursor").returncode == 0
     hooks = home / ".codex" / "hooks.json"
     hooks.parent.mkdir(parents=True, exist_ok=True)
-    hooks.write_text("// mine\n{}")
+    if is_loop:
+        hooks.symlink_to(hooks)
+    else:
+        hooks.write_text("// mine\n{}")
     listed = call(home)
     assert listed.returncode == 1
     stands = {line.split()[0]: line.split()[1] for line in listed.stdout.splitlines()
               if line and not line.startswith((" ", "vestig"))}  # fmt: skip
     assert stands == {"claude": "absent", "codex": "unreadable", "cursor": "current"}
     assert "failed: " in listed.stdout
-    assert hooks.read_text() == "// mine\n{}"
+    assert is_loop or hooks.read_text() == "// mine\n{}"
+    refused = call(home, "codex")
+    assert (refused.returncode, f"{hooks}: expected" in refused.stderr) == (2, True)
 
 
 def test_what_was_done_and_what_would_be_read_differently(home: Path) -> None:
@@ -366,6 +487,55 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     (note,) = install._without_tools()
     assert "the extra mcp is not installed" in note
     assert "[mcp]" in note
+
+
+def plugin_of(home: Path) -> Path:
+    return home / "DATA" / "vestig-claude-plugin"
+
+
+def test_the_plugin_goes_and_files_of_others_stay(home: Path) -> None:
+    notes = plugin_of(home) / "vestig" / "my-notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("mine")
+    assert call(home, "claude").returncode == 0
+    for words in (["--remove", "--dry-run"], ["--remove"]):
+        said = call(home, "claude", *words).stdout
+        assert f"{plugin_of(home)} stays: Vestig did not make vestig/my-notes.txt." in said
+    assert list(files_of(plugin_of(home))) == [str(notes)]
+    assert call(home, "claude", "--remove").stdout.split()[:2] == ["claude", "absent"]
+
+
+def test_a_plugin_behind_a_link_goes_and_the_link_stays(home: Path) -> None:
+    target = home / "elsewhere"
+    target.mkdir(parents=True)
+    plugin_of(home).parent.mkdir(parents=True)
+    plugin_of(home).symlink_to(target)
+    assert call(home, "claude").returncode == 0
+    assert (
+        f"{plugin_of(home)} stays: Vestig did not make the link"
+        in call(home, "claude", "--remove").stdout
+    )
+    assert plugin_of(home).is_symlink()
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+def test_a_plugin_writes_over_nothing_of_others(home: Path, kind: str) -> None:
+    folder = plugin_of(home)
+    folder.parent.mkdir(parents=True)
+    if kind == "file":
+        folder.write_text("mine")
+    elif kind == "link":
+        folder.symlink_to(home / "nowhere")
+    else:
+        (folder / "vestig").mkdir(parents=True)
+        (folder / "vestig" / "README.md").write_text("mine")
+    was = files_of(home)
+    for word in ([], ["--remove"]):
+        refused = call(home, "claude", *word)
+        assert "Internal error" not in refused.stderr
+        assert files_of(home) == was
+    assert f"{folder}: expected a folder for Vestig's plugin" in call(home, "claude").stderr
 
 
 def test_a_removal_runs_what_is_there_and_tells_of_no_more(home: Path, tmp_path: Path) -> None:

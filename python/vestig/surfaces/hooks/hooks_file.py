@@ -1,8 +1,9 @@
 """The command by which an editor starts a hook, and the file of hooks of Codex and of Cursor:
 Vestig's are put among those of others, found again, and taken out.
 
-A file that was there is copied beside it first, and taking the hooks out gives its bytes back
-unless something else was changed meanwhile.
+They are put into the text of the file and cut out of it, so that every other byte stays. What was
+there is copied beside it first, for a reader of the file is none of its writers: a copy goes once
+the file holds the same again.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import shlex
 import stat
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from vestig.errors import ConfigError
+from vestig.json_edits import Part, appended, begin, cuts, line, parts, without
 from vestig.json_text import read_json
-from vestig.lazy_pattern import lazy_pattern
 from vestig.store.sqlite.files import replacing
 from vestig.surfaces.hooks import client
 
@@ -111,9 +114,24 @@ def is_hook_command(command: object, event: str) -> bool:
     return found is not None and found[0] == event
 
 
-_BACKUP_END: Final = ".before-vestig"
+_COPY_END: Final = ".before-vestig"
 _TIMEOUT_S: Final = 5
-_INDENT: Final = lazy_pattern(r"\n([ \t]+)")
+# What a file that Vestig makes begins as.
+_NEW: Final = "{\n}\n"
+_HOOKS: Final = "hooks"
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """The next state of a file of hooks, and of the copies beside it.
+
+    `text`: what it is to hold, None: it goes; `copied`: where what it holds is copied first;
+    `gone`: copies that hold nothing else than it does then; `kept`: those that do.
+    """
+
+    text: str | None
+    copied: Path | None = None
+    gone: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
 
 
 class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +140,8 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
     `grouped`: an entry holds a list of commands beside a matcher, as in Codex; else it is a
     command. `empty`: a file without hooks. `names`: what an event is called where the hook is to
     know the editor by it.
+
+    A link stays one: what it names is read and written.
     """
 
     path: Path
@@ -130,80 +150,161 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
     empty: Mapping[str, Any]
     names: Mapping[str, str] = {}
 
-    @property
-    def backup(self) -> Path:
-        """The file as it was before."""
-        return self.path.with_name(self.path.name + _BACKUP_END)
-
     def state(self, options: Mapping[str, Any]) -> str:
         """`current`, `outdated` or `absent`.
 
         Raises:
             ConfigError: the file cannot be read as one of hooks.
         """
-        found = self._read(self._data(self.path))
-        if found == self._with_ours(found, options):
-            return "current"
-        return "absent" if found == self._without_ours(found) else "outdated"
+        text = self._text(self.path)
+        if text is None or not self._has_ours(text):
+            return "absent"
+        return "current" if self._is_current(text, options) else "outdated"
 
-    def install(self, options: Mapping[str, Any]) -> None:
-        """Puts the hooks among those of others.
-
-        Raises:
-            ConfigError: the file cannot be read as one of hooks; nothing is changed.
-        """
-        data = self._data(self.path)
-        found = self._read(data)
-        if data is not None and not self.backup.exists():
-            self._write(self.backup, data)
-        self._write(self.path, self._text(self._with_ours(found, options), data))
-
-    def remove(self) -> None:
-        """Takes the hooks out.
+    def installed(self, options: Mapping[str, Any]) -> Change:
+        """The file with the hooks among those of others. What was there is copied, unless a copy
+        has it.
 
         Raises:
-            ConfigError: the file cannot be read as one of hooks; nothing is changed.
+            ConfigError: the file cannot be read as one of hooks, or not be written.
         """
-        data, before = self._data(self.path), self._data(self.backup)
-        left = self._without_ours(self._read(data))
-        if before is not None and self._has_ours(before):
-            before = None
-        if before is not None and self._plain(self._read(before)) == self._plain(left):
-            self._write(self.path, before)
-        elif before is None and self._plain(left) == self.empty:
-            self.path.unlink(missing_ok=True)
+        text = self._text(self.path)
+        if text is None:
+            return Change(text=self._with_ours(_NEW, options))
+        self._check_writable()
+        copies = self._copies()
+        # with hooks of Vestig in it, it is what an earlier installation has copied
+        known = bool(copies) if self._has_ours(text) else text in copies.values()
+        copied = None if known else self._free_place()
+        return Change(text=self._with_ours(text, options), copied=copied)
+
+    def removed(self) -> Change:
+        """The file without the hooks. A copy goes that holds what the file holds then, or the same
+        and hooks of Vestig.
+
+        Raises:
+            ConfigError: the file cannot be read as one of hooks, or not be written.
+        """
+        text = self._text(self.path)
+        copies = self._copies()
+        there = {path: self._without_ours(copy, self._stays) for path, copy in copies.items()}
+        left = text if text is None else self._left(text, copies, there)
+        if text is not None and left != text:
+            self._check_writable()
+        gone = [
+            path
+            for path, copy in there.items()
+            if copy == left or (left is None and self._is_nothing(copy))
+        ]
+        kept = [path for path in self._copy_places() if path not in gone]
+        return Change(text=left, gone=tuple(gone), kept=tuple(kept))
+
+    def apply(self, change: Change) -> None:
+        """Makes a change.
+
+        Raises:
+            ConfigError: nothing may be written there; nothing is changed.
+        """
+        place = Path(os.path.realpath(self.path))
+        try:
+            if change.copied is not None:
+                self._write(change.copied, place.read_bytes())
+            if change.text is None:
+                place.unlink(missing_ok=True)
+            else:
+                self._write(place, change.text.encode())
+        except OSError as error:
+            if change.copied is not None:
+                change.copied.unlink(missing_ok=True)
+            raise self._unwritable(error.strerror or type(error).__name__) from None
+        for path in change.gone:
+            path.unlink(missing_ok=True)
+
+    def _left(self, text: str, copies: Mapping[Path, str], there: Mapping[Path, str]) -> str | None:
+        """The text without Vestig's hooks; None for a file that goes, for it was made for them.
+
+        Args:
+            there: the copies without Vestig's hooks.
+        """
+        if not self._has_ours(text):
+            return text
+        known = {path: self._named(copy) for path, copy in there.items()}
+        exact = (path for path in there if self._without_ours(text, known[path]) == there[path])
+        source = next(exact, None)
+        if source is not None:
+            left = there[source]
+            was_there = copies[source] == left
         else:
-            self._write(self.path, self._text(left, data))
-        self.backup.unlink(missing_ok=True)
+            # edited since, or of another origin: nothing tells whether Vestig put the version in
+            left = self._without_ours(text, self._stays.union(*known.values()))
+            was_there = left != _NEW and any(there[path] == copies[path] for path in copies)
+        return None if self._is_nothing(left) and not was_there else left
 
-    def _data(self, path: Path) -> bytes | None:
-        """The bytes of a file; None where there is none. No pipe and no device is opened."""
+    @property
+    def _stays(self) -> frozenset[str]:
+        """Members that an editor may need beside the hooks."""
+        return frozenset(self.empty) - {_HOOKS}
+
+    def _is_nothing(self, text: str) -> bool:
+        """Return whether a file of hooks says nothing."""
+        return all(self.empty.get(name) == value for name, value in self._read(text).items())
+
+    def _copy_places(self) -> list[Path]:
+        """The names of copies that are taken, by whomever."""
+        start = self.path.name + _COPY_END
+        try:
+            names = sorted(os.listdir(self.path.parent))
+        except OSError:
+            return []
+        numbered = (name for name in names if name.startswith(f"{start}-"))
+        found = [start] if start in names else []
+        found += [name for name in numbered if name.removeprefix(f"{start}-").isdecimal()]
+        return [self.path.with_name(name) for name in found]
+
+    def _copies(self) -> dict[Path, str]:
+        """The copies that can be read as files of hooks; no link is one."""
+        found = {}
+        for path in self._copy_places():
+            with suppress(ConfigError):
+                text = None if path.is_symlink() else self._text(path)
+                if text is not None:
+                    found[path] = text
+        return found
+
+    def _free_place(self) -> Path:
+        first = self.path.with_name(self.path.name + _COPY_END)
+        numbered = (first.with_name(f"{first.name}-{number}") for number in count(2))
+        return next(path for path in chain([first], numbered) if not os.path.lexists(path))
+
+    def _text(self, path: Path) -> str | None:
+        """The text of a file of hooks; None where there is none. No pipe and no device is
+        opened."""
         try:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise self._refused("a folder, pipe or device", path)
-            return path.read_bytes()
+            text = path.read_bytes().decode()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise self._refused(f"one that cannot be read ({error.strerror})", path) from None
+        except UnicodeDecodeError as error:
+            raise self._refused(f"unreadable JSON ({error})", path) from None
+        self._read(text, path)
+        return text
 
-    def _has_ours(self, data: bytes) -> bool:
-        found = self._read(data)
-        return found != self._without_ours(found)
-
-    def _read(self, data: bytes | None) -> dict[str, Any]:
-        if data is None:
-            return dict(self.empty)
+    def _read(self, text: str, path: Path | None = None) -> dict[str, Any]:
         try:
-            found = read_json(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self._refused(f"unreadable JSON ({error})") from None
+            found = read_json(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise self._refused(f"unreadable JSON ({error})", path) from None
         if not isinstance(found, dict):
-            raise self._refused(f"a {type(found).__name__}")
-        hooks = found.get("hooks", {})
+            raise self._refused(f"a {type(found).__name__}", path)
+        hooks = found.get(_HOOKS, {})
         if not isinstance(hooks, dict):
-            raise self._refused(f"a {type(hooks).__name__} under hooks")
+            raise self._refused(f"a {type(hooks).__name__} under hooks", path)
         for event, entries in hooks.items():
             if not isinstance(entries, list):
-                raise self._refused(f"a {type(entries).__name__} under hooks.{event}")
+                raise self._refused(f"a {type(entries).__name__} under hooks.{event}", path)
         return found
 
     def _refused(self, came: str, path: Path | None = None) -> ConfigError:
@@ -212,73 +313,136 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
             f" {came}; nothing was changed: mend the file, or move it away"
         )
 
-    def _with_ours(self, found: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Vestig's entry stands where it stood, else last."""
-        if all(self._count(found, event, options) == (1, 1) for event in self.events):
-            return found
-        made = self._without_ours(found)
-        hooks = dict(made.get("hooks", {}))
-        for event in self.events:
-            hooks[event] = [*hooks.get(event, []), self._entry(event, options)]
-        return {**self.empty, **made, "hooks": hooks}
+    def _unwritable(self, why: str) -> ConfigError:
+        return ConfigError(
+            f"{self.path}: expected a file that may be written, got one that may not ({why});"
+            " nothing was changed: make it writable, or change it where it is made"
+        )
 
-    def _count(
-        self, found: Mapping[str, Any], event: str, options: Mapping[str, Any]
-    ) -> tuple[int, int]:
-        """How many entries are Vestig's, and how many of them are as they are to be."""
-        entries = found.get("hooks", {}).get(event, [])
-        entry = self._entry(event, options)
-        ours = sum(1 for one in entries if self._left_of(one, event) != one)
-        return ours, sum(1 for one in entries if one == entry)
+    def _check_writable(self) -> None:
+        """A file is replaced, which asks its folder alone: its own mode is its owner's word.
+
+        Raises:
+            ConfigError: it is read-only.
+        """
+        place = Path(os.path.realpath(self.path))
+        if not place.stat().st_mode & stat.S_IWUSR or not os.access(place, os.W_OK):
+            raise self._unwritable("it is read-only")
+
+    def _with_ours(self, text: str, options: Mapping[str, Any]) -> str:
+        """Vestig's entry stands where it stood, else last."""
+        if self._is_current(text, options):
+            return text
+        text = self._without_ours(text, self._named(text))
+        for name in self.empty:
+            if name not in _named_parts(text, begin(text)):
+                value = json.dumps(self.empty[name])
+                if name == _HOOKS:
+                    value = f"{{{line(text, 1)}}}"
+                text = appended(text, begin(text), f"{json.dumps(name)}: {value}", 1)
+        for event in self.events:
+            entry = json.dumps(self._entry(event, options), ensure_ascii=False)
+            hooks = _named_parts(text, begin(text))[_HOOKS].value
+            there = _named_parts(text, hooks).get(event)
+            if there is None:
+                text = appended(text, hooks, f"{json.dumps(event)}: [{entry}]", 2)
+            else:
+                text = appended(text, there.value, entry, 3)
+        return text
+
+    def _entries(self, text: str) -> dict[str, list[Part]]:
+        """The entries of each event that is Vestig's too."""
+        top = _named_parts(text, begin(text)).get(_HOOKS)
+        events = {} if top is None else _named_parts(text, top.value)
+        return {name: parts(text, events[name].value) for name in self.events if name in events}
+
+    def _is_current(self, text: str, options: Mapping[str, Any]) -> bool:
+        """Return whether each event has one entry of Vestig's, as it is to be."""
+        entries = self._entries(text)
+        for event in self.events:
+            ours = [one for one in entries.get(event, ()) if self._ours(text, one, event)]
+            wanted = self._entry(event, options)
+            if [read_json(text[one.value : one.end]) for one in ours] != [wanted]:
+                return False
+        return True
+
+    def _has_ours(self, text: str) -> bool:
+        return any(
+            self._ours(text, one, event)
+            for event, entries in self._entries(text).items()
+            for one in entries
+        )
 
     def _entry(self, event: str, options: Mapping[str, Any]) -> dict[str, Any]:
         name = self.names.get(event, event)
         command = {"command": hook_command(name, options), "timeout": _TIMEOUT_S}
         return {"hooks": [{"type": "command", **command}]} if self.grouped else command
 
-    def _without_ours(self, found: dict[str, Any]) -> dict[str, Any]:
-        hooks = {}
-        for event, entries in found.get("hooks", {}).items():
-            left = [self._left_of(one, event) for one in entries]
-            kept = [one for one in left if one is not None]
-            if kept or not entries:
-                hooks[event] = kept
-        return {**found, "hooks": hooks} if "hooks" in found else found
+    def _named(self, text: str) -> frozenset[str]:
+        """The members of a file and the events in it."""
+        top = _named_parts(text, begin(text))
+        events = _named_parts(text, top[_HOOKS].value) if _HOOKS in top else {}
+        return frozenset((*top, *events))
 
-    def _left_of(self, entry: Any, event: str) -> Any:
-        """An entry without Vestig's command; None where nothing is left."""
-        if not isinstance(entry, dict) or event not in self.events:
-            return entry
-        commands, event = entry.get("hooks"), self.names.get(event, event)
-        if not self.grouped or not isinstance(commands, list):
-            return None if is_hook_command(entry.get("command"), event) else entry
-        kept = [
-            one
-            for one in commands
-            if not (isinstance(one, dict) and is_hook_command(one.get("command"), event))
+    def _without_ours(self, text: str, named: frozenset[str] = frozenset()) -> str:
+        """The text without Vestig's commands; an entry, an event and all hooks go with the last
+        one in it.
+
+        Args:
+            named: members of the file and events that stay, empty as they may be.
+        """
+        if not self._has_ours(text):
+            return text
+        top = _named_parts(text, begin(text))
+        hooks = top[_HOOKS]
+        events = _named_parts(text, hooks.value)
+        emptied, found = [], []
+        for event, entries in self._entries(text).items():
+            whole = [one for one in entries if self._ours(text, one, event) == [one]]
+            if whole and len(whole) == len(entries) and event not in named:
+                emptied.append(events[event])
+                continue
+            found += cuts(text, events[event].value, whole)
+            for entry in entries:
+                if entry not in whole and (ours := self._ours(text, entry, event)):
+                    place = _named_parts(text, entry.value)[_HOOKS].value
+                    found += cuts(text, place, ours)
+        gone = [
+            part
+            for name, part in top.items()
+            if name in self._stays - named
+            and text[part.value : part.end] == json.dumps(self.empty[name])
         ]
-        if len(kept) == len(commands):
-            return entry
-        return {**entry, "hooks": kept} if kept else None
+        if len(emptied) == len(events) and _HOOKS not in named:
+            gone.append(hooks)
+        else:
+            found += cuts(text, hooks.value, emptied)
+        return without(text, [*found, *cuts(text, begin(text), gone)])
 
-    def _text(self, found: Mapping[str, Any], data: bytes | None) -> bytes:
-        """With the indentation and the end of the file that was there."""
-        match = None if data is None else _INDENT.search(data.decode())
-        indent = "  " if match is None else match.group(1)
-        end = "\n" if data is None or data.endswith(b"\n") else ""
-        return (json.dumps(found, indent=indent, ensure_ascii=False) + end).encode()
+    def _ours(self, text: str, entry: Part, event: str) -> list[Part]:
+        """Vestig's part of an entry: all of it, some of its commands, or nothing."""
+        found = read_json(text[entry.value : entry.end])
+        if not isinstance(found, dict):
+            return []
+        commands, name = found.get(_HOOKS), self.names.get(event, event)
+        if not self.grouped or not isinstance(commands, list):
+            return [entry] if is_hook_command(found.get("command"), name) else []
+        places = parts(text, _named_parts(text, entry.value)[_HOOKS].value)
+        ours = [
+            place
+            for place, one in zip(places, commands, strict=True)
+            if isinstance(one, dict) and is_hook_command(one.get("command"), name)
+        ]
+        return [entry] if ours and len(ours) == len(commands) else ours
 
     def _write(self, path: Path, data: bytes) -> None:
-        """Another file in its place at once, with the mode of the one that was there; a link stays
-        one."""
-        place = Path(os.path.realpath(path))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o600
-        with replacing(place) as fresh:
+        """Another file in its place at once, with the mode of the one that was there."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+        with replacing(path) as fresh:
             fresh.write_bytes(data)
             fresh.chmod(mode)
 
-    def _plain(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        """With what a file without hooks has, and without events that have none."""
-        hooks = {event: entries for event, entries in found.get("hooks", {}).items() if entries}
-        return {**self.empty, **found, "hooks": hooks}
+
+def _named_parts(text: str, place: int) -> dict[str, Part]:
+    return {part.name: part for part in parts(text, place)}

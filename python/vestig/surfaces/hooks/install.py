@@ -4,10 +4,12 @@ is a marketplace of one plugin, made for this installation, with the paths of it
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +32,9 @@ _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
 _EVENTS: Final = ("UserPromptSubmit", "SessionStart", "PreCompact", "SessionEnd", "PreToolUse")
 _HOOKS: Final = f"{_NAME}/hooks/hooks.json"
+_SERVERS: Final = f"{_NAME}/.mcp.json"
+# What a folder of the plugin is known by.
+_MARKETPLACE: Final = ".claude-plugin/marketplace.json"
 _TIMEOUT_S: Final = 5
 _WHAT: Final = "Long-term memory: recalls at each prompt what was said and decided before."
 _SKILL: Final = f"""---
@@ -133,7 +138,7 @@ class Plugin:
         if not any(path.exists() for path in written) and not self._is_installed():
             return "absent"
         same = all(
-            path.is_file() and path.read_text(encoding="utf-8") == text
+            path.is_file() and path.read_bytes() == text.encode()
             for path, text in zip(written, self._files().values(), strict=True)
         )
         if same and self.missing:
@@ -145,8 +150,10 @@ class Plugin:
         there already is taken out first, for Claude Code works with a copy.
 
         Raises:
-            ConflictError: Claude Code refuses it.
+            ConflictError: Claude Code refuses it, or something else stands in the place of the
+                folder or in it.
         """
+        self._check_place()
         for name, text in self._files().items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +166,8 @@ class Plugin:
             self._run(command)
 
     def remove(self) -> list[list[str]]:
-        """Takes the plugin out of Claude Code, and removes its folder.
+        """Takes the plugin out of Claude Code, and removes what `install` wrote, with the folders
+        in which nothing else is. A link stays one.
 
         Returns:
             The commands that ran.
@@ -170,14 +178,64 @@ class Plugin:
         due = self.due
         for command in due:
             self._run(command)
-        if self.folder.is_dir():
-            shutil.rmtree(self.folder)
+        if not self.is_ours():
+            return due
+        # what it is known by goes last: a removal that was cut short can be done again
+        for name in reversed(self._names()):
+            (self.folder / name).unlink(missing_ok=True)
+        for folder in sorted(self._folders(), reverse=True):
+            with suppress(OSError):  # it holds something else, or is a link
+                (self.folder / folder).rmdir()
         return due
+
+    def foreign(self) -> list[str]:
+        """Return what stays in the folder when the plugin goes, the folder itself where it is
+        a link."""
+        own = {Path(name) for name in self._names()} | set(self._folders())
+        if not self.is_ours():
+            own = set()
+        there = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*"))
+        found = [str(path) for path in there if path not in own]
+        return found or (["the link"] if self.folder.is_symlink() else [])
+
+    def is_ours(self) -> bool:
+        """Return whether the folder is one that `install` made."""
+        try:
+            found = json.loads((self.folder / _MARKETPLACE).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and found.get("name") == _NAME
+
+    def _check_place(self) -> None:
+        """Nothing of others is written over.
+
+        Raises:
+            ConflictError: it would be.
+        """
+        if os.path.lexists(self.folder) and not self.folder.is_dir():
+            came = "a link to nothing" if self.folder.is_symlink() else "a file"
+        else:
+            taken = [name for name in self._names() if os.path.lexists(self.folder / name)]
+            if not taken or self.is_ours():
+                return
+            came = f"one with files of others ({', '.join(taken)})"
+        raise ConflictError(
+            f"{self.folder}: expected a folder for Vestig's plugin, got {came}; nothing was"
+            " changed: move it away"
+        )
+
+    def _names(self) -> list[str]:
+        """Every file that some installation writes."""
+        return [*self._files(), *({_SERVERS} - self._files().keys())]
+
+    def _folders(self) -> list[Path]:
+        """The folders in which they stand, the plugin's own included."""
+        return list({parent for name in self._names() for parent in Path(name).parents})
 
     def _is_strict(self) -> bool:
         """Return whether the hooks that are there are strict."""
         path = self.folder / _HOOKS
-        return path.is_file() and STRICT in path.read_text(encoding="utf-8")
+        return path.is_file() and STRICT.encode() in path.read_bytes()
 
     def _is_installed(self) -> bool:
         return not self.missing and any(one.get("id") == _ID for one in self._listed())
@@ -231,7 +289,7 @@ class Plugin:
             "keywords": ["memory", "recall"],
         }
         files = {
-            ".claude-plugin/marketplace.json": _json(marketplace),
+            _MARKETPLACE: _json(marketplace),
             f"{_NAME}/.claude-plugin/plugin.json": _json(manifest),
             _HOOKS: _json({"hooks": hooks}),
             f"{_NAME}/skills/memory/SKILL.md": _SKILL.format(command=shlex.join(start)),
@@ -239,7 +297,7 @@ class Plugin:
             f"{_NAME}/icon.svg": _ICON,
         }
         if find_spec("mcp") is not None:
-            files[f"{_NAME}/.mcp.json"] = _json({"mcpServers": {_NAME: server}})
+            files[_SERVERS] = _json({"mcpServers": {_NAME: server}})
         return files
 
 
@@ -261,6 +319,7 @@ _TRUST: Final = {
     "codex": "Codex runs new and changed hooks only once you trusted them: type /hooks in it.",
     "cursor": "Cursor shows its hooks under Settings, Hooks; your own are trusted.",
 }
+_KEPT: Final = "delete it if you do not need what it holds"
 # How far rules bind.
 _BINDS: Final = {
     "codex": "Rules deny and remind before a tool that Codex tells of. It cannot ask: what a rule"
@@ -297,7 +356,7 @@ def installations(options: Mapping[str, Any]) -> list[Installation]:
     for editor in EDITORS:
         try:
             found.append(_stands(editor, options))
-        except VestigError as error:
+        except (VestigError, OSError) as error:
             place = str(_place(editor, options))
             found.append(
                 Installation(editor=editor, state="unreadable", place=place, faults=(str(error),))
@@ -349,12 +408,12 @@ def install(
                 plugin.install()
     elif state != "current":
         file = _hooks_file(editor)
-        is_first = file.path.exists() and not file.backup.exists()
-        done = [_step("add", f"hooks to {place}", dry_run=dry_run)]
-        if is_first:
-            done.append(_step("copy", f"what was there to {file.backup}", dry_run=dry_run))
+        change = file.installed(options)
         if not dry_run:
-            file.install(options)
+            file.apply(change)
+        done = [_step("add", f"hooks to {place}", dry_run=dry_run)]
+        if change.copied is not None:
+            done.append(_step("copy", f"what was there to {change.copied}", dry_run=dry_run))
     if editor in _BINDS:
         notes.append(_BINDS[editor])
     if strict:
@@ -372,18 +431,10 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
     state, place = _state(editor, options)
     done: list[str] = []
     notes: list[str] = []
-    if state != "absent":
-        done = [_step("take", f"hooks out of {place}", dry_run=dry_run)]
-        if editor == "claude":
-            plugin = _plugin(options)
-            ran = plugin.due if dry_run else plugin.remove()
-            done = [_step("run", shlex.join(one), dry_run=dry_run) for one in ran]
-            done.append(_step("remove", place, dry_run=dry_run))
-            if plugin.missing:
-                commands = [shlex.join(one) for one in plugin.removals]
-                notes = ["claude is not in PATH. Where it is, run:", *commands]
-        elif not dry_run:
-            _hooks_file(editor).remove()
+    if editor != "claude":
+        done, notes = _hooks_removed(_hooks_file(editor), state, dry_run=dry_run)
+    elif state != "absent":
+        done, notes = _plugin_removed(_plugin(options), dry_run=dry_run)
     if state != "absent":
         journal = Journal(configuration(options).settings.store.path)
         notes = [*notes, f"The memories stay, and so does the log of the hooks, {journal.path}."]
@@ -391,6 +442,39 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
     return Installation(
         editor=editor, state=after, place=str(place), done=tuple(done), notes=tuple(notes)
     )
+
+
+def _plugin_removed(plugin: Plugin, *, dry_run: bool) -> tuple[list[str], list[str]]:
+    """Takes the plugin out: the steps, and what stays or is left to do by hand."""
+    foreign, was_there = plugin.foreign(), plugin.is_ours()
+    ran = plugin.due if dry_run else plugin.remove()
+    done = [_step("run", shlex.join(one), dry_run=dry_run) for one in ran]
+    notes = []
+    if foreign:
+        notes = [f"{plugin.folder} stays: Vestig did not make {', '.join(foreign)}."]
+    if was_there and foreign:
+        done.append(_step("take", f"the plugin out of {plugin.folder}", dry_run=dry_run))
+    elif was_there:
+        done.append(_step("remove", plugin.folder, dry_run=dry_run))
+    if plugin.missing:
+        commands = [shlex.join(one) for one in plugin.removals]
+        notes += ["claude is not in PATH. Where it is, run:", *commands]
+    return done, notes
+
+
+def _hooks_removed(file: HooksFile, state: str, *, dry_run: bool) -> tuple[list[str], list[str]]:
+    """Takes the hooks out of a file: the steps, and what stays beside it."""
+    change = file.removed()
+    done = []
+    if state != "absent":
+        if not dry_run:
+            file.apply(change)
+        done = [_step("take", f"hooks out of {file.path}", dry_run=dry_run)]
+        made = [] if change.text is not None else [os.path.realpath(file.path)]
+        gone = [*made, *change.gone]
+        done += [_step("remove", path, dry_run=dry_run) for path in gone]
+    kept = change.kept if done else (*change.kept, *change.gone)
+    return done, [f"{path} stays: {_KEPT}." for path in kept]
 
 
 def read_history(
