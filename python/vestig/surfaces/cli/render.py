@@ -140,7 +140,8 @@ def outcome(value: CommitOutcome, args: Args) -> str:
     kind = value.outcome
     if value.echoes and value.seq is None and not dry:
         return f"Echo of {value.echoes[0]}: nothing stored"
-    is_known = kind is CommitOutcomeKind.EXACT_DUPE
+    is_near = kind is CommitOutcomeKind.NEAR_DUPE
+    is_known = is_near or kind is CommitOutcomeKind.EXACT_DUPE
     line = "Memory would be stored" if dry else "Memory stored"
     if is_known:
         line = "Memory known already"
@@ -148,10 +149,10 @@ def outcome(value: CommitOutcome, args: Args) -> str:
         line += f": {value.memory_id}"
     if args.get("scope") == AUTO:
         line += f" (in {escaped_breaks(str(value.scope))})"
-    if is_known:
+    if is_near:
+        line += f" (near duplicate detected, score={value.query_score:.4f})"
+    elif is_known:
         line += " (exact duplicate detected)"
-    if kind is CommitOutcomeKind.NEAR_DUPE:
-        line += f" (near-duplicate of {value.matched_memory_id}, score={value.query_score:.4f})"
     if value.revives is not None:
         line += f" (revives {value.revives})"
     if value.repeats is not None:
