@@ -22,6 +22,7 @@ from filled_store import (
     levels,
 )
 from tables import each
+from vestig.config.environment import state_directory
 from vestig.ports import ProjectionRow
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
@@ -63,6 +64,27 @@ def test_a_sound_store_has_one_ok_line_for_each_check(folder: Path) -> None:
     assert list(findings) == CHECKS
     assert levels(findings) == {}
     assert "12 memories and 2 entities equal" in findings["projection"].detail
+
+
+def test_a_failure_that_names_no_store_is_of_those_that_hooks_use(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = '{"time": "2026-03-02T10:00:00Z", "event": "SessionEnd", "error": "late"}\n'
+    log = state_directory() / "hooks.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(failure)
+
+    def told() -> bool:
+        with open_ledger(folder) as ledger:
+            return "hooks" in levels(doctor(ledger))
+
+    assert not told()
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder.parent))
+    folder = folder.rename(folder.with_name("vestig"))
+    assert told()
+    monkeypatch.delenv("XDG_DATA_HOME")
+    (folder / "hooks.log").write_text(failure.replace("error", "by"))
+    assert told()
 
 
 def test_a_store_in_memory_has_no_files_to_check() -> None:

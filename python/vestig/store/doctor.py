@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from vestig import _core
-from vestig.config.environment import state_directory
+from vestig.config.environment import state_directory, user_folder
 from vestig.errors import ConfigError, ProviderError, StoreDamagedError
 from vestig.ids import id_text, split_ids
 from vestig.language.claim_text import claim_text
@@ -546,7 +546,7 @@ def _durability(ledger: Ledger) -> Finding:
 
 
 def _hooks(folder: Path) -> Finding:
-    failed = recent_failures(folder, state_directory())
+    failed = recent_failures(folder, state_directory(), user_folder("data"))
     if not failed:
         return Finding(check="hooks", level=OK, detail="no call of an editor's hooks failed")
     last = failed[-1]

@@ -330,3 +330,10 @@ def test_a_hook_on_a_terminal_waits_for_nothing(
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert answer_event(None, {}) is None
     assert "`vestig install EDITOR` sets that up" in capsys.readouterr().err
+
+
+def test_a_failure_is_told_beside_the_store_though_nothing_was_read(editor: Editor) -> None:
+    remember(editor, PORT)
+    editor.run('{"session_id": "one"}', "hook", "SessionEnd")
+    assert "expected the path of the session's transcript" in editor.log()[-1]["error"]
+    assert not (editor.state / "vestig" / "hooks.log").exists()

@@ -33,17 +33,20 @@ def log_entries(folder: Path, text: str = "") -> list[dict[str, Any]]:
     return found
 
 
-def recent_failures(folder: Path, state: Path) -> list[dict[str, Any]]:
+def recent_failures(folder: Path, state: Path, default: Path) -> list[dict[str, Any]]:
     """Return the failures of the last seven days before the newest line, oldest first. A transcript
     of which some line could not be read is none, nor is a call before the first memory.
 
     Args:
         folder: of the store.
-        state: the user's, where hooks write that do not know their store, or have none yet.
+        state: the user's, where hooks write that do not know their store, or have none yet. What
+            names no store counts where hooks have written, and in the default store.
+        default: the folder of the default store.
     """
     entries = log_entries(folder)
     if state.resolve() != folder.resolve():
-        known = (None, str(folder))
+        is_used = bool(entries) or folder.resolve() == default.resolve()
+        known = (str(folder), *([None] if is_used else []))
         entries = [*(one for one in log_entries(state) if one.get("store") in known), *entries]
     harmless = {"turns", "without_store"}
     failed = [one for one in entries if one.get("error") and not harmless & one.keys()]

@@ -170,6 +170,7 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
             return hook.without_answer()
         return hook.answer(hook.know(name, read_input(data)))
     except Exception as error:  # an editor must not be held up
+        hook.find_store()
         hook.fail(fault(error), without_store=isinstance(error, NotFoundError))
         return hook.without_answer()
     finally:
@@ -186,8 +187,7 @@ def tell_late() -> None:
     hook = Hook(options, by=BY_SERVER, limit_s=time_limit_s(name))
     with suppress(ValidationError):
         hook.know(name, read_input(sys.stdin.buffer.read(INPUT_BYTES_MAX)))
-    with suppress(VestigError, OSError):
-        _ = hook.configuration
+    hook.find_store()
     hook.fail(f"{LATE} {hook.limit_s} s")
 
 
@@ -386,6 +386,11 @@ class Hook:
         config = configuration(self._options, folder)
         self._store = config.settings.store.path
         return config
+
+    def find_store(self) -> None:
+        """Reads the configuration, as far as it can be read, for the log is beside the store."""
+        with suppress(VestigError, OSError):
+            _ = self.configuration
 
     def _journal(self) -> Journal:
         return Journal(self._store)

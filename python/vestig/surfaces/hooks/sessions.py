@@ -21,7 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.config.environment import state_directory
+from vestig.config.environment import state_directory, user_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.repository.branches import checked_out
@@ -96,7 +96,7 @@ class Journal:
     def failures(self) -> list[dict[str, Any]]:
         """The failures of the last seven days, those from before there was a ledger included."""
         folder = self._state if self._store is None else Path(self._store)
-        return recent_failures(folder, self._state)
+        return recent_failures(folder, self._state, user_folder("data"))
 
     def untold(self) -> int:
         """How many failures no session was told of yet; since a line of the log says `told`."""
