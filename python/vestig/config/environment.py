@@ -130,6 +130,44 @@ def running_session(environ: Mapping[str, str] | None = None) -> str | None:
     return variables.get("CLAUDE_CODE_SESSION_ID") or None
 
 
+# Options of every command, and the variables that stand for them.
+_OPTIONS: Final = {
+    "store": "VESTIG_STORE",
+    "config": "VESTIG_CONFIG",
+    "namespace": "VESTIG_NAMESPACE",
+    "profile": "VESTIG_PROFILE",
+}
+
+
+def options_of_variables(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The options of every command for which a variable stands. An address, which may hold a
+    password, is none of them.
+
+    Example:
+        >>> options_of_variables({"VESTIG_NAMESPACE": "team", "VESTIG_PROFILE": ""})
+        {'namespace': 'team'}
+    """
+    variables = os.environ if environ is None else environ
+    given = {name: variables.get(variable, "") for name, variable in _OPTIONS.items()}
+    return {name: value for name, value in given.items() if value and "://" not in value}
+
+
+def variables_of_settings(environ: Mapping[str, str] | None = None) -> list[str]:
+    """The variables of Vestig that are set and that no option stands for.
+
+    Example:
+        >>> variables_of_settings({"VESTIG_RECALL__SILENCE": "1", "VESTIG_NAMESPACE": "team"})
+        ['VESTIG_RECALL__SILENCE']
+    """
+    variables = os.environ if environ is None else environ
+    passed = {_OPTIONS[name] for name in options_of_variables(variables)}
+    return [
+        name
+        for name in sorted(variables)
+        if name.startswith("VESTIG_") and not name.startswith("VESTIG_TEST_") and name not in passed
+    ]
+
+
 # The variables by which editors find their own folders, and the folders without them.
 _EDITORS: Final = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude"),

@@ -36,10 +36,12 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home of ours"
 
 
-def call(home: Path, *words: str, claude: Path | None = None) -> subprocess.CompletedProcess[str]:
+def call(
+    home: Path, *words: str, claude: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
     xdg = {f"XDG_{kind}_HOME": str(home / kind) for kind in ("DATA", "STATE", "CONFIG")}
-    env = kept | xdg | {"HOME": str(home), "PATH": str(claude or home)}
+    env = kept | xdg | {"HOME": str(home), "PATH": str(claude or home)} | variables
     return forked.run(["install", *words], env=env)
 
 
@@ -128,6 +130,47 @@ def test_hooks_that_came_meanwhile_stay(home: Path) -> None:
     assert commands(path) == []
     assert left["hooks"]["SessionStart"][0]["hooks"][0]["command"] == "later"
     assert left["hooks"]["Stop"] == json.loads(FOREIGN["codex"])["hooks"]["Stop"]
+
+
+def test_what_variables_say_of_the_store_is_written_into_the_hooks(home: Path) -> None:
+    path = hooks_file(home, "codex")
+    ours = {"VESTIG_STORE": str(home / "work"), "VESTIG_NAMESPACE": "team"}
+    made = call(home, "codex", **ours, VESTIG_RECALL__SILENCE="0.3")
+    wanted = f"--store '{home}/work' --namespace team"
+    assert all(one.endswith(wanted) for one in commands(path))
+    assert "VESTIG_RECALL__SILENCE only where the editor has" in made.stdout
+    assert call(home, "codex", **ours).stdout.split()[1] == "current"
+    call(home, "codex", "--store", str(home / "play"), **ours)
+    assert all(f"--store '{home}/play'" in one for one in commands(path))
+
+
+def test_no_variable_with_a_password_is_written(home: Path) -> None:
+    path = hooks_file(home, "codex")
+    made = call(
+        home, "codex", VESTIG_STORE="postgresql://ada:apricot@db/v", VESTIG_STORE__TENANT="a"
+    )
+    assert "apricot" not in path.read_text() + made.stdout
+    assert "VESTIG_STORE, VESTIG_STORE__TENANT" in made.stdout
+
+
+def test_a_configuration_that_is_not_there_is_not_written_into_hooks(home: Path) -> None:
+    path = hooks_file(home, "codex")
+    refused = call(home, "codex", "--config", str(home / "nope.yaml"))
+    assert (refused.returncode, "nope.yaml" in refused.stderr) == (2, True)
+    assert not path.exists()
+    call(home, "codex")
+    removed = call(home, "codex", "--remove", "--config", str(home / "nope.yaml"))
+    assert (removed.returncode, path.exists()) == (0, False)
+
+
+def test_only_a_log_that_is_there_stays(home: Path) -> None:
+    call(home, "cursor")
+    assert call(home, "cursor", "--remove").stdout.endswith("  The memories stay.\n")
+    call(home, "cursor")
+    log = home / "STATE" / "vestig" / "hooks.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("{}\n")
+    assert f"the log of the hooks, {log}." in call(home, "cursor", "--remove").stdout
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import is_address
 from vestig.errors import ConfigError
 from vestig.json_edits import Part, appended, begin, cuts, line, parts, without
 from vestig.json_text import read_json
@@ -28,7 +29,7 @@ from vestig.store.sqlite.files import replacing
 from vestig.surfaces.hooks import client
 
 _PROGRAM: Final = "vestig"
-_OPTIONS: Final = ("store", "config", "namespace", "profile")
+_OPTIONS: Final = ("store", "tenant", "config", "namespace", "profile")
 _PYTHONS: Final = ("python", "pypy")
 _ISOLATED: Final = ("-I", "-S")
 _CLIENT: Final = "vestig/surfaces/hooks/client.py"
@@ -41,12 +42,17 @@ def program() -> list[str]:
 
 
 def store_options(options: Mapping[str, Any]) -> list[str]:
-    """The given options of every command as words, with absolute paths."""
+    """The given options of every command as words, with absolute paths.
+
+    Example:
+        >>> store_options({"store": "postgresql://db/vestig", "tenant": "acme"})
+        ['--store', 'postgresql://db/vestig', '--tenant', 'acme']
+    """
     words = []
     for name in _OPTIONS:
         if name in options:
             value = str(options[name])
-            if name in ("store", "config"):
+            if name in ("store", "config") and not is_address(value):
                 value = os.path.abspath(os.path.expanduser(value))
             words += [f"--{name}", value]
     return words

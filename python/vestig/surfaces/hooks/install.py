@@ -18,10 +18,17 @@ from typing import Any, Final
 import msgspec
 
 from vestig.arguments import is_address
-from vestig.config.environment import editor_folder, project_folder, user_folder
+from vestig.config.environment import (
+    editor_folder,
+    project_folder,
+    state_directory,
+    user_folder,
+    variables_of_settings,
+)
 from vestig.errors import ConflictError, ValidationError, VestigError
 from vestig.hints import install_line
 from vestig.repository.project import project_scope
+from vestig.store.sqlite.files import HOOK_LOG
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import CODEX, CURSOR, STRICT
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
@@ -376,7 +383,7 @@ def check(editor: str, options: Mapping[str, Any]) -> Installation:
         found,
         checked=True,
         faults=faults,
-        notes=(*found.notes, *failures_of_hooks(options)),
+        notes=(*found.notes, *_unwritten_variables(), *failures_of_hooks(options)),
     )
 
 
@@ -389,10 +396,12 @@ def install(
         strict: an action is refused where the rules cannot be asked.
 
     Raises:
-        ValidationError: an editor other than Claude Code.
+        ValidationError: `strict` for an editor other than Claude Code.
+        ConfigError: the options name a configuration that no hook could read.
     """
     if strict and editor != "claude":
         raise ValidationError("strict", editor, "claude: nothing else is refused unasked")
+    configuration(options)
     state, place = _state(editor, options, strict=strict)
     done: list[str] = []
     notes = [_TRUST[editor]]
@@ -416,6 +425,7 @@ def install(
             done.append(_step("copy", f"what was there to {change.copied}", dry_run=dry_run))
     if editor in _BINDS:
         notes.append(_BINDS[editor])
+    notes += _unwritten_variables()
     if strict:
         notes += _without_store(options)
     if not done:
@@ -436,12 +446,22 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
     elif state != "absent":
         done, notes = _plugin_removed(_plugin(options), dry_run=dry_run)
     if state != "absent":
-        journal = Journal(configuration(options).settings.store.path)
-        notes = [*notes, f"The memories stay, and so does the log of the hooks, {journal.path}."]
+        notes.append(_what_stays(options))
     after = state if dry_run else "absent"
     return Installation(
         editor=editor, state=after, place=str(place), done=tuple(done), notes=tuple(notes)
     )
+
+
+def _what_stays(options: Mapping[str, Any]) -> str:
+    """That memories stay, and the logs of hooks that are there."""
+    paths = {state_directory() / HOOK_LOG}
+    with suppress(VestigError):  # the hooks are out, whatever the configuration is
+        paths.add(Journal(configuration(options).settings.store.path).path)
+    logs = sorted(str(path) for path in paths if path.exists())
+    if not logs:
+        return "The memories stay."
+    return f"The memories stay, and so does the log of the hooks, {' and '.join(logs)}."
 
 
 def _plugin_removed(plugin: Plugin, *, dry_run: bool) -> tuple[list[str], list[str]]:
@@ -538,6 +558,17 @@ def _without_tools() -> list[str]:
     if find_spec("mcp") is not None:
         return []
     return [f"The tools are left out: the extra mcp is not installed ({install_line('mcp')})."]
+
+
+def _unwritten_variables() -> list[str]:
+    """That the hooks may go without some variables of this process."""
+    names = variables_of_settings()
+    if not names:
+        return []
+    return [
+        f"The hooks have {', '.join(names)} only where the editor has: what is to hold there too"
+        " belongs into a file of configuration."
+    ]
 
 
 def _without_store(options: Mapping[str, Any]) -> list[str]:

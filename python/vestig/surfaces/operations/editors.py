@@ -24,10 +24,12 @@ def _answer(value: Any, _: Mapping[str, Any]) -> str:
 
 
 def _install(call: Call) -> Any:
+    from vestig.config.environment import options_of_variables
     from vestig.errors import ValidationError
     from vestig.surfaces.hooks import install
 
-    editor, options = call.args.get("editor"), call.options
+    # the editor need not have the variables of this shell
+    editor, options = call.args.get("editor"), {**options_of_variables(), **call.options}
     asked = {name for name in ("remove", "check", "history") if call.args.get(name)}
     if len(asked) > 1:
         raise ValidationError("install", " and ".join(sorted(asked)), "one of them")
