@@ -11,6 +11,7 @@ import pytest
 
 import forked
 from vestig.surfaces.hooks import install
+from vestig.surfaces.hooks.sessions import read_transcripts
 
 FOREIGN = {
     "codex": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify vestig"}]}],\n'
@@ -142,6 +143,23 @@ def test_what_variables_say_of_the_store_is_written_into_the_hooks(home: Path) -
     assert call(home, "codex", **ours).stdout.split()[1] == "current"
     call(home, "codex", "--store", str(home / "play"), **ours)
     assert all(f"--store '{home}/play'" in one for one in commands(path))
+
+
+def test_the_first_prompt_finds_the_weights_packed(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    called = call(home, "codex", "--dry-run", XDG_CACHE_HOME=str(cache))
+    assert (called.returncode, cache.exists()) == (0, False)
+    assert call(home, "codex", XDG_CACHE_HOME=str(cache)).returncode == 0
+    packed = {path.name for path in cache.rglob("*.weights")}
+    assert len(packed) == 5
+    # and where they went meanwhile, a session packs them in the background
+    again = tmp_path / "again"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(again))
+    asked = {"options": {}, "transcript": None, "scope": "a", "folder": str(home), "grown": True}
+    read_transcripts(asked)
+    assert {path.name for path in again.rglob("*.weights")} == packed
 
 
 def test_no_variable_with_a_password_is_written(home: Path) -> None:

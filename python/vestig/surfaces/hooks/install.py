@@ -33,7 +33,7 @@ from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import CODEX, CURSOR, STRICT
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
 from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
-from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault
+from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault, pack_weights
 
 _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
@@ -401,7 +401,7 @@ def install(
     """
     if strict and editor != "claude":
         raise ValidationError("strict", editor, "claude: nothing else is refused unasked")
-    configuration(options)
+    config = configuration(options)
     state, place = _state(editor, options, strict=strict)
     done: list[str] = []
     notes = [_TRUST[editor]]
@@ -430,6 +430,8 @@ def install(
         notes += _without_store(options)
     if not done:
         notes = [one for one in notes if one != _TRUST[editor] or editor == "codex"]
+    if not dry_run:
+        pack_weights(config)
     after = state if dry_run else _state(editor, options, strict=strict)[0]
     return Installation(
         editor=editor, state=after, place=str(place), done=tuple(done), notes=tuple(notes)

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +32,7 @@ from vestig.telemetry import TraceFile
 
 if TYPE_CHECKING:
     from vestig.api.store import Vestig
+    from vestig.config import Config
     from vestig.results import ImportReport
 
 # The event of a transcript that was read.
@@ -136,6 +137,8 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
         with _turn():
             config = configuration(options)
             store = config.settings.store.path
+            if asked["grown"]:
+                pack_weights(config)
             journal = Journal(store)
             paths = [] if asked["transcript"] is None else [Path(asked["transcript"])]
             if asked["grown"] and paths:
@@ -152,6 +155,20 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
         Journal(store).add(TRANSCRIPT, transcript=asked["transcript"], error=fault(error))
     finally:
         watch.cancel()
+
+
+def pack_weights(config: Config) -> None:
+    """Packs the weights that a prompt is answered with into the user's cache folder, where it has
+    them not: a hook that is ended before it has done so leaves nothing for the next one."""
+    if config.settings.embedding.provider != "builtin":
+        return
+    from vestig.rerankers import judge
+    from vestig.rerankers.version_reader import VersionReader
+
+    with suppress(VestigError, OSError):  # who answers a prompt says what is wrong
+        for adapter in (judge.QUESTIONS, judge.LISTS, judge.PROMPTS):
+            judge.Judge(adapter=adapter).load()
+        VersionReader().load()
 
 
 def _read_transcript(opened: Vestig, store: str | None, path: Path, scope: str) -> None:
