@@ -64,6 +64,27 @@ def test_the_lists_have_a_version_and_name_each_word_once() -> None:
         ("We talked about Friday", "open"),
         ("The talk on Friday was cancelled", "open"),
         ("They pushed the deadline to Friday", "open"),
+        # a day without a preposition may be what was said, noted or agreed …
+        ("Noted, Friday", "open"),
+        ("Okay, noted - Friday at nine", "open"),
+        ("We noted Friday for the shoot", "open"),
+        ("She has confirmed Friday", "open"),
+        ("I wrote down the date Friday", "open"),
+        ("I told Ann Friday", "open"),
+        ("We agreed Friday works best", "open"),
+        ("I changed it, Friday", "open"),
+        ("Friday, confirmed by Ann", "open"),
+        ("Agreed, on Friday", "open"),
+        ("I noted the shoot on Friday", "open"),
+        ("I entered the meeting on Friday", "open"),
+        # … and is when anything else was done
+        ("We met Friday", "past"),
+        ("Friday, we signed the lease", "past"),
+        ("He told me, on Friday, that it is off", "past"),
+        # what was sent for a day may be about it
+        ("I sent the numbers for Friday", "open"),
+        ("We got the results for Friday", "open"),
+        ("We got tickets for Friday", "future"),
         # orders
         ("Call the bank on Friday", "future"),
         ("Call with the bank on Friday", "open"),
@@ -84,6 +105,11 @@ def test_the_lists_have_a_version_and_name_each_word_once() -> None:
 )
 def test_where_a_word_counts(text: str, expected: str) -> None:
     assert side(text) == expected
+
+
+def test_in_a_list_a_day_lies_where_the_one_before_it_does() -> None:
+    found = find_windows("We met on Monday, Friday and Saturday", NOW)
+    assert [from_us(one.window_start_us or 0).day for one in found] == [16, 13, 14]
 
 
 def test_a_cue_anywhere_in_a_text() -> None:

@@ -53,6 +53,9 @@ def test_one_meaning_is_printed_in_the_block(said: str, text: str, printed: str)
         ("The launch is on May 5.", 2),
         ("The review was moved to Friday.", 2),
         ("The contract is dated 03/04/2026", 2),
+        ("Noted, 24 March.", 2),
+        ("We noted 24 March for the shoot.", 2),
+        ("Told Ann, Friday.", 2),
     ],
 )
 def test_what_is_open_or_a_habit_is_not_printed(text: str, windows: int) -> None:

@@ -69,6 +69,10 @@ class CueWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     looked_at: frozenset[str]
     thanks: frozenset[str]
     proposed: frozenset[str]
+    # "wrote 24 March", "sent the report for Friday": the day may be what was written, or that of
+    # the report
+    noting: frozenset[str]
+    handled: frozenset[str]
     cycle: frozenset[str]
     # "the meeting on Friday went well": it was held
     took_place: frozenset[str]

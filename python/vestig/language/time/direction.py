@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from vestig.language.time.cues import Cue, Direction, Place, Sentence, cue_words
+from vestig.language.time.expressions import LIST_GAP
 from vestig.lazy_pattern import lazy_pattern
 
 TOWARDS: Final = frozenset(
@@ -41,6 +43,8 @@ _LINKS: Final = frozenset(("about", "for", "of", "from", "to", "with"))
 _BE: Final = frozenset(
     ("is", "are", "am", "was", "were", "'s", "'m", "'re", "isn't", "aren't", "wasn't", "starts")
 )
+# Before a day they say that something was then.
+_LEADING: Final = frozenset(("on", "in", "at", "of", "since", "by", "before", "after", "during"))
 _BETWEEN_WORDS: Final = frozenset(("on", "in", "at", "the", "a", "an"))
 _BEFORE_CHARS: Final = 32
 # A verb behind a time, with its object, is this long.
@@ -197,20 +201,37 @@ class Attachment:
             return True
         if not _BE.isdisjoint(between):
             return True
-        purpose = not {"for", "regarding"}.isdisjoint(between) or word in lists.arranging
+        purpose = not {"for", "regarding"}.isdisjoint(between)
+        purpose = purpose or word in lists.arranging | lists.noting
         if purpose and not lists.event.isdisjoint(between):
             return True
         return self._has_as_object(word, between)
 
     def _has_as_object(self, word: str, between: list[str]) -> bool:
-        """Return whether a verb of saying or arranging has the time as its object, or in it."""
+        """Return whether a verb has the time as its object, or a verb of saying or arranging has it
+        in that."""
         lists = self._lists
+        if word in states_days() and (not between or between[-1] not in _LEADING):
+            return True
         objects = [one for one in between if one not in _BETWEEN_WORDS]
         if word in lists.proposed and objects:
             return True
-        if word in lists.reporting:
-            return not between or len(objects) > REPORT_WORDS
-        return word in lists.arranging and not between
+        return word in lists.reporting and len(objects) > REPORT_WORDS
+
+
+@lru_cache(maxsize=1)
+def states_days() -> frozenset[str]:
+    """Verbs beside which a day without a preposition may be what was said, noted or agreed."""
+    lists = cue_words()
+    return frozenset().union(
+        lists.noting,
+        lists.proposed,
+        lists.reporting,
+        lists.request,
+        lists.arranging,
+        lists.agreed_on,
+        lists.shifted,
+    )
 
 
 __all__ = ["Direction", "Directions"]
@@ -548,9 +569,31 @@ class Directions:
             if announced or own[:1] == ["from"] or self._is_ellipsis(sentence, place, own):
                 return side
             return Direction.OPEN
-        if side is Direction.PAST and not self._is_ellipsis(sentence, place, own):
+        if side is Direction.PAST and (
+            self._is_apposition(sentence, place, own) or not self._is_ellipsis(sentence, place, own)
+        ):
             return Direction.OPEN
         return side
+
+    def _is_apposition(self, sentence: Sentence, place: Place, own: Sequence[str]) -> bool:
+        """Return whether a time that stands alone may be what a verb in the past says: "noted, 24
+        March", "I changed it, Friday", "agreed, in March", for nobody is named who agreed then. In
+        a list, a time goes with the one before it."""
+        clauses = sentence.clauses
+        first = sentence.tokens_at(place)[0]
+        named = not any(
+            cue.first == clauses.index(clauses[cue.first])
+            and sentence.words[cue.first] in states_days()
+            for cue in sentence.cues
+        )
+        behind = any(cue.last <= first for cue in sentence.cues)
+        if not behind or not _LEADING.isdisjoint(own):
+            return not named and (behind or not own)
+        return not own and not any(
+            LIST_GAP.fullmatch(self._lower, one.end, place.start)
+            for one in self._places
+            if one.end <= place.start
+        )
 
     def _is_ellipsis(self, sentence: Sentence, place: Place, own: Sequence[str]) -> bool:
         """Return whether a clause takes its verb from another one: "and 5 km on Monday"."""
@@ -574,8 +617,10 @@ class Directions:
         if cue.direction is Direction.PAST:
             first, _ = sentence.tokens_at(place)
             arranged = word in cue_words().arranging and sentence.preposition(place) == "for"
-            arranged = arranged and _PRESENT.isdisjoint(words[cue.last : first])
-            if arranged:
+            between = words[cue.last : first]
+            if word in cue_words().handled:
+                arranged = arranged and not cue_words().event.isdisjoint(between)
+            if arranged and _PRESENT.isdisjoint(between):
                 return Direction.FUTURE
             of_thing = Attachment(sentence, place, cue).is_of_thing_past()
             return Direction.OPEN if of_thing else Direction.PAST
