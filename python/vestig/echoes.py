@@ -206,7 +206,7 @@ def _before() -> re.Pattern[str]:
     legends = [
         *map(re.escape, (DATES_LEGEND, NEIGHBOUR_LEGEND, LINKED_LEGEND, OLDER_LEGEND)),
         _filled(ZONE_LEGEND, "zone", r"[\w/+-]+"),
-        r"Memories here: \d+; (?:at least )?\d+ more bear on it\.",
+        r"Memories here: \d+; (?:(?:at least )?\d+ more|others) may bear on it\.",
         _filled(ALL_HERE, "shown", r"\d+"),
     ]
     preface = _filled(PREFACE, "of_day", rf"(?: of {_DAY})?")

@@ -70,8 +70,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
-    """The memories that bear on a question that asks for all: `ids` of those that state
-    something; `exact`: there are no others."""
+    """The memories that pass the cut of a question that asks for all, for how near they are, which
+    is not certain to be an answer: `ids` of those that state something; `exact`: no others pass."""
 
     ids: frozenset[str]
     exact: bool
@@ -393,8 +393,8 @@ class _Fit:
         return f"{preface} {count}" if count else preface
 
     def _count(self, lines: Sequence[_Line]) -> str:
-        """How many of what is counted these lines show, and how many more there are; "" where that
-        is not certain."""
+        """How many of what is counted these lines show, and how many more at least pass the cut; of
+        what does not, that it may answer."""
         counted = self.style.counted
         if counted is None:
             return ""
@@ -402,7 +402,7 @@ class _Fit:
         shown = sum(not own.isdisjoint(counted.ids) for own in ids)
         if more := len(counted.ids.difference(*ids)):
             return OF_ALL.format(shown=shown, more=how_many(more, exact=counted.exact))
-        return ALL_HERE.format(shown=shown) if shown and counted.exact else ""
+        return ALL_HERE.format(shown=shown) if shown else ""
 
     def _left_out_note(self) -> str:
         return LEFT_OUT.format(count=sum(len(line.entries) for line in self.left_out()))
