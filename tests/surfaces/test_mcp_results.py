@@ -269,6 +269,31 @@ def test_what_is_linked_stands_in_the_block_where_there_is_room(tmp_path: Path) 
         assert f"~ [{key[4:12]}]: The spare key lies under\n> the blue pot." in text
 
 
+def test_the_block_is_that_of_python(tmp_path: Path) -> None:
+    found = opened(tmp_path)
+    with found.store as store:
+        store.commit("The wifi at home is called Zeemeeuw-5G.", t_valid="2026-01-24")
+        newer = "The wifi at home is called Pelikaan-6E since the new router."
+        store.commit(newer, t_valid="2026-05-02")
+        store.commit("Dropbox subscription 11.99 euros per month.", t_valid="2026-01-22")
+        store.commit("Netflix subscription 13.99 euros per month.", t_valid="2026-01-22")
+        store.commit("Where is the router?", session_id="s", sequence=0, t_valid="2026-01-22")
+        store.commit("In the hall.", session_id="s", sequence=1, t_valid="2026-01-22")
+        blocks = list[str]()
+        for query in (
+            "What is the wifi called?",
+            "How many subscriptions do I have?",
+            "Where is the router?",
+        ):
+            context = store.recall(query, context=True).context
+            assert context is not None
+            blocks.append(context.text)
+            assert f"\n\n{context.text}" in TOOLS["recall"].call(found, {"query": query})
+    assert "2026-01-24 (older): The wifi" in blocks[0]
+    assert " Memories here: 2; others may bear on it." in blocks[1]
+    assert "\n[" in blocks[2]
+
+
 def test_the_answer_beside_a_question_comes_along(tmp_path: Path) -> None:
     at = opened(tmp_path)
     with at.store as store:

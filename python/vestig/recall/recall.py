@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -49,6 +49,9 @@ from vestig.telemetry import current_trace, span
 from vestig.times import from_us
 from vestig.types import Degradation, ItemError, Memory
 
+if TYPE_CHECKING:
+    from vestig.recall.context.entries import Material
+
 QUERIES_MAX: Final = 1_000
 # Misses that are named where nothing is a result.
 NEAREST_MAX: Final = 3
@@ -74,6 +77,8 @@ class OneRecall:
         self.config = config
         self.request = request
         self.degraded: list[Degradation] = []
+        # of the block, where one is asked for
+        self.material: Material | None = None
         self.models = models
         if models and session.has_model:
             # imported here and below: without a model nothing of it is needed
@@ -210,7 +215,7 @@ class OneRecall:
         fields = self.fields(bound, ranked, memories, withheld=withheld)
         fields["why_not"] = missing
         if request.budget is not None:
-            fields["context"] = _context(bound, shown, fields)
+            fields["context"], self.material = _context(bound, shown, fields)
         timings["format"] = 1e3 * (time.perf_counter() - loaded)
         return fields, timings
 
@@ -339,10 +344,12 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[_EmbeddedQuery]:
     ]
 
 
-def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> ContextBlock:
-    """The results as one block for a prompt."""
+def _context(
+    bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]
+) -> tuple[ContextBlock, Material]:
+    """The results as one block for a prompt, and what it is made of."""
     from vestig.recall.context.block import Counted
-    from vestig.recall.context.entries import context_block
+    from vestig.recall.context.entries import context_block, material_of
     from vestig.recall.layouts import line_without_results
 
     memories = [hit.memory for hit in fields["results"]]
@@ -356,9 +363,8 @@ def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> Conte
             # what the caller leaves out may be more of the same
             exact = ranked.behind_is_all and "exclude_ids" not in bound.request.filter.fields
             counted = Counted(ids=of_all, exact=exact)
-        return context_block(
-            bound, memories, linked, ranked.results, line, anchors, counted=counted
-        )
+        material = material_of(bound, memories, linked, ranked.results, anchors, counted)
+        return context_block(bound, material, line), material
 
 
 def _ids_of_all(
@@ -487,17 +493,20 @@ def _checked_request(
     return _with_silence(session, config, request)
 
 
-def recall(
-    session: Session,
-    arguments: RecallRequest,
-) -> RecallResult:
+def recall(session: Session, arguments: RecallRequest) -> RecallResult:
     """The memories that answer a question."""
+    return recalled(session, arguments)[0]
+
+
+def recalled(session: Session, arguments: RecallRequest) -> tuple[RecallResult, Material | None]:
+    """Return what `recall` returns, and what its block is made of."""
     config = _checked_config(session, arguments.config, arguments.profile)
     request = _checked_request(session, config, arguments, session.now_us())
     with session.operation("recall"):
-        result = OneRecall(session, config, request).run()
+        call = OneRecall(session, config, request)
+        result = call.run()
         session.metrics.add("vestig_queries_total", source="recall")
-        return result
+        return result, call.material
 
 
 def recall_many(

@@ -23,6 +23,7 @@ from vestig.printed import clean
 from vestig.recall.context.block import (
     ESTIMATE,
     FURTHER_LINE,
+    Counted,
     Entry,
     Measure,
     block,
@@ -56,15 +57,16 @@ def shared_block(
     short_ids: Mapping[str, str],
     *,
     zone: str = "UTC",
+    counted: Counted | None = None,
 ) -> ContextBlock:
     """Return what `block` returns, but that texts are cut where whole ones would leave one of the
     best results out.
 
     Args:
-        entries, twins, measure, short_ids, zone: as `block`.
+        entries, twins, measure, short_ids, zone, counted: as `block`.
     """
     measure = msgspec.structs.replace(measure, count=cache(measure.count))
-    whole = block(entries, twins, measure, short_ids, zone=zone)
+    whole = block(entries, twins, measure, short_ids, zone=zone, counted=counted)
     results = sorted(
         (one for one in entries if not (one.neighbour or one.linked)), key=lambda one: one.rank
     )
@@ -72,7 +74,7 @@ def shared_block(
     left_out = {one.id for one in whole.left_out}
     unbounded = msgspec.structs.replace(measure, budget=_UNBOUNDED)
     if left_out.isdisjoint(one.memory.id for one in best):
-        first = block(best[:1], frozenset(), unbounded, short_ids, zone=zone)
+        first = block(best[:1], frozenset(), unbounded, short_ids, zone=zone, counted=counted)
         if first.tokens <= measure.budget:
             return whole
     count = _of_lines(measure.count)
@@ -87,6 +89,7 @@ def shared_block(
             measure=measure,
             short_ids=short_ids,
             zone=zone,
+            counted=counted,
         )
         if found is not None:
             return found
@@ -107,6 +110,7 @@ def _shared(
     measure: Measure,
     short_ids: Mapping[str, str],
     zone: str,
+    counted: Counted | None,
 ) -> ContextBlock | None:
     """The block with a share for each of the chosen memories; None where they do not fit."""
     least = sum(min(need, _SHARE_TOKENS_MIN) for need in needs)
@@ -120,9 +124,10 @@ def _shared(
             for one in entries
         ]
         own = [one for one in cut if one.memory.id in shares]
-        excess = block(own, twins, unbounded, short_ids, zone=zone).tokens - measure.budget
+        whole = block(own, twins, unbounded, short_ids, zone=zone, counted=counted)
+        excess = whole.tokens - measure.budget
         if excess <= 0:
-            found = block(cut, twins, measure, short_ids, zone=zone)
+            found = block(cut, twins, measure, short_ids, zone=zone, counted=counted)
             left_out = {one.id for one in found.left_out}
             if left_out.isdisjoint(shares):
                 return found

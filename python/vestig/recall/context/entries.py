@@ -156,37 +156,57 @@ def questions_before(bound: BoundQuery, replies: Sequence[Memory]) -> dict[str, 
     return found
 
 
-def context_block(
+class Material(msgspec.Struct, frozen=True, kw_only=True):
+    """What the block of a recall is made of, as `block` takes it."""
+
+    entries: tuple[Entry, ...]
+    twins: frozenset[frozenset[str]]
+    short_ids: dict[str, str]
+    counted: Counted | None
+
+
+def material_of(
     bound: BoundQuery,
     memories: Sequence[Memory],
     linked: Sequence[Memory],
     rows: Sequence[ScanRow],
-    nothing: str,
     anchors: Mapping[str, Sequence[Anchor]],
-    *,
-    counted: Counted | None = None,
-) -> ContextBlock:
-    """The block of results, of their neighbours, and of what says the same; for a callback of the
-    keeper's `run`.
+    counted: Counted | None,
+) -> Material:
+    """Return the results, their neighbours, and what says the same; for a callback of the keeper's
+    `run`.
 
     Args:
         memories: the results, as known at the time of the request; () where recall abstains.
         linked: what links lead to from the results, best first.
         rows: those of the results.
-        nothing: the note without results.
         anchors: those of results and of what links lead to, as they stand.
         counted: what is counted, where the question asks for all.
     """
-    settings = bound.session.config.settings
     entries = _entries(bound, memories, linked, rows, anchors) if memories else ()
-    return block(
-        entries,
-        _twins(bound, entries),
-        measure(bound.session, bound.request.budget or 0),
-        short_ids(bound.view, bound.request.namespace, [one.memory.id for one in entries]),
-        zone=settings.time.zone,
-        nothing=nothing,
+    ids = [one.memory.id for one in entries]
+    return Material(
+        entries=entries,
+        twins=_twins(bound, entries),
+        short_ids=short_ids(bound.view, bound.request.namespace, ids),
         counted=counted,
+    )
+
+
+def context_block(bound: BoundQuery, material: Material, nothing: str) -> ContextBlock:
+    """The block within the budget of the request.
+
+    Args:
+        nothing: the note without results.
+    """
+    return block(
+        material.entries,
+        material.twins,
+        measure(bound.session, bound.request.budget or 0),
+        material.short_ids,
+        zone=bound.session.config.settings.time.zone,
+        nothing=nothing,
+        counted=material.counted,
     )
 
 

@@ -21,12 +21,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import ContextBlock, RecallHit, RecallResult, count_of_more
+from vestig.answers import RecallHit, RecallResult, count_of_more
 from vestig.api.store import Vestig
-from vestig.arguments import listed, time_us
+from vestig.arguments import listed
 from vestig.calls.declaration import checked
 from vestig.calls.filter import Filter, checked_filter
-from vestig.calls.queries import RetrieveRequest
+from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.filters import moments
 from vestig.language.text_forms import one_line
@@ -41,11 +41,11 @@ from vestig.printed import (
     said_by,
     speaker_of,
 )
-from vestig.recall.context.block import ESTIMATE, Entry, Measure
+from vestig.recall.context.block import ESTIMATE, Counted, Entry, Measure
 from vestig.recall.context.budget import fitting_text, measure, shared_block, short_ids
 from vestig.recall.layouts import confidence_line, first_line, line_without_results
 from vestig.recall.reason import contribution
-from vestig.recall.recall import NEAREST_MAX
+from vestig.recall.recall import NEAREST_MAX, recalled
 from vestig.repository.branches import read_scopes
 from vestig.results import MemoryDetail
 from vestig.retrieve.retrieve import retrieved
@@ -93,6 +93,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         short_ids: id → the short form that stands for it, of every entry.
         measure: how tokens are counted, and how many there may be.
         zone: time zone in which days begin.
+        counted: what the block counts, where the question asks for all.
     """
 
     entries: Sequence[Entry]
@@ -100,6 +101,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     short_ids: Mapping[str, str]
     measure: Measure
     zone: str = "UTC"
+    counted: Counted | None = None
 
 
 def recall_text(
@@ -193,7 +195,12 @@ class _Fit:
         while room > 0:
             measure = msgspec.structs.replace(layout.measure, budget=room)
             found = shared_block(
-                layout.entries, layout.twins, measure, layout.short_ids, zone=layout.zone
+                layout.entries,
+                layout.twins,
+                measure,
+                layout.short_ids,
+                zone=layout.zone,
+                counted=layout.counted,
             )
             text = _joined(self._first, found.text, beside, notes)
             excess = self.count(text) - budget
@@ -488,30 +495,30 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     explained = fields.pop("explain", False)
     own = at.session.config.settings.mcp.result_tokens
     budget = _budget(fields.pop("budget", None), max(own, BUDGET_EXPLAINED) if explained else own)
-    result = at.store.recall(fields.pop("query"), context=True, budget=budget, **fields)
-    hits = result.nearest if result.abstained else result.results
-    entries = [
-        *(_entry(at, hit, rank) for rank, hit in enumerate(hits)),
-        *_neighbours(at, result.context, fields.get("valid_at")),
-        *(_entry(at, hit, rank, linked=True) for rank, hit in enumerate(result.associated)),
-    ]
-    folded = {} if result.context is None else result.context.folded
-    layout = _layout(at, entries, budget, {frozenset(pair) for pair in folded.items()})
+    asked = checked(RecallRequest, {**fields, "context": True, "budget": budget})
+    result, material = recalled(at.session, asked)
+    assert material is not None, "a block is asked for"
+    entries = material.entries or _nearest(at, result.nearest)
+    layout = _layout(at, entries, budget, material.twins, material.counted)
     more = ""
     if result.results and result.more:
         more = f"{count_of_more(result)} more: offset {fields.get('offset', 0) + len(result)}."
     return recall_text(result, layout, explained=own if explained else None, more=more)
 
 
-def _entry(at: OpenStore, hit: RecallHit, rank: int, *, linked: bool = False) -> Entry:
-    flags = hit.reason.flags
-    return Entry(
-        memory=hit.memory,
-        rank=rank,
-        linked=linked,
-        flags=() if flags is UNSET else flags,
-        sources=tuple(anchor_words(hit.anchors, at.zone)),
-    )
+def _nearest(at: OpenStore, hits: Sequence[RecallHit]) -> list[Entry]:
+    """The nearest misses, which no block of a recall has."""
+    ids = {hit.id for hit in hits}
+    return [
+        Entry(
+            memory=hit.memory,
+            rank=rank,
+            version="older" if hit.reason.older_than in ids else None,
+            flags=() if hit.reason.flags is UNSET else hit.reason.flags,
+            sources=tuple(anchor_words(hit.anchors, at.zone)),
+        )
+        for rank, hit in enumerate(hits)
+    ]
 
 
 def retrieve(at: OpenStore, given: Mapping[str, Any]) -> str:
@@ -539,6 +546,7 @@ def _layout(
     entries: Sequence[Entry],
     budget: int,
     twins: AbstractSet[frozenset[str]] = frozenset(),
+    counts: Counted | None = None,
 ) -> Layout:
     counted = measure(at.session, budget)
     if counted.counted_by == ESTIMATE:
@@ -549,23 +557,15 @@ def _layout(
         short_ids=at.short([one.memory.id for one in entries]),
         measure=counted,
         zone=at.zone,
+        counted=counts,
     )
 
 
-def _neighbours(at: OpenStore, context: ContextBlock | None, valid_at: object) -> list[Entry]:
-    """The neighbours that the block of a recall has."""
-    if context is None or not context.neighbours:
-        return []
-    return _entries(at, context.neighbours, valid_at=valid_at, neighbour=True)
-
-
-def _entries(
-    at: OpenStore, ids: Sequence[str], *, valid_at: object = None, neighbour: bool = False
-) -> list[Entry]:
-    """Memories for a block, in the order of their ids, as they were known."""
+def _entries(at: OpenStore, ids: Sequence[str]) -> list[Entry]:
+    """Memories for a block, in the order of their ids, as they are known."""
     if not ids:
         return []
-    when = moments(at.session.now_us(), valid_at=time_us("valid_at", valid_at))
+    when = moments(at.session.now_us())
     query_time = from_us(when.query_time_us)
     with at.session.ledger.read() as view:
         stored = {one.id: one for one in view.memories(at.namespace, list(ids))}
@@ -575,7 +575,6 @@ def _entries(
         Entry(
             memory=one,
             rank=rank,
-            neighbour=neighbour,
             flags=tuple(flags_of(one, query_time)),
             sources=tuple(anchor_words(anchors.get(one.id, ()), at.zone)),
         )
