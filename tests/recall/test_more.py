@@ -119,7 +119,7 @@ def test_a_question_for_all_gets_the_count_in_its_block(bakery: vestig.Vestig) -
     assert (second.more, "bear on it" in _first_line(second)) == (4, False)
 
 
-def test_where_all_that_pass_are_in_the_block_others_may_still_answer(bakery: vestig.Vestig) -> None:
+def test_where_all_that_pass_are_in_the_block_others_may_answer(bakery: vestig.Vestig) -> None:
     whole = bakery.recall(BRANCHES, limit=20, context=True)
     assert " Memories here: 14; others may bear on it." in _first_line(whole)
     again = bakery.commit(whole.context.text if whole.context else "")

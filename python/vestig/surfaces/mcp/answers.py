@@ -33,6 +33,7 @@ from vestig.language.text_forms import one_line
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import anchors_of, as_known
+from vestig.other_words import by_caller
 from vestig.printed import (
     anchor_words,
     clean,
@@ -221,7 +222,7 @@ def _notes(degraded: Sequence[Degradation], warnings: Sequence[str], measure: Me
         degraded = [*degraded, ESTIMATED]
     codes = [f"Degraded: {', '.join(one.code for one in degraded)}."] if degraded else []
     whole = [f"Degraded: {one.code} ({one.detail})." for one in degraded]
-    text = "\n".join([*whole, *(f"Warning: {one}" for one in warnings)])
+    text = "\n".join([*whole, *(f"Warning: {by_caller(one)}" for one in warnings)])
     if measure.count(text) <= measure.budget * _NOTES_SHARE:
         return text
     return "\n".join([*codes, *([f"{len(warnings)} warnings."] if warnings else [])])
@@ -427,7 +428,7 @@ def _outcome_text(
     own = short[outcome.memory_id]
     if outcome.echoes and outcome.seq is None:
         said = f"Echo of {own}: that text came from this memory, and nothing is stored."
-        return " ".join([said, *(f"Warning: {one}." for one in outcome.warnings)])
+        return " ".join([said, *_warned(outcome.warnings)])
     if outcome.outcome is CommitOutcomeKind.EXACT_DUPE:
         lines = [f"Known already as {own}: counted as said once more."]
     elif outcome.outcome is CommitOutcomeKind.NEAR_DUPE:
@@ -445,8 +446,7 @@ def _outcome_text(
     if outcome.masked:
         found = ", ".join(f"{one.count} × {one.rule}" for one in outcome.masked)
         lines.append(f"Secrets are not kept; masked: {found}.")
-    warnings = (f"Warning: {one}." for one in outcome.warnings)
-    said = " ".join([*lines, *warnings, *_degraded(outcome.degraded)])
+    said = " ".join([*lines, *_warned(outcome.warnings), *_degraded(outcome.degraded)])
     return "\n".join([said, *_similar(outcome, short, zone, kept, role)])
 
 
@@ -480,6 +480,11 @@ def _similar(
         "Both stay; if the older" if len(outcome.similar) == 1 else f"All stay; if one, as {first},"
     )
     return [*lines, f"{which} is no longer so, call supersede with old {first}{new}."]
+
+
+def _warned(warnings: Sequence[str]) -> list[str]:
+    """Warnings with the tools and arguments that who reads them has."""
+    return [f"Warning: {by_caller(one)}." for one in warnings]
 
 
 def _degraded(entries: Sequence[Degradation]) -> list[str]:
@@ -595,7 +600,7 @@ def search(at: OpenStore, given: Mapping[str, Any]) -> str:
         [hit.memory for hit in result],
         nearest=[listed_as(hit.memory) for hit in result.nearest] if result.abstained else (),
         degraded=result.degraded,
-        warnings=result.warnings,
+        warnings=list(map(by_caller, result.warnings)),
     )
 
 
@@ -721,7 +726,7 @@ def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
     record = at.store.supersede(old, given["new"], **reason)
     short = at.short((record.superseding_id, record.superseded_id))
     said = f"{short[record.superseding_id]} replaces {short[record.superseded_id]}."
-    return " ".join([said, *record.warnings])
+    return " ".join([said, *_warned(record.warnings)])
 
 
 def confirm(at: OpenStore, given: Mapping[str, Any]) -> str:

@@ -316,11 +316,22 @@ _OTHER_NAMES: Final = {
     "commit_many": "remember, once for each fact,",
     "recall_many": "recall, once for each question,",
 }
-_CALL: Final = lazy_pattern(r"\bstore\.([a-z_]+)(?:\([^()]*\))?|\b(recall_many|commit_many)\b")
+_CALL: Final = lazy_pattern(
+    r"\bstore\.([a-z_]+)(?:\([^()]*\))?|\b(?:(recall_many|commit_many)\b|(commit)\([^()]*\))"
+)
+# Arguments of a call, in what is advised → those of the tool, or what does instead of one that it
+# has not.
+_OTHER_ARGUMENTS: Final = {
+    "t_valid": "valid_from",
+    "give t_ref": "write the days themselves",
+    "commit the text": "remember the text",
+}
+_ARGUMENT: Final = lazy_pattern(rf"\b(?:{'|'.join(_OTHER_ARGUMENTS)})\b")
 
 
 def in_tools(text: str) -> str:
-    """A text for callers in Python with tools in the place of calls; a call that none does stays.
+    """A text for callers in Python with tools in the place of calls, and their arguments; a call
+    that none does stays.
 
     Example:
         >>> in_tools("store.search(query) finds it, store.keys() lists")
@@ -328,7 +339,8 @@ def in_tools(text: str) -> str:
         >>> in_tools("did you mean store.commit?")
         'did you mean remember?'
     """
-    return _CALL.sub(lambda found: _tool_of(found[1] or found[2]) or found[0], text)
+    text = _CALL.sub(lambda call: _tool_of(call[1] or call[2] or call[3]) or call[0], text)
+    return _ARGUMENT.sub(lambda found: _OTHER_ARGUMENTS[found[0]], text)
 
 
 def _tool_of(call: str) -> str:
