@@ -590,7 +590,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     print these three, the JSON leaves them out. `why_not`, `context` and `trace` are None, and not
     in the JSON, unless they were asked for. `more`: how many
     memories that pass the cut too, or rank where nothing is cut, were not returned, for `offset`
-    brings them; unless `more_is_exact` there may be more than these.
+    brings them; unless `more_is_exact` there may be more than these. `before`: how many there are
+    where `offset` lies behind all of them, else 0.
     """
 
     results: tuple[RecallHit, ...]
@@ -626,6 +627,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     best_score: float | None = None
     more: int = 0
     more_is_exact: bool = True
+    before: int = 0
 
     def __repr__(self) -> str:
         # replaced ones may be brought that the filter alone lets through
@@ -636,6 +638,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
             parts.append("abstained")
         if self.more:
             parts.append(f"{count_of_more(self)} more")
+        if self.before:
+            parts.append(f"offset behind all {self.before}")
         if self.counts.cut:
             parts.append(f"{self.counts.cut} cut")
         parts += [f"degraded {entry.code}" for entry in self.degraded]
@@ -654,6 +658,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         hidden = _OF_LAYOUTS if explain else _OF_LAYOUTS | _EXPLAINING
         if not self.more and self.more_is_exact:
             hidden |= _OF_MORE
+        if not self.before:
+            hidden |= {"before"}
         shown = {n: getattr(self, n) for n in self.__struct_fields__ if n not in hidden}
         for name in _HITS & shown.keys():
             shown[name] = [hit.plain_fields(explain=explain) for hit in shown[name]]

@@ -175,6 +175,21 @@ def how_many(count: int, *, exact: bool) -> str:
     return str(count) if exact else f"at least {count}"
 
 
+def none_here(things: str, total: int) -> str:
+    """Return what stands in the place of a list without a line.
+
+    Args:
+        total: how many there are, all of them before the offset.
+
+    Example:
+        >>> none_here("rules", 0), none_here("rules", 3)
+        ('No rules found.', 'No rules here: the offset lies behind all 3.')
+    """
+    if total:
+        return f"No {things} here: the offset lies behind all {total}."
+    return f"No {things} found."
+
+
 def anchor_words(anchors: Iterable[Anchor], zone: str) -> list[str]:
     """Return what a reader has to know of the sources of a memory, each that changed, moved or is
     gone; the day is that on which the memory was stored, or its anchor taken again.

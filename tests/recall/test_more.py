@@ -9,6 +9,7 @@ import pytest
 
 import vestig
 from vestig.language.words import asks_for_all
+from vestig.recall.layouts import render
 from vestig.recall.request import BUDGET_DEFAULT
 from vestig.testing import HashingEmbedder
 
@@ -55,8 +56,29 @@ def test_pages_are_the_whole(store: vestig.Vestig) -> None:
         for one in store.recall(QUESTION, limit=7, offset=offset, all=True)
     ]
     assert pages == whole
-    behind = store.recall(QUESTION, offset=60, all=True)
+    behind = store.recall(QUESTION, offset=60, all=True, context=True)
     assert (len(behind), behind.more, behind.nearest) == (0, 0, ())
+
+
+def test_an_offset_behind_all_says_how_many_there_are(
+    store: vestig.Vestig, bakery: vestig.Vestig
+) -> None:
+    said = "No memories here: the offset lies behind all {}."
+    for behind in (
+        store.recall(QUESTION, offset=60, all=True, context=True),
+        *store.recall_many([QUESTION], offset=77, all=True, context=True),
+    ):
+        assert isinstance(behind, vestig.RecallResult)
+        assert behind.before == behind.to_dict()["before"] == 60
+        assert "offset behind all 60" in repr(behind)
+        for format in ("text", "compact", "explain", "list"):
+            assert render(behind, format) == said.format(60)
+        assert behind.context is not None
+        assert (behind.context.text, behind.context.note) == ("", said.format(60))
+    # what the cut leaves out is before no offset
+    assert bakery.recall(BRANCHES, offset=50).before == 14
+    last = store.recall(QUESTION, offset=59, all=True)
+    assert (len(last), last.before, "before" in last.to_dict()) == (1, 0, False)
 
 
 @pytest.mark.parametrize("question", [QUESTION, "What leaks at the stern of a boat?"])

@@ -298,6 +298,19 @@ def test_no_results_is_exit_0(vestig: Vestig) -> None:
     assert vestig("memory", "recall", "anything", "--json").document["results"] == []
 
 
+def test_an_offset_behind_all_is_no_empty_store(vestig: Vestig, ids: list[str]) -> None:
+    said = f"No memories here: the offset lies behind all {len(ids)}."
+    assert vestig("memory", "list", "--offset", "50").out == f"{said}\n"
+    answer = vestig("memory", "recall", "staging", "--all", "--offset", "50")
+    assert (answer.code, answer.out) == (0, "")
+    assert f"{said}\n" in answer.err
+    vestig("rule", "add", "Never push on a Friday", "--when", "text ~ *push*")
+    vestig("item", "put", "city", '"Ghent"')
+    for things in ("rule", "item"):
+        out = vestig(things, "list", "--offset", "9").out
+        assert out == f"No {things}s here: the offset lies behind all 1.\n"
+
+
 def test_filters_reach_the_engine(vestig: Vestig, ids: list[str]) -> None:
     vestig("memory", "add", "The tagged fact of the scope red", "--tags", "x,y", "--scope", "red")
 

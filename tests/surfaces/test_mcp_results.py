@@ -332,6 +332,11 @@ def test_stored_text_begins_no_line(tmp_path: Path) -> None:
                 )
 
 
+def test_an_offset_behind_all_says_how_many_there_are(at: OpenStore) -> None:
+    text = recalled(at, where={"scope": "short"}, offset=20)
+    assert text == "No memories here: the offset lies behind all 6."
+
+
 def test_an_estimate_is_named(tmp_path: Path) -> None:
     at = opened(tmp_path, embedder=HashingEmbedder(64))
     with at.store as store:

@@ -354,7 +354,7 @@ class Batch(Group):
         if any(old.id == memory.id for old in decision.replaced):
             decision.replaced = []
             decision.warnings.append(
-                f"the text is that of {memory.id}, which it was to supersede: nothing was superseded"
+                f"the text is that of {memory.id}, which it is to supersede: nothing was superseded"
             )
         self._unarchived |= memory.status is Status.ARCHIVED
         request = item.request

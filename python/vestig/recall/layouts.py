@@ -26,6 +26,7 @@ from vestig.printed import (
     SEPARATOR,
     anchor_words,
     content_lines,
+    none_here,
     note_line,
     said_by,
     state_words,
@@ -353,10 +354,12 @@ def render(
 
 
 def line_without_results(result: RecallResult) -> str:
-    """Return what stands instead of results: which threshold left none, or that nothing was
-    eligible."""
+    """Return what stands instead of results: which threshold left none, that the offset lies behind
+    them, or that nothing was eligible."""
     if result.abstained and result.nearest and result.least_confidence is not None:
         return _confidence(result.confidence or 0.0, result.least_confidence)
+    if result.before:
+        return none_here("memories", result.before)
     if result.min_score is None or result.best_score is None:
         return NO_RESULTS
     least, best = _threshold(result.min_score), _rounded(result.best_score, result.min_score)

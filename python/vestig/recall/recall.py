@@ -275,6 +275,9 @@ class OneRecall:
             "best_score": _best_score(ranked),
             "more": len(ranked.behind),
             "more_is_exact": ranked.behind_is_all,
+            "before": len(ranked.results)
+            if not withheld and len(ranked.results) <= request.offset
+            else 0,
         }
 
     def warnings(

@@ -157,7 +157,7 @@ def questions_before(bound: BoundQuery, replies: Sequence[Memory]) -> dict[str, 
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):
-    """What the block of a recall is made of, as `block` takes it."""
+    """Holds the parts of the block of a recall, as `block` takes them."""
 
     entries: tuple[Entry, ...]
     twins: frozenset[frozenset[str]]

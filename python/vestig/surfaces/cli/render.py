@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.argument import AUTO
 from vestig.language.text_forms import count_of, escaped_breaks, one_line, row
-from vestig.printed import MORE, said_by, status_words
+from vestig.printed import MORE, none_here, said_by, status_words
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind, Kind, RetentionPolicy, Status
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         EnrichReport,
         Finding,
         ImportReport,
+        ItemPage,
         JudgedMemory,
         LinkedEntity,
         LinkedMemory,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         ModelCost,
         Version,
     )
+    from vestig.rules.values import RulePage
     from vestig.types import Claim, CommitOutcome, Event, Memory, SupersessionRecord, _Value
 
 _STAGES: Final = {
@@ -366,11 +368,16 @@ def _event(event: Event) -> str:
     return row(*parts)
 
 
+def nothing_on(page: MemoryPage | RulePage | ItemPage, things: str) -> str:
+    """Return what stands in the place of the lines of a page that has none."""
+    return none_here(things, page.total if page.offset >= page.total else 0)
+
+
 def page(value: MemoryPage, args: Args) -> str:
     """id | created | source | status | since when it holds, where that is another day | until when,
     where that is known | key, where one has it | role, of a statement of a model | snippet."""
     if not value.memories:
-        return "No memories found."
+        return nothing_on(value, "memories")
     length = int(args.get("snippet_len", 80))
     lines = []
     for memory in value.memories:

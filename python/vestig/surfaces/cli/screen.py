@@ -188,7 +188,11 @@ def memories(page: MemoryPage, _: Args, screen: Screen) -> str:
         _memory(one, [*_listed_state(one), *(_scope(one) if len(scopes) > 1 else ())], screen)
         for one in page
     ]
-    return "\n".join(lines) or "No memories found."
+    if lines:
+        return "\n".join(lines)
+    from vestig.surfaces.cli import render
+
+    return render.nothing_on(page, "memories")
 
 
 def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
@@ -209,7 +213,9 @@ def history(found: Sequence[Memory], _: Args, screen: Screen) -> str:
 
 def rules(page: RulePage, _: Args, screen: Screen) -> str:
     """Each rule: what it does, when, how often it did and its scope, and below that its text."""
-    lines = [] if page.rules else ["No rules found."]
+    from vestig.surfaces.cli import render
+
+    lines = [] if page.rules else [render.nothing_on(page, "rules")]
     for one in page.rules:
         scope = "" if one.scope is None else f"  [{escaped_breaks(one.scope)}]"
         head = f"{short_id(one.id)}  {one.do}  fired {one.fired}{scope}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.calls import items
 from vestig.calls.argument import Text
 from vestig.language.text_forms import count_of, escaped_breaks, one_line, row
-from vestig.surfaces.cli.render import json_line
+from vestig.surfaces.cli.render import json_line, nothing_on
 from vestig.surfaces.operation import YES, Call, Operation, after_confirmation
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _shown(item: Item, _: Mapping[str, Any]) -> str:
 
 def _listed(page: ItemPage, _: Mapping[str, Any]) -> str:
     if not page.items:
-        return "No items found."
+        return nothing_on(page, "items")
     lines = ["scope | key | version | updated | value"]
     for one in page:
         value = one_line(json_line(one.value), _SNIPPET_CHARS)

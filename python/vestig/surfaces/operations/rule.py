@@ -49,7 +49,9 @@ def _shown(rule: Rule, _: Mapping[str, Any]) -> str:
 
 def _listed(page: RulePage, _: Mapping[str, Any]) -> str:
     if not page.rules:
-        return "No rules found."
+        from vestig.surfaces.cli.render import nothing_on
+
+        return nothing_on(page, "rules")
     lines = ["id | do | fired | gave way | denied | last fired | scope | when | text"]
     for one in page:
         last = "–" if one.last_fired_at is None else f"{one.last_fired_at:%Y-%m-%d %H:%M:%S}"
