@@ -456,6 +456,10 @@ def test_a_query_without_a_vector_has_a_context_too(opener: Opener) -> None:
     ids = talk(store)
     found = store.recall(QUERY, limit=4, context=True)
     assert "partial_backend" in {one.code for one in found.degraded}
+    # the caller sees it wherever the block is shown from; who reads the block can do nothing of it
+    assert "degraded partial_backend" in repr(found)
+    assert "partial_backend" in {one["code"] for one in found.to_dict()["degraded"]}
+    assert "egraded" not in str(found.context)
     assert isinstance(found.context, ContextBlock)
     assert set(found.context.ids) == set(ids)
 

@@ -21,7 +21,7 @@ from vestig.retrieve.retrieve import Retrieved
 from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore
 from vestig.surfaces.mcp.tools import TOOLS
-from vestig.testing import HashingEmbedder
+from vestig.testing import FailingEmbedder, HashingEmbedder
 
 SENTENCE = (
     "deploys of the billing service run every Friday at noon when Omar or Maria has checked the"
@@ -330,6 +330,17 @@ def test_stored_text_begins_no_line(tmp_path: Path) -> None:
                 assert line.startswith(("Degraded: ", "Why (seq", f"[{id[4:12]}] score ", "  ")), (
                     line
                 )
+
+
+def test_what_degraded_stands_behind_the_block(tmp_path: Path) -> None:
+    at = opened(tmp_path, embedder=FailingEmbedder("error", after=2))
+    with at.store as store:
+        store.commit("The boiler pump failed on the night of the storm.")
+        store.commit("The boiler pump was repaired by Omar.")
+        text = recalled(at, query="Who repaired the boiler pump?", budget=400)
+    block, _, degraded = text.rpartition("\n\n")
+    assert degraded.startswith("Degraded: partial_backend (")
+    assert "egraded" not in block
 
 
 def test_an_offset_behind_all_says_how_many_there_are(at: OpenStore) -> None:
