@@ -8,6 +8,7 @@ import pytest
 
 import vestig
 from scripted import Opener, without_vectors
+from tables import each
 from vestig import _core
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall.confidence import (
@@ -168,6 +169,34 @@ def test_what_is_missing_is_named(opener: Opener) -> None:
     assert store.recall("where does Maria live?").missing == ()
     assert store.recall("C++").missing == ("C++",)
     assert opener("empty").recall("Where is Oslo?").missing == ("Oslo",)
+
+
+@each(
+    ("query", "missing"),
+    [
+        ("Which lenses do I own?", ()),
+        ("How many knives do I own?", ()),
+        ("Whose children came?", ()),
+        ("Which sextants do I own?", ("sextants",)),
+        # the verb of an order, and the name that it would begin
+        ("Name every lens that I own", ()),
+        ("Compare the Gold and Silver packages.", ()),
+        ("Compare the Gold and Bronze packages.", ("Bronze",)),
+    ],
+)
+def test_another_form_and_the_verb_of_an_order_are_not_missing(
+    query: str, missing: tuple[str, ...]
+) -> None:
+    with vestig.open(":memory:", embedder=BuiltinEmbedder()) as store:
+        for text in (
+            "I own a 35mm lens for the camera.",
+            "I own a knife of Damascus steel.",
+            "A child of Ada came to the party.",
+            "Wedding package Gold costs 3,200 euros.",
+            "Wedding package Silver costs 2,100 euros.",
+        ):
+            store.commit(text)
+        assert store.recall(query).missing == missing
 
 
 def test_words_that_ask_are_not_missing(opener: Opener) -> None:

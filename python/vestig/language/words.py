@@ -478,6 +478,74 @@ def _asks_for_several(words: Sequence[str], given: Collection[str]) -> bool:
     return nouns[0] in ("are", "were") if verb == 0 else nouns[0] in given and _is_plural(nouns[0])
 
 
+# Plurals that no ending tells.
+_OTHER_PLURALS: Final = {
+    "child": "children",
+    "foot": "feet",
+    "goose": "geese",
+    "man": "men",
+    "mouse": "mice",
+    "person": "people",
+    "tooth": "teeth",
+    "woman": "women",
+}
+_SINGULARS: Final = {plural: one for one, plural in _OTHER_PLURALS.items()}
+
+
+def other_forms(word: str) -> set[str]:
+    """Return what may be the plural or the singular of a word, in lower case; some are no words.
+
+    Example:
+        >>> sorted(other_forms("lenses")), sorted(other_forms("Knife"))
+        (['lens', 'lense'], ['knifees', 'knifes', 'knives'])
+    """
+    lower = word.lower()
+    known = _OTHER_PLURALS.get(lower) or _SINGULARS.get(lower)
+    if known is not None:
+        return {known}
+    if lower.endswith("ves"):
+        return {f"{lower[:-3]}f", f"{lower[:-3]}fe", lower[:-1]}
+    if lower.endswith("es"):
+        return {lower[:-2], lower[:-1]}
+    found = {f"{lower}s", f"{lower}es"}
+    if lower.endswith("s"):
+        found = {f"{lower}es", lower[:-1]}
+    if lower.endswith(("f", "fe")):
+        found.add(f"{lower.removesuffix('e')[:-1]}ves")
+    return found
+
+
+def stands_otherwise(word: str, texts: Sequence[str]) -> bool:
+    """Return whether another form of a word stands in one of some texts.
+
+    Example:
+        >>> stands_otherwise("lenses", ["a 35mm lens"]), stands_otherwise("lens", ["a knife"])
+        (True, False)
+    """
+    return bool(_core.terms_among(set(_core.terms(" ".join(other_forms(word)))), texts))
+
+
+# Verbs with which an order to answer begins.
+_ASKED_FOR: Final = frozenset(
+    word_list(
+        "compare count describe enumerate explain find give list name show summarise summarize"
+    )
+)
+_NO_ORDER: Final = frozenset(word_list("of is are was were does do did has for in on"))
+
+
+def orders_at(query: str) -> int:
+    """Return how many characters the verb has with which a query orders an answer; 0 for others.
+
+    Example:
+        >>> orders_at("Name every camera"), orders_at("Name of the camera"), orders_at("name")
+        (4, 0, 0)
+    """
+    first, _, rest = query.partition(" ")
+    ordered = first.lower() in _ASKED_FOR and rest.strip() != ""
+    return len(first) if ordered and rest.split()[0].lower() not in _NO_ORDER else 0
+
+
 def _is_plural(word: str) -> bool:
     """Return whether a word in lower case has the form of an English plural."""
     if word in _PLURALS:

@@ -16,7 +16,7 @@ import msgspec
 
 from vestig.answers import ScoreFormula
 from vestig.decoders import decoded
-from vestig.language.words import ContentTerm
+from vestig.language.words import ContentTerm, orders_at, stands_otherwise
 from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
     FEATURES,
@@ -172,20 +172,25 @@ def confidence(scan: Scan, input: ConfidenceInput) -> float:
     return probability(features(scan, input), fit(scan).confidence)
 
 
-def missing(query: str, input: ConfidenceInput) -> tuple[str, ...]:
+def missing(query: str, input: ConfidenceInput, texts: Sequence[str] = ()) -> tuple[str, ...]:
     """Names and content words of a query that no eligible memory holds, as they stand in it, each
-    once in their order.
+    once in their order; not the verb that orders an answer.
 
     Args:
         query: the text that the terms are of.
+        texts: of memories, in which a word may stand in another form that is another term.
     """
-    held = _held(input)
+    held, begin = _held(input), orders_at(query)
     names = absent_names(input) if input.unknown_names else []
+    if begin:
+        ordered = query[:begin]
+        names = [name for name in names if name.partition(" ")[0] != ordered]
     words = [
         query[one.start : one.end]
         for one in input.content_terms
-        if one.term not in held and not (one.in_time and input.dates_met)
+        if one.start >= begin and one.term not in held and not (one.in_time and input.dates_met)
     ]
+    words = [word for word in words if not stands_otherwise(word, texts)]
     found = [*names, *(word for word in words if not any(word in name for name in names))]
     return tuple(dict.fromkeys(found))
 

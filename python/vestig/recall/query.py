@@ -346,9 +346,9 @@ class BoundQuery:
             return None
         return confidence(scan, self.confidence_input(scan))
 
-    def missing(self, scan: Scan) -> tuple[str, ...]:
-        """Names and words of the query that no eligible memory holds."""
-        return missing(self.request.query, self.confidence_input(scan))
+    def missing(self, scan: Scan, texts: Sequence[str]) -> tuple[str, ...]:
+        """Names and words of the query that no eligible memory holds; `texts` as `missing`."""
+        return missing(self.request.query, self.confidence_input(scan), texts)
 
     @property
     def available(self) -> list[str]:

@@ -264,7 +264,7 @@ class OneRecall:
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
             "certainty": _certainty(ranked),
-            "missing": bound.missing(scan),
+            "missing": bound.missing(scan, [hit.content for hit in found.hits]),
             "abstained": ranked.silent,
             "nearest": found.hits if withheld else (),
             "associated": found.associated,
