@@ -17,7 +17,7 @@ from vestig.answers import ContextBlock
 from vestig.recall.context.block import Entry, Measure, block, estimate
 from vestig.testing import HashingEmbedder
 from vestig.times import DAY_US, from_us
-from vestig.types import Kind, Status, TemporalWindow
+from vestig.types import Kind, Role, Status, TemporalWindow
 
 WIDE = 100_000
 YESTERDAY = TemporalWindow(
@@ -151,6 +151,17 @@ def test_a_line_has_no_more_marks_than_text() -> None:
     # day and what limits a memory are always written, and count for nothing
     ended = {"flags": ("expired", "archived"), "author": "Ann Bell"}
     assert head(**ended) == "[01010101] 2026-03-18 Ann Bell (withdrawn, archived)"
+
+
+def test_a_role_stays_however_long_the_dates_are() -> None:
+    said: dict[str, Any] = {
+        "content": "We have been in Ghent since yesterday at noon, we all.",
+        "times": (YESTERDAY,),
+    }
+    (line,) = body(made(entry(1, role=Role.USER, **said)))
+    assert line.startswith("[01010101] 2026-03-18 user: We have been in Ghent since yesterday [")
+    (long,) = body(made(entry(1, author="A" * 40, role=Role.USER, **said)))
+    assert long.startswith("[01010101] 2026-03-18: We have")
 
 
 # --- folding ------------------------------------------------------------------------------------

@@ -244,7 +244,13 @@ def limits_of(entry: Entry, zone: str, *, day: bool = True) -> str:
 
 def _speaker(memory: Memory, marks: _Marks) -> str:
     titled = memory.author is None and memory.role is None
-    return speaker_of(memory) if (marks.title if titled else marks.author) else ""
+    return speaker_of(memory) if (marks.title if titled else marks.author) else _role(memory)
+
+
+def _role(memory: Memory) -> str:
+    """Return the role that a line has in the place of an author, however long its text is: it is a
+    short word, as those are that limit a memory."""
+    return speaker_of(memory) if memory.author is None and memory.role is not None else ""
 
 
 def _also(line: _Line, day: str, marks: _Marks, style: _Style) -> str:
@@ -297,6 +303,7 @@ def _write(line: _Line, day: str, style: _Style) -> None:
         text = with_dates if marks.dates else content
         named = [line.entry, *line.folded[: marks.folded]]
         own = sum(len(limits_of(one, style.zone)) + len(day and f" {day}") for one in named)
+        own += len(_role(memory))
         if len(head) - own + len(text) - len(content) <= len(content):
             break
     line.dates = text != content
