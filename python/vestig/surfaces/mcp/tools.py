@@ -310,14 +310,15 @@ TOOLS: Final[Mapping[str, Tool]] = {
     )
 }
 
-# Calls of a store → the tool that does the same, where it has another name.
+# Calls of a store → the tool that does the same, where it has another name, or who does it.
 _OTHER_NAMES: Final = {
     "commit": "remember",
     "commit_many": "remember, once for each fact,",
     "recall_many": "recall, once for each question,",
+    "rules.add": "`vestig rule add` by the user",
 }
 _CALL: Final = lazy_pattern(
-    r"\bstore\.([a-z_]+)(?:\([^()]*\))?|\b(?:(recall_many|commit_many)\b|(commit)\([^()]*\))"
+    r"\bstore\.([a-z_]+)(?:\([^()]*\))?|\b(?:(recall_many|commit_many)\b|(commit|rules\.add)\([^()]*\))"
 )
 # Arguments of a call, in what is advised → those of the tool, or what does instead of one that it
 # has not.
