@@ -19,7 +19,7 @@ import msgspec
 from worlds import MARKS, Pieces, Question, Read, World, world_of
 
 from benchmarks.rankings import PeerParameters, peer_rankings
-from benchmarks.reader import Benchmark, Query, Unit, read_benchmark
+from benchmarks.reader import Unit, read_benchmark
 from benchmarks.run import CachedEmbedder
 from vestig.ports import Embedder
 from vestig.times import from_us
@@ -67,15 +67,12 @@ class CandidateWorld:
     Attributes:
         memories: of each record its parts.
         candidates: of each question the first of BM25 and cosine, best first.
-        elsewhere: of each question the first ones of the next world of its folder, which does not
-            answer it; none where there is no other.
         sha256: of the records and the questions.
     """
 
     world: World
     memories: tuple[Memory, ...]
     candidates: tuple[tuple[int, ...], ...]
-    elsewhere: tuple[tuple[Memory, ...], ...]
     sha256: str
 
 
@@ -183,45 +180,22 @@ def candidate_worlds(
         whole = msgspec.structs.replace(
             benchmark, queries=(*benchmark.queries, *benchmark.unanswerable)
         )
-        own = _first(whole, vectors)
-        names = [name for name in whole.units if name in own]
-        following = dict(zip(names, [*names[1:], names[0]], strict=True))
-        moved = [
-            msgspec.structs.replace(one, conversation=following[one.conversation])
-            for one in whole.queries
-        ]
-        elsewhere = _first(msgspec.structs.replace(whole, queries=(*moved,)), vectors)
-        parts = {name: memories(whole.units[name], read) for name in names}
-        for name in names:
-            units, asked = whole.units[name], [query for query, _ in own[name]]
+        ranked = list(peer_rankings(whole, vectors, PeerParameters()))
+        for name, units in whole.units.items():
+            own = [(query, of["hybrid"]) for query, of in ranked if query.conversation == name]
+            if not own:
+                continue
+            place = {unit.id: number for number, unit in enumerate(units)}
+            asked = [query for query, _ in own]
             content = msgspec.json.encode((units, asked), order="deterministic")
-            other = following[name]
             yield CandidateWorld(
                 world=world_of(name or benchmark.name, units, asked, read),
-                memories=parts[name],
-                candidates=tuple(candidates for _, candidates in own[name]),
-                elsewhere=tuple(
-                    tuple(parts[other][place] for place in candidates) if other != name else ()
-                    for _, candidates in elsewhere[other]
+                memories=memories(units, read),
+                candidates=tuple(
+                    tuple(place[id] for id in ranking[:CANDIDATES]) for _, ranking in own
                 ),
                 sha256=hashlib.sha256(content).hexdigest(),
             )
-
-
-def _first(
-    benchmark: Benchmark, vectors: CachedEmbedder
-) -> dict[str | None, list[tuple[Query, tuple[int, ...]]]]:
-    """The questions of each world with the numbers of its first records."""
-    place = {
-        name: {unit.id: number for number, unit in enumerate(units)}
-        for name, units in benchmark.units.items()
-    }
-    found: dict[str | None, list[tuple[Query, tuple[int, ...]]]] = {}
-    for query, of in peer_rankings(benchmark, vectors, PeerParameters()):
-        name = query.conversation
-        numbers = tuple(place[name][id] for id in of["hybrid"][:CANDIDATES])
-        found.setdefault(name, []).append((query, numbers))
-    return found
 
 
 class Asked(NamedTuple):
@@ -239,11 +213,6 @@ class Asked(NamedTuple):
     def candidates(self) -> tuple[int, ...]:
         """Numbers of the records of the first stage."""
         return self.world.candidates[self.number]
-
-    @property
-    def elsewhere(self) -> tuple[Memory, ...]:
-        """Records of another world, which do not answer it."""
-        return self.world.elsewhere[self.number]
 
     def pairs(self, records: Iterable[int]) -> list[Pair]:
         """The question with each of these records."""

@@ -18,7 +18,7 @@ import train_judge_adapter
 import train_version_reader
 from adapter_file import MATRICES, RANK, adapter_file
 from adapter_training import Checkpoint, Settings, averaged, train
-from judge_input import Memory, all_asked, candidate_worlds, pair
+from judge_input import Memory, pair
 from judge_recipe import OUTDATED, RIGHT, WRONG
 from judge_scenes import (
     LISTS_FILE,
@@ -47,7 +47,6 @@ from version_results import asked_in
 
 from benchmarks.reader import read_benchmark
 from vestig.embedders import builtin
-from vestig.testing import HashingEmbedder
 
 READ = builtin._vocabulary().ids
 DAY = [2000, 2001]
@@ -233,24 +232,6 @@ def test_a_step_of_the_judge_holds_lists_with_the_right_record_first(kind: str) 
     lengths = [len(one) for one in lists.lists(3)]
     assert read.truth.whole.sum(1).tolist()[: len(lengths)] == lengths
     assert read.truth.whole.sum(0).tolist() == [1] * len(whats) + [0] * (ROWS - len(whats))
-
-
-def test_a_list_of_another_world_holds_its_first_records_and_none_that_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for owner in ("Ada", "Bo"):
-        folder(tmp_path / owner, owner)
-    worlds = [*candidate_worlds([tmp_path], READ, HashingEmbedder())]
-    monkeypatch.setattr(train_judge_adapter, "STRANGERS_SHARE", 0)
-    lists = Lists(all_asked(worlds), {}, "questions", seed=0)
-    ada = READ("Ada")[1]
-    of_another = list[bool]()
-    for found in (one for step in range(20) for one in lists.lists(step)):
-        (asks,) = {ada in one.text.pieces[one.text.first] for one in found}
-        own = [(ada in one.text.pieces[one.text.second]) is asks for one in found]
-        of_another.append(not any(own))
-        assert any(own) or [one.what for one in found] == [WRONG] * 5
-    assert 0.2 < np.mean(of_another) < 0.5
 
 
 def test_the_loss_of_the_judge_falls_where_what_is_right_stands_higher() -> None:

@@ -127,19 +127,6 @@ def test_candidates_are_the_first_of_bm25_and_cosine_that_a_question_may_use(
     assert [bool(one.question.relevant) for one in all_asked([world])] == [True, True, False]
 
 
-def test_elsewhere_are_the_first_records_of_the_next_world_of_the_folder(tmp_path: Path) -> None:
-    rows = [{"id": f"r{n}", "text": f"note {n} of the garden"} for n in range(25)]
-    asked = [{"id": "q", "text": "who is Ada?", "relevant": ["r1"]}]
-    for name, text in (("a", "Ada is the aunt"), ("b", "Ada is the dog"), ("c", "Bo sings")):
-        written(tmp_path / "all" / name, [*rows, {"id": "x", "text": text}], asked)
-    first, second, third = made(tmp_path / "all")
-    assert first.elsewhere == ((*(second.memories[n] for n in second.candidates[0]),),)
-    assert second.elsewhere[0][0] in third.memories
-    assert third.elsewhere[0][0] == first.memories[25]
-    (alone,) = made(folder(tmp_path / "one", "Ada", tools=1))
-    assert alone.elsewhere == ((), ())
-
-
 def test_the_hash_of_a_world_is_of_its_records_and_questions(tmp_path: Path) -> None:
     one, same, other = made(
         folder(tmp_path / "one", "Ada"),

@@ -50,10 +50,8 @@ SHARES: Final = {
     "lists": {SCENES_FILE: 0.4, LISTS_FILE: 0.25},
     "prompts": {SCENES_FILE: 0.42, PROMPTS_FILE: 0.36},
 }
-# Of all lists so many have no record of the store that the question was written for: of any other
-# ones, and, of those of a folder, so many more what the first stage finds in another world.
+# Of all lists so many have no record of the store that the question was written for.
 STRANGERS_SHARE: Final = 0.05
-ELSEWHERE_SHARE: Final = 0.35
 # Of the lists of prompts so many are queries in the words of a record of a scene.
 WORDS_SHARE: Final = 0.2
 # Records of a question of a folder.
@@ -63,8 +61,6 @@ RANK_SHARE: Final = 0.7
 LIST_SHARE: Final = 0.5
 # Lists of a step that have a right record, and wrong ones of each, at most.
 _LISTS, _WRONG = 40, 12
-# Records of another world: so many of the first ones.
-_ELSEWHERE, _FIRST = 5, 8
 
 
 class Truth(NamedTuple):
@@ -134,15 +130,12 @@ class Lists:
                 return strangers(scene.questions[number][0], scene.memories, self._common, draw)
             return listed(scene, number, self._common, draw)
         asked = self._asked[draw.integers(len(self._asked))]
-        question = question_pieces(asked.question.pieces)
         if draw.random() < STRANGERS_SHARE:
-            return strangers(question, asked.world.memories, self._common, draw)
-        if asked.elsewhere and draw.random() < ELSEWHERE_SHARE:
-            drawn = draw.choice(min(_FIRST, len(asked.elsewhere)), _ELSEWHERE, replace=False)
-            found = [asked.elsewhere[place] for place in drawn]
-            return [Listed(text_of(pair(question, memory)), WRONG) for memory in found]
+            own = question_pieces(asked.question.pieces)
+            return strangers(own, asked.world.memories, self._common, draw)
         records = list_of(asked.question, asked.candidates, MEMORIES, draw)
         pairs = asked.pairs(number for number, _ in records)
+        question = question_pieces(asked.question.pieces)
         return [
             *(Listed(text_of(each), what) for each, (_, what) in zip(pairs, records, strict=True)),
             *(
