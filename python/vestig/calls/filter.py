@@ -125,10 +125,7 @@ class ScopeNames(a.OfScopes, Names, frozen=True):
 
 
 class KeyNames(Names, frozen=True):
-    """Keys of memories; what can be none matches nothing."""
-
-    def check(self, field: str, value: Any) -> Any:
-        return tuple(normal_form(key) for key in _texts(field, value))
+    """Keys of memories as they are written; what can be none matches nothing."""
 
 
 class KeyPrefix(a.Label, frozen=True):

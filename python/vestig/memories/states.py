@@ -16,6 +16,7 @@ import msgspec
 
 from vestig.arguments import listed
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS, Filter
+from vestig.calls.items import key_of_part
 from vestig.calls.memories import (
     ConfirmRequest,
     DeprecateRequest,
@@ -31,7 +32,7 @@ from vestig.results import DeprecateReport
 from vestig.session.filter_names import also_known, names_of_entities, unknown_names
 from vestig.session.references import resolved
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
-from vestig.store.records import documents, item_rows, rule_rows
+from vestig.store.records import documents, item_rows, keyed_memories, rule_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
 from vestig.store.records.reads import LedgerView
@@ -745,7 +746,9 @@ def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]
         return []
     found = [one for one in item_rows.below(view, space, None) if _in_scopes(given, one.scope)]
     if "keys" in given:
-        found = [one for one in found if one.key in given["keys"]]
+        stored = {keyed_memories.stored_key(view, space, key) for key in given["keys"]}
+        keys = {key_of_part(key) for key in stored}
+        found = [one for one in found if one.key in keys]
     if "key_prefix" in given:
         found = [one for one in found if one.key.startswith(given["key_prefix"])]
     return found
