@@ -172,7 +172,7 @@ def test_a_question_is_read_in_the_unicode_form_of_the_texts() -> None:
         store.commit("パパの電話番号は1111です。")
         store.commit("Der Beitrag beträgt 96 Euro für Einzelmitglieder.")
         store.commit("Der Beitrag beträgt 120 Euro für Familien.")
-        for query in ("パパの電話番号は？", "Wie hoch ist der Beitrag für Familien?"):
+        for query in ("パパの電話番号は?", "Wie hoch ist der Beitrag für Familien?"):
             asked = normalize("NFD", query)
             assert asked != query
             one, other = store.recall(query), store.recall(asked)
