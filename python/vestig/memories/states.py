@@ -16,7 +16,6 @@ import msgspec
 
 from vestig.arguments import listed
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS, Filter
-from vestig.calls.items import key_of_part
 from vestig.calls.memories import (
     ConfirmRequest,
     DeprecateRequest,
@@ -746,8 +745,7 @@ def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]
         return []
     found = [one for one in item_rows.below(view, space, None) if _in_scopes(given, one.scope)]
     if "keys" in given:
-        stored = {keyed_memories.stored_key(view, space, key) for key in given["keys"]}
-        keys = {key_of_part(key) for key in stored}
+        keys = keyed_memories.item_keys(view, space, given["keys"])
         found = [one for one in found if one.key in keys]
     if "key_prefix" in given:
         found = [one for one in found if one.key.startswith(given["key_prefix"])]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
-from vestig.calls.items import part_key
+from vestig.calls.items import key_of_part, part_key
 from vestig.changes import MemoryPatch
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.language.text_forms import normal_form
@@ -124,6 +124,11 @@ def stored_key(view: LedgerView, namespace: str, key: str) -> str:
     with store_faults(view.where):
         held = next(each(view.connection, sql, (namespace, of_item)), None)
     return normal if held is None else of_item
+
+
+def item_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> set[str]:
+    """The keys of the items whose texts have one of these keys as they are written."""
+    return {key_of_part(stored_key(view, namespace, key)) for key in keys}
 
 
 def ids_with_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> Iterator[str]:
