@@ -183,3 +183,22 @@ def test_a_question_is_read_in_the_unicode_form_of_the_texts() -> None:
             said = [{"author": "Ada", "content": text} for text in (query, asked)]
             facts = [store.retrieve([one]).facts for one in said]
             assert facts[0] == facts[1] != ()
+
+
+@each(
+    ("text", "query"),
+    [
+        ("Die Straße ist gesperrt.", "STRASSE"),
+        ("Die Strasse ist gesperrt.", "Straße"),
+        ("Der Ordner heißt ＰＲＯＢＥＮ２.", "Proben2"),  # noqa: RUF001
+        ("Der Ordner heißt Proben2.", "ｐｒｏｂｅｎ２"),  # noqa: RUF001
+    ],
+)
+def test_shapes_of_a_letter_are_one_word(text: str, query: str) -> None:
+    with vestig.open(":memory:") as store:
+        id = store.commit(text).memory_id
+        store.commit("Das Klavier wird morgen gestimmt.")
+        found = store.recall(query, all=True)
+        assert found.missing == ()
+        assert found[0].id == id
+        assert found[0].content == text
