@@ -158,7 +158,9 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
     if bits & word::WEAK == 0 && kind.is_none() {
         return None;
     }
-    let kind = kind.map_or(0, |kind| sections(kind) | sections(kind.trim_end_matches('s')));
+    let kind = kind.map_or(0, |kind| {
+        sections(kind) | sections(kind.trim_end_matches('s'))
+    });
     let context = sections(before) | kind;
     if context & word::OPEN != 0 || (is_code(last) && context & (word::JOINED | word::NAME) == 0) {
         return None;
