@@ -100,6 +100,17 @@ def is_english(text: str) -> bool:
     return {own[word] for word in words if word in own} == {ENGLISH}
 
 
+def begins_with_function_word(text: str) -> bool:
+    """Return whether the first of several words is a function word of a language but English.
+
+    Example:
+        >>> [begins_with_function_word(text) for text in ("Welchen Schlüssel", "Ada Lovelace")]
+        [True, False]
+    """
+    first, _, rest = text.partition(" ")
+    return bool(rest) and _own_words().get(first.lower(), ENGLISH) != ENGLISH
+
+
 def _script_of(text: str) -> str | None:
     """The script of more than half of the letters."""
     of_letters = [script for script in map(_SCRIPTS.__getitem__, text) if script is not None]

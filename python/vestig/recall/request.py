@@ -182,11 +182,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A checked call of `recall`.
 
     `arguments`: those of the call as values that can be read again, for another run of it with
-    one of them changed.
+    one of them changed. `query`: as it is read; `asked`: as it was asked, where that differs.
     """
 
     arguments: RecallRequest
     query: str
+    asked: str | None = None
     # what was said in the conversation that the query stands for
     conversation: str | None
     query_vector: bytes | None

@@ -6,6 +6,9 @@ The patterns match lower-cased text.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
 from typing import Final
 
 import msgspec
@@ -355,6 +358,57 @@ def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[Tempora
 def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
     """Like `find_windows`, with clock times, habits and others that have no window."""
     return find_times(text, t_ref_us, zone=zone).expressions
+
+
+_FIGURES: Final = lazy_pattern(
+    r"(?<![\w./:@#+-])(?:\d{4}-\d{2}-\d{2}|\d{1,2}([./-])\d{1,2}\1\d{4})(?![./:@#+_-]?\w)"
+)
+
+
+def days_in_figures(text: str) -> dict[str, str]:
+    """Day in figures → the same with the name of its month. A date with two readings, and figures
+    that are a part of a longer word, are none.
+
+    Example:
+        >>> days_in_figures("on 2025-08-28, 28.8.2025 or 03/08/2025, in log-2025-08-29.txt")
+        {'2025-08-28': '28 August 2025', '28.8.2025': '28 August 2025'}
+    """
+    figures = list(_FIGURES.finditer(text))
+    known = find_windows(text, 0) if figures else ()
+    found = dict[str, str]()
+    for one in figures:
+        day = _one_day(one[0])
+        read = any(window.start <= one.start() and one.end() <= window.end for window in known)
+        if day is not None and read:
+            month = _FULL_MONTHS[day.month - 1].capitalize()
+            found[one[0]] = f"{day.day} {month} {day.year}"
+    return found
+
+
+def _one_day(figures: str) -> date | None:
+    """The day that figures mean; None where they mean none, or one of two."""
+    first, second, third = map(int, PARTS.findall(figures))
+    if first > 31:
+        orders = [(first, second, third)]
+    elif "." in figures:
+        orders = [(third, second, first)]
+    else:
+        orders = [(third, second, first), (third, first, second)]
+    days = set[date]()
+    for order in orders:
+        with suppress(ValueError):
+            days.add(date(*order))
+    return days.pop() if len(days) == 1 else None
+
+
+def with_named_months(text: str, days: Mapping[str, str]) -> str:
+    """The text with these days in figures in their other form.
+
+    Example:
+        >>> with_named_months("on 2025-08-28", {"2025-08-28": "28 August 2025"})
+        'on 28 August 2025'
+    """
+    return _FIGURES.sub(lambda found: days.get(found[0], found[0]), text)
 
 
 _NONE: Final = FoundTimes(expressions=[])
