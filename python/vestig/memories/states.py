@@ -747,9 +747,8 @@ def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]
     if "keys" in given:
         keys = keyed_memories.item_keys(view, space, given["keys"])
         found = [one for one in found if one.key in keys]
-    if "key_prefix" in given:
-        found = [one for one in found if one.key.startswith(given["key_prefix"])]
-    return found
+    begins = given.get("key_prefix", "")
+    return [one for one in found if one.key.startswith(begins)]
 
 
 def selected_documents(view: LedgerView, space: str, where: Filter) -> tuple[tuple[str, ...], ...]:
