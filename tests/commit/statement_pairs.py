@@ -596,6 +596,17 @@ DIFFERENT: Final[dict[str, list[Pair]]] = {
     "signs": SIGNS,
     "capitals": CAPITALS,
     "digits": DIGITS,
+    "a comma that may stand before decimals": [
+        (text.format("1,250"), text.format("1250"))
+        for text in (
+            "Der Weg zur Kapelle ist {} km lang.",
+            "La miel del coro pesa {} kg en total.",
+            "La corde pèse {} grammes au total.",
+            "Struna waży {} kg razem z futerałem.",
+            "Міст має {} км завдовжки.",
+            "Chapel path: {}km",
+        )
+    ],
     "wording": WORDING,
     "white space in what is kept": KEPT_SPACE,
 }

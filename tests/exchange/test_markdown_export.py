@@ -67,6 +67,26 @@ def test_a_folder_of_markdown_brings_the_same_memories_back(
         assert other.admin.doctor().exit_code == 0
 
 
+def test_dates_keywords_and_entities_come_back(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as store, opened(tmp_path / "copy") as copy:
+        store.commit("We paid the organ builder on 30 May", t_ref="2025-06-01")
+        store.commit("The choir met yesterday", t_ref="2025-06-01", t_valid="2024-01-01")
+        # nobody said when it was said
+        store.commit("The choir sings tomorrow", t_valid="2024-01-01")
+        store.commit("Somebody brings the scores", keywords=["Querflöte"],
+                     entities=["PERSON:Jörg Weiß"])  # fmt: skip
+        store.export(tmp_path / "notes", format="md")
+        assert copy.import_(tmp_path / "notes").imported == 4
+        both = [
+            [(one.content, one.t_valid, one.times, one.keywords) for one in each.list()]
+            for each in (store, copy)
+        ]
+        assert sorted(both[0], key=repr) == sorted(both[1], key=repr)
+        assert [one[2] == () for one in sorted(both[1])] == [True, False, True, False]
+        for each in (store, copy):
+            assert each.count({"entities": "Jörg Weiß"}) == 1
+
+
 def test_a_file_is_named_by_order_and_words_and_begins_with_its_fields(
     filled: vestig.Vestig, tmp_path: Path
 ) -> None:

@@ -528,3 +528,22 @@ def test_an_end_moves_by_as_much_as_was_left_when_it_was_put() -> None:
             "changed": datetime(2026, 4, 12, tzinfo=UTC),
             "endless": None,
         }
+
+
+def test_a_key_finds_the_text_of_its_own_item(store: vestig.Vestig) -> None:
+    keys = {"café": "oak", "cafe\u0301": "elm", "a  b": "ash", "a b": "fir"}
+    for key, tree in keys.items():
+        store.items.put(key, tree, text=f"The bench is made of {tree} wood")
+    assert store.keys() == sorted(keys)
+    for key, tree in keys.items():
+        wanted = f"The bench is made of {tree} wood"
+        assert store.get(key).content == wanted
+        assert [one.content for one in store.history(key)] == [wanted]
+        assert [one.content for one in store.list({"keys": key})] == [wanted]
+    assert len(store.forget(where={"keys": "cafe\u0301"}).memory_ids) == 1
+    assert store.items.get("café") is not None
+    # a key that no item has is its normal form
+    assert store.get("cafe\u0301").content == "The bench is made of oak wood"
+    assert store.get("cafe\u0301", valid_at=store.get("café").t_valid).key == "café"
+    store.forget(where={"keys": "cafe\u0301"})
+    assert store.items.get("café") is None

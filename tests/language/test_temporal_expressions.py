@@ -228,6 +228,45 @@ def test_may_and_march_are_months_only_in_a_temporal_place() -> None:
     assert windows("The march began 5 days ago") == ["2026-03-13..2026-03-14"]
 
 
+@each(
+    ("text", "window"),
+    [
+        ("Am 3. August 2025 singen wir in Ulm", "2025-08-03..2025-08-04"),
+        ("Was war am 1. September 2025?", "2025-09-01..2025-09-02"),
+        ("den 3. august 2025", "2025-08-03..2025-08-04"),
+        ("vom 3. bis 5. August 2025", "2025-08-03..2025-08-06"),
+        ("3.-5. August 2025", "2025-08-03..2025-08-06"),
+        ("am 3. und 4. August 2025", "2025-08-04..2025-08-05"),
+        ("Sunday, 3. August 2025", "2025-08-03..2025-08-04"),
+        ("am 1. Sept. 2025", "2025-09-01..2025-09-02"),
+        ("op 3e april 2025, niet later", "2025-04-03..2025-04-04"),
+        ("den 3:e april 2025", "2025-04-03..2025-04-04"),
+        ("le 1er nov. 2025", "2025-11-01..2025-11-02"),
+        ("el 15 de sept. de 2025", "2025-09-15..2025-09-16"),
+        ("on the third of August 2025", "2025-08-03..2025-08-04"),
+        ("the twenty-first of March 2025", "2025-03-21..2025-03-22"),
+        ("August third, 2025", "2025-08-03..2025-08-04"),
+    ],
+)
+def test_a_day_beside_its_month_is_read_however_it_is_written(text: str, window: str) -> None:
+    assert windows(text) == [window]
+    assert not find_windows(text, NOW)[0].either
+
+
+def test_a_point_that_may_end_a_sentence_leaves_the_day_open() -> None:
+    for text in ("Treffen 3. August 2025", "We met in room 3. August 2025 was hot."):
+        assert windows(text) == ["2025-08-01..2025-09-01", "2025-08-03..2025-08-04"]
+        assert all(one.either for one in find_windows(text, NOW))
+    for text in ("We met in room 3. August was hot.", "1. August"):
+        assert windows(text) == ["2025-08-01..2025-09-01", "2026-08-01..2026-09-01"]
+        assert all(one.either for one in find_windows(text, NOW))
+    # no days
+    assert windows("It cost $5. August 2025 was hot.") == ["2025-08-01..2025-09-01"]
+    assert windows("a third of August 2025 was hot") == ["2025-08-01..2025-09-01"]
+    assert windows("In August 2025 second graders swam") == ["2025-08-01..2025-09-01"]
+    assert windows("Mon frère a sept violons et 2 pianos") == []
+
+
 def test_years_in_a_list_of_dates() -> None:
     assert windows("in 2019, 2020 and 2021") == [
         "2019-01-01..2020-01-01",

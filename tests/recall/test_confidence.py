@@ -243,3 +243,38 @@ def test_unrelated_memories_move_neither_confidence_nor_score(opener: Opener) ->
         assert isinstance(then, vestig.RecallResult)
         assert now.confidence == pytest.approx(then.confidence, abs=0.05)
         assert now[0].score == pytest.approx(then[0].score, abs=0.06)
+
+
+def test_a_day_is_the_same_however_it_is_written() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("Anna leads the choir.", key="lead", t_valid="2025-01-01")
+        store.commit("Bodo leads the choir.", key="lead", t_valid="2025-08-15")
+        for days in (
+            ("3 August 2025", "2025-08-03", "03.08.2025", "3.8.2025"),
+            ("28 August 2025", "2025-08-28", "28.08.2025", "28/08/2025"),
+        ):
+            asked = [store.recall(f"Who led the choir on {day}?", seed=1) for day in days]
+            for day, found in zip(days, asked, strict=True):
+                assert found.query == f"Who led the choir on {day}?"
+                assert found.missing == ("led",)
+                assert [hit.content for hit in found] == [hit.content for hit in asked[0]] != []
+                assert found.confidence == asked[0].confidence
+                assert found.analysis.windows == asked[0].analysis.windows
+            many = store.recall_many([f"Who led the choir on {day}?" for day in days], seed=1)
+            assert [one.confidence for one in many] == [one.confidence for one in asked]
+        # a date with two readings is left open, and what stands so in a text is found so
+        open_date = store.recall("Who led the choir on 03/08/2025?")
+        assert [window.either for window in open_date.analysis.windows] == [True, True]
+        store.commit("Log 2025-08-28: the organ was tuned.")
+        found = store.recall("Log 2025-08-28")
+        assert found[0].content == "Log 2025-08-28: the organ was tuned."
+        assert [window.text for window in found.analysis.windows] == ["2025-08-28"]
+
+
+def test_what_is_not_known_to_be_missing_is_not_said_to_be() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("楽譜棚の鍵は鈴木さんが持っています。")
+        assert store.recall("鍵").missing == ()
+        assert store.recall("楽器").missing == ("楽器",)
+        store.commit("Den Schlüssel hat Jörg.")
+        assert "Schlüssel" not in " ".join(store.recall("Welchen Schlüssel hat Jörg?").missing)

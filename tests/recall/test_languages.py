@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -163,3 +164,41 @@ def test_a_confidence_of_a_query_in_another_language_than_english_says_so() -> N
             "Ersatzschlüssel": (),
         }.items():
             assert store.recall(query).warnings == warnings, query
+
+
+def test_a_question_is_read_in_the_unicode_form_of_the_texts() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("ハハの電話番号は2222です。")
+        store.commit("パパの電話番号は1111です。")
+        store.commit("Der Beitrag beträgt 96 Euro für Einzelmitglieder.")
+        store.commit("Der Beitrag beträgt 120 Euro für Familien.")
+        for query in ("パパの電話番号は?", "Wie hoch ist der Beitrag für Familien?"):
+            asked = normalize("NFD", query)
+            assert asked != query
+            one, other = store.recall(query), store.recall(asked)
+            assert other.missing == one.missing
+            assert [hit.score for hit in other] == [hit.score for hit in one]
+            for found in (other, store.search(asked), store.recall_many([asked])[0]):
+                assert [hit.content for hit in found] == [hit.content for hit in one]
+            said = [{"author": "Ada", "content": text} for text in (query, asked)]
+            facts = [store.retrieve([one]).facts for one in said]
+            assert facts[0] == facts[1] != ()
+
+
+@each(
+    ("text", "query"),
+    [
+        ("Die Straße ist gesperrt.", "STRASSE"),
+        ("Die Strasse ist gesperrt.", "Straße"),
+        ("Der Ordner heißt ＰＲＯＢＥＮ２.", "Proben2"),  # noqa: RUF001
+        ("Der Ordner heißt Proben2.", "ｐｒｏｂｅｎ２"),  # noqa: RUF001
+    ],
+)
+def test_shapes_of_a_letter_are_one_word(text: str, query: str) -> None:
+    with vestig.open(":memory:") as store:
+        id = store.commit(text).memory_id
+        store.commit("Das Klavier wird morgen gestimmt.")
+        found = store.recall(query, all=True)
+        assert found.missing == ()
+        assert found[0].id == id
+        assert found[0].content == text

@@ -469,3 +469,14 @@ def test_a_check_is_false_where_no_rule_fires(store: vestig.Vestig) -> None:
     store.rules.add(TEXT, WHEN)
     assert store.rules.check(command="git push origin")
     assert not store.rules.check(command="git pull")
+
+
+def test_a_rule_holds_in_either_unicode_form(store: vestig.Vestig) -> None:
+    for name, other in (("café", "cafe\u0301"), ("nai\u0308ve", "naïve")):
+        for field, value in (("text", name), ("path", f"{name}/**"), ("command", f"rm {name}")):
+            store.rules.add(
+                f"Never with {name} as {field}.", when=f'{field} ~ "{value}"', do="deny"
+            )
+        assert store.rules.check(text=f"about the {other} here").decision == "deny"
+        assert store.rules.check(path=f"{other}/menu.md").decision == "deny"
+        assert store.rules.check(command=f"rm {other}").decision == "deny"

@@ -329,14 +329,16 @@ class Key(Argument, frozen=True):
 
 
 class KeyOrId(Key, frozen=True):
-    """A key, or what begins with `mem_`: an id of a memory, or its beginning."""
+    """A key as it is written, which the value of an item may need, or what begins with `mem_`: an
+    id of a memory, or its beginning."""
 
     def check(self, field: str, value: Any) -> Any:
         if isinstance(value, str) and value.startswith("mem_"):
             return check_id_prefix(field, value, "mem")
         if own := id_of_object(value):
             raise ValidationError(field, kind_of(value), "a key or an id", own)
-        return key_name(field, value)
+        key_name(field, value)
+        return value
 
 
 class Profile(Label, frozen=True, kw_only=True):

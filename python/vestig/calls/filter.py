@@ -18,7 +18,6 @@ from vestig.errors import Description, ValidationError, kind_of
 from vestig.hints import check_names, meant_name, nearest_name, unknown_name
 from vestig.ids import check_id_prefix
 from vestig.json_text import json_in_text
-from vestig.language.text_forms import normal_form
 from vestig.other_words import by_caller
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status, Word
@@ -125,10 +124,7 @@ class ScopeNames(a.OfScopes, Names, frozen=True):
 
 
 class KeyNames(Names, frozen=True):
-    """Keys of memories; what can be none matches nothing."""
-
-    def check(self, field: str, value: Any) -> Any:
-        return tuple(normal_form(key) for key in _texts(field, value))
+    """Keys of memories as they are written; what can be none matches nothing."""
 
 
 class KeyPrefix(a.Label, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,8 @@ from vestig.errors import ValidationError, VestigError
 from vestig.exchange.formats.markdown import file_name, text_of
 from vestig.exchange.inputs import shell_word
 from vestig.filters import filter_parts, moments
+from vestig.language.time.expressions import find_times
+from vestig.language.words import keywords
 from vestig.memories.states import ids_of, selection_warnings
 from vestig.other_words import by_caller
 from vestig.private_folder import make_private_folder
@@ -26,8 +28,8 @@ from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
 from vestig.store.records.memory_queries import as_stored
 from vestig.store.records.reads import LedgerView
-from vestig.times import format_us
-from vestig.types import Memory, Status
+from vestig.times import format_us, to_us
+from vestig.types import EventType, Memory, Status, is_undated
 
 _AT_ONCE: Final = 1_000
 # Ends of names of files that hold something else than lines of JSON.
@@ -130,7 +132,8 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
                 for memory in _memories(view, session.namespace, ids):
                     number += 1
                     file = fresh / file_name(number, memory)
-                    file.write_bytes(text_of(memory).encode())
+                    beside = _beside(session, view, memory)
+                    file.write_bytes(text_of(memory, beside).encode())
                     file.chmod(0o600)
                 fresh.replace(folder)
         except OSError as error:
@@ -138,6 +141,38 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
                 f"{folder}: the export cannot be written there: {error.strerror}; nothing was left"
             ) from error
     return ExportCounts(lines=number, records={"memory": number}, cut_references=0)
+
+
+def _beside(session: Session, view: LedgerView, memory: Memory) -> dict[str, Any]:
+    """The arguments of a commit that a memory itself does not have: its keywords and entities that
+    are not those of its words, and when it was said, where its times are those that count from
+    there."""
+    settings, space = session.config.settings, session.namespace
+    own = keywords(memory.content, extra_stopwords=settings.keywords.stopwords)
+    said = [one for one in view.events(space, memory.id) if one.event_type is EventType.ADD]
+    t_ref_us = to_us(said[0].occurred_at) if said and memory.times else None
+    dated = not is_undated(memory.metadata)
+    if t_ref_us is not None:
+        found = find_times(memory.content, t_ref_us, zone=settings.time.zone, dated=dated).windows
+        times = [(one.text, one.window_start_us, one.window_end_us) for one in found]
+        if times != [(one.text, _us(one.start), _us(one.end)) for one in memory.times]:
+            t_ref_us = None
+    named = [one.entity_id for one in view.mentions(space, [memory.id])]
+    text = memory.content.casefold()
+    return {
+        "t_ref": None if t_ref_us is None else format_us(t_ref_us),
+        "keywords": [word for word in memory.keywords if word not in own] or None,
+        "entities": [
+            f"{one.entity_type}:{one.canonical_name}"
+            for one in view.entities(space, named)
+            if one.origin == "forced" or one.canonical_name.casefold() not in text
+        ]
+        or None,
+    }
+
+
+def _us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
 
 
 def _memories(view: LedgerView, space: str, ids: Sequence[str]) -> Iterator[Memory]:

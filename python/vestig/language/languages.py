@@ -88,6 +88,29 @@ def differ(one: str | None, other: str | None) -> bool:
     return known and {one, other} != {JAPANESE, HAN}
 
 
+def is_english(text: str) -> bool:
+    """Return whether a text has function words of English and none of another language.
+
+    Example:
+        >>> is_english("The path is long."), is_english("Der Weg ist lang."), is_english("5 km")
+        (True, False, False)
+    """
+    own = _own_words()
+    words = {word.strip(_PUNCTUATION) for word in text.lower().split()}
+    return {own[word] for word in words if word in own} == {ENGLISH}
+
+
+def begins_with_function_word(text: str) -> bool:
+    """Return whether the first of several words is a function word of a language but English.
+
+    Example:
+        >>> [begins_with_function_word(text) for text in ("Welchen Schlüssel", "Ada Lovelace")]
+        [True, False]
+    """
+    first, _, rest = text.partition(" ")
+    return bool(rest) and _own_words().get(first.lower(), ENGLISH) != ENGLISH
+
+
 def _script_of(text: str) -> str | None:
     """The script of more than half of the letters."""
     of_letters = [script for script in map(_SCRIPTS.__getitem__, text) if script is not None]

@@ -3,7 +3,8 @@
 Numbers are digits without groups, words of numbers too; a unit, by any of its spellings, follows
 its number as a symbol, a currency as its code; a date is `2026-03-02`, or `--03-02` without a year;
 a time of day is `15:00`. What may mean two things stays as it is: 03/02/2026, 3:00 without am or
-pm, 1,5.
+pm, 1,5, and 1,250 in a text that is not certainly English, for other languages have a comma before
+decimals.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from vestig.language.languages import is_english
 from vestig.language.text_forms import word_list
 from vestig.language.time.expressions import AMBIGUOUS_MONTHS, MONTHS, WEEKDAYS
 from vestig.lazy_pattern import lazy_pattern
@@ -208,6 +210,8 @@ ORDINALS: Final = {
 }
 # In groups of three, or of two before the last three ("12,00,000"); never with a leading zero.
 _GROUPED: Final = lazy_pattern(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{2,3})*,\d{3}|(?:'\d{3})+)(?:\.\d+)?")
+# A group, or three decimals, which no amount behind the sign of a currency has.
+_ONE_COMMA: Final = lazy_pattern(r"[+-]?[1-9]\d{0,2},\d{3}(?![\d.,']).*")
 _TENS_MIN: Final = 20
 _HUNDRED: Final = 100
 _THOUSAND: Final = 1_000
@@ -384,11 +388,17 @@ def with_quantities(tokens: list[str]) -> list[str]:
     at, count = 0, len(tokens)
     # the token before, unless it is a part of a quantity
     before = ""
+    # asked once, where a number needs it
+    english: bool | None = None
     while at < count:
         token = tokens[at]
         read = None
         if token[0] in "0123456789+-" or token[0] in CURRENCY_SIGNS:
-            read = _from_digits(tokens, at, before)
+            unclear = _ONE_COMMA.fullmatch(token) is not None
+            if unclear and english is None:
+                english = is_english(" ".join(tokens))
+            if not unclear or english:
+                read = _from_digits(tokens, at, before)
         elif token in QUANTITY_WORDS or token == "a" or "-" in token:
             read = _from_word(tokens, at, before)
         elif token == "the":

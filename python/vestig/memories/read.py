@@ -163,16 +163,18 @@ def get(session: Session, asked: GetRequest) -> Memory:
     with session.operation("get"), session.ledger.read() as view:
         if name.startswith("mem_"):
             return session.memory(view, space, name)
-        found, now_us = keyed_memories.current(view, space, asked.scope, name), session.now_us()
+        key, now_us = keyed_memories.stored_key(view, space, name), session.now_us()
+        found = keyed_memories.current(view, space, asked.scope, key)
         if found is None or to_us(found.t_valid) > now_us:
-            found = keyed_memories.holding(view, space, asked.scope, name, now_us) or found
+            found = keyed_memories.holding(view, space, asked.scope, key, now_us) or found
         if found is not None and item_rows.is_hidden(view, found, now_us):
             found = None
         if found is not None and found.status is not Status.ARCHIVED:
             return found
         if memory_id_text(name) is not None and session.named_ids(view, space, f"mem_{name}"):
             return session.memory(view, space, name)
-        why = f"{found.id} has the key and is archived" if found else _in_scopes(view, space, asked)
+        why = f"{found.id} has the key and is archived" if found else ""
+        why = why or _in_scopes(view, space, asked, key)
     raise NotFoundError("Memory", name, why or _no_key(name))
 
 
@@ -194,12 +196,14 @@ def _no_key(name: str) -> str:
 _SCOPES_NAMED: Final = 3
 
 
-def _in_scopes(view: LedgerView, space: str, asked: GetRequest | HistoryRequest) -> str:
+def _in_scopes(
+    view: LedgerView, space: str, asked: GetRequest | HistoryRequest, stored: str
+) -> str:
     """Return in which scopes a key that was asked for without one has a value, as a hint."""
     if asked.scope is not None:
         return ""
-    named = keyed_memories.current_keys(view, space, asked.key, None)
-    scopes = sorted(scope for key, scope in named if key == asked.key and scope is not None)
+    named = keyed_memories.current_keys(view, space, stored, None)
+    scopes = sorted(scope for key, scope in named if key == stored and scope is not None)
     if not scopes:
         return ""
     from shlex import quote
@@ -258,17 +262,18 @@ def history(session: Session, asked: HistoryRequest) -> list[Memory]:
     """
     space, name = session.in_namespace(asked.namespace), asked.key
     with session.operation("history"), session.ledger.read() as view:
+        key = keyed_memories.stored_key(view, space, name)
         if name.startswith("mem_"):
             first = [session.memory(view, space, name)]
         else:
-            first = keyed_memories.every_version(view, space, asked.scope, name)
+            first = keyed_memories.every_version(view, space, asked.scope, key)
             if not first and memory_id_text(name) is not None:
                 ids = session.named_ids(view, space, f"mem_{name}")
                 first = [session.memory(view, space, name)] if ids else []
         found = _versions(session, view, space, first)
         now_us = session.now_us()
         found = [one for one in found if not item_rows.is_hidden(view, one, now_us)]
-        why = "" if found else _in_scopes(view, space, asked)
+        why = "" if found else _in_scopes(view, space, asked, key)
     if not found:
         raise NotFoundError("Memory", name, why or _no_key(name))
     return found

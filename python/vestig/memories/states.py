@@ -31,7 +31,7 @@ from vestig.results import DeprecateReport
 from vestig.session.filter_names import also_known, names_of_entities, unknown_names
 from vestig.session.references import resolved
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
-from vestig.store.records import documents, item_rows, rule_rows
+from vestig.store.records import documents, item_rows, keyed_memories, rule_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
 from vestig.store.records.reads import LedgerView
@@ -745,10 +745,10 @@ def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]
         return []
     found = [one for one in item_rows.below(view, space, None) if _in_scopes(given, one.scope)]
     if "keys" in given:
-        found = [one for one in found if one.key in given["keys"]]
-    if "key_prefix" in given:
-        found = [one for one in found if one.key.startswith(given["key_prefix"])]
-    return found
+        keys = keyed_memories.item_keys(view, space, given["keys"])
+        found = [one for one in found if one.key in keys]
+    begins = given.get("key_prefix", "")
+    return [one for one in found if one.key.startswith(begins)]
 
 
 def selected_documents(view: LedgerView, space: str, where: Filter) -> tuple[tuple[str, ...], ...]:

@@ -16,6 +16,7 @@ import msgspec
 
 from vestig.answers import ScoreFormula
 from vestig.decoders import decoded
+from vestig.language.languages import begins_with_function_word
 from vestig.language.words import ContentTerm, orders_at, stands_otherwise
 from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
@@ -172,27 +173,41 @@ def confidence(scan: Scan, input: ConfidenceInput) -> float:
     return probability(features(scan, input), fit(scan).confidence)
 
 
-def missing(query: str, input: ConfidenceInput, texts: Sequence[str] = ()) -> tuple[str, ...]:
+def missing(
+    query: str, input: ConfidenceInput, texts: Sequence[str] = (), *, times_read: bool
+) -> tuple[str, ...]:
     """Names and content words of a query that no eligible memory holds, as they stand in it, each
     once in their order; not the verb that orders an answer.
 
     Args:
         query: the text that the terms are of.
         texts: of memories, in which a word may stand in another form that is another term.
+        times_read: its expressions of time are read as times, and no words that a memory lacks.
     """
     held, begin = _held(input), orders_at(query)
     names = absent_names(input) if input.unknown_names else []
     if begin:
         ordered = query[:begin]
         names = [name for name in names if name.partition(" ")[0] != ordered]
+    # a question in another language begins with a capital too
+    names = [name for name in names if not begins_with_function_word(name)]
     words = [
         query[one.start : one.end]
         for one in input.content_terms
-        if one.start >= begin and one.term not in held and not (one.in_time and input.dates_met)
+        if one.start >= begin
+        and one.term not in held
+        and not (one.in_time and (times_read or input.dates_met))
+        and not _is_half_a_pair(one.term)
     ]
     words = [word for word in words if not stands_otherwise(word, texts)]
     found = [*names, *(word for word in words if not any(word in name for name in names))]
     return tuple(dict.fromkeys(found))
+
+
+def _is_half_a_pair(term: str) -> bool:
+    """Return whether a term is one character of a script without spaces: texts have pairs of them,
+    and whether one holds it is not known."""
+    return len(term) == 1 and not term.isascii() and term.isalpha()
 
 
 def holds_a_word(input: ConfidenceInput) -> bool:

@@ -348,7 +348,8 @@ class BoundQuery:
 
     def missing(self, scan: Scan, texts: Sequence[str]) -> tuple[str, ...]:
         """Names and words of the query that no eligible memory holds; `texts` as `missing`."""
-        return missing(self.request.query, self.confidence_input(scan), texts)
+        known, read = self.confidence_input(scan), bool(self.query.windows)
+        return missing(self.request.query, known, texts, times_read=read)
 
     @property
     def available(self) -> list[str]:
@@ -693,7 +694,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         meta_shares=_shares(query, entities),
         has_vector=query.vector is not None,
         query_time=from_us(request.moments.query_time_us),
-        language=language_of(request.query),
+        language=language_of(request.asked or request.query),
         parts=ranking.reasons,
         judgements={}
         if query.judgements is None

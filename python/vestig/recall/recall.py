@@ -29,6 +29,7 @@ from vestig.config import Config
 from vestig.config.signals import KINDS
 from vestig.errors import Description, ProviderError, StoreLockedError, ValidationError, kind_of
 from vestig.language.languages import ENGLISH, language_of
+from vestig.language.time.expressions import days_in_figures, with_named_months
 from vestig.language.words import asks_for_all, states
 from vestig.other_words import by_caller
 from vestig.ports import Scan, TokenStates, is_approximate
@@ -43,6 +44,7 @@ from vestig.recall.unread import each_known, read_when_known
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.filter_names import unknown_names
 from vestig.session.opening import check_reranker
+from vestig.session.references import common_words
 from vestig.session.session import Session, ahead_notice
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span
@@ -237,7 +239,7 @@ class OneRecall:
         at = request.moments
         return {
             "results": results,
-            "query": request.query,
+            "query": request.asked or request.query,
             "namespace": request.namespace,
             "profile": self.config.profile,
             "mode": ranking.mode,
@@ -292,7 +294,7 @@ class OneRecall:
             found.append(APPROXIMATE)
         if self.request.silence is not None and certainty is None:
             found.append("silence held nothing back: words or meaning were not compared")
-        language = language_of(self.request.query)
+        language = language_of(self.request.asked or self.request.query)
         if certainty is not None and language not in (None, ENGLISH):
             found.append(f"the confidence is learned on English; the query is in {language}")
         return tuple(found)
@@ -314,6 +316,8 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[_EmbeddedQuery]:
     Raises:
         ProviderError: the embedder failed, under a profile that needs vectors.
     """
+    for call in calls:
+        call.request = _with_days_read(call.session, call.request)
     first = calls[0]
     session, ranking = first.session, ranking_of(first.session, first.config)
     given = [call.request.query_vector for call in calls]
@@ -345,6 +349,20 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[_EmbeddedQuery]:
         _EmbeddedQuery(*pair, {name: vectors[name] for name in own if name in vectors})
         for pair, own in zip(pairs, named, strict=True)
     ]
+
+
+def _with_days_read(session: Session, request: Request) -> Request:
+    """The request with the days of its query that stand there in figures as models know them, but
+    for those that a memory of the namespace holds in the same figures."""
+    days = days_in_figures(request.query)
+    if not days:
+        return request
+    held = session.keeper.run(lambda view, _: common_words(session, view, request.namespace, days))
+    query = with_named_months(
+        request.query, {day: other for day, other in days.items() if day not in held}
+    )
+    arguments = msgspec.structs.replace(request.arguments, query=query)
+    return msgspec.structs.replace(request, query=query, asked=request.query, arguments=arguments)
 
 
 def _context(

@@ -16,6 +16,7 @@ from vestig.calls.argument import RANDOM
 from vestig.calls.queries import RecallRequest
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.filters import FilterParts, Moments, filter_parts, moments
+from vestig.language.text_forms import normal_form
 from vestig.messages import SPEAKERS, only_calls_tools, text_parts
 from vestig.ports import is_finite
 
@@ -181,11 +182,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A checked call of `recall`.
 
     `arguments`: those of the call as values that can be read again, for another run of it with
-    one of them changed.
+    one of them changed. `query`: as it is read; `asked`: as it was asked, where that differs.
     """
 
     arguments: RecallRequest
     query: str
+    asked: str | None = None
     # what was said in the conversation that the query stands for
     conversation: str | None
     query_vector: bytes | None
@@ -239,9 +241,20 @@ def _float32(field: str, value: object, dimensions: int) -> bytes:
         raise ValidationError(field, kind_of(value), f"{dimensions} numbers") from None
 
 
+def as_stored(text: str) -> str:
+    """A text that is asked, in the Unicode form in which texts are stored.
+
+    Example:
+        >>> as_stored("cafe\u0301?") == "caf\u00e9?"
+        True
+    """
+    return text if text.isascii() else normal_form(text, single_spaces=False)
+
+
 def query_argument(value: object) -> tuple[str, tuple[str, ...]]:
-    """Return the query, cut to `QUERY_CHARS_MAX` code points with a warning."""
-    query = text_argument("query", value)
+    """Return the query in the Unicode form in which texts are stored, cut to `QUERY_CHARS_MAX` code
+    points with a warning."""
+    query = as_stored(text_argument("query", value))
     if not query.strip():
         raise ValidationError("query", Description("blank text"), "a question or some words")
     if len(query) <= QUERY_CHARS_MAX:

@@ -29,6 +29,7 @@ from vestig.language.text_forms import single_spaced
 from vestig.messages import NEVER_SPOKEN, joined_text
 from vestig.other_words import by_caller, nearest
 from vestig.printed import said_by
+from vestig.recall.request import as_stored
 from vestig.results import SequenceResult
 from vestig.retrieve.confidence import ConfidencePart, Label, StopReason
 from vestig.times import format_us, from_us, to_us
@@ -275,7 +276,7 @@ def _message(field: str, item: object) -> Message | None:
         return None
     stated = time_us(f"{field}.timestamp", item.get("timestamp"))
     return Message(
-        content=text_argument(f"{field}.content", content),
+        content=as_stored(text_argument(f"{field}.content", content)),
         author=author or alias or role or "user",
         timestamp_us=stated,
         author_id=label(f"{field}.author_id", item.get("author_id")),

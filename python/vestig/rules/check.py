@@ -12,7 +12,7 @@ from vestig.calls.condition import parse_condition
 from vestig.calls.rules import DECISIONS, ActionRequest
 from vestig.changes import AccessTouch, RuleCounts
 from vestig.errors import VestigError
-from vestig.rules.matcher import NO, YES, Action, CompiledRule, RuleSet
+from vestig.rules.matcher import NO, YES, Action, CompiledRule, RuleSet, composed
 from vestig.rules.stored import binding, in_scope, stored
 from vestig.rules.values import RuleCheck, RuleFired
 from vestig.session.session import Session
@@ -63,7 +63,8 @@ class _RuleSets:
 @lru_cache(maxsize=_COMPILED_MAX)
 def _compiled(when: str, unless: str | None) -> CompiledRule:
     return CompiledRule(
-        parse_condition("when", when), None if unless is None else parse_condition("unless", unless)
+        parse_condition("when", composed(when)),
+        None if unless is None else parse_condition("unless", composed(unless)),
     )
 
 

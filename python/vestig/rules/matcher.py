@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Final, Generic, NamedTuple, TypeVar
+from unicodedata import normalize
 
 from vestig.calls.condition import All, AnyOf, Condition, Not, Test
 from vestig.rules.wrappers import Command, Commands, Run, commands_of
@@ -27,8 +28,9 @@ _NO_COMMANDS: Final = Commands((), None)
 
 
 class Action:
-    """An action that is about to happen. `paths`: of the files that it names, without `.`, `..` and
-    double slashes. `text`: in small letters, for of free words case says nothing."""
+    """An action that is about to happen, its fields in NFC. `paths`: of the files that it names,
+    without `.`, `..` and double slashes. `text`: in small letters, for of free words case says
+    nothing."""
 
     def __init__(
         self,
@@ -39,10 +41,10 @@ class Action:
         text: str | None = None,
     ) -> None:
         self.tool = tool
-        self.paths = tuple(dict.fromkeys(_plain_path(path) for path in paths if path))
-        self.url = None if url is None else _plain_url(url)
-        self.text = None if text is None else text.casefold()
-        self._line = command
+        self.paths = tuple(dict.fromkeys(_plain_path(composed(path)) for path in paths if path))
+        self.url = None if url is None else _plain_url(composed(url))
+        self.text = None if text is None else composed(text).casefold()
+        self._line = None if command is None else composed(command)
 
     def each_path(self) -> Iterator[Action]:
         """The same action with one of its files alone."""
@@ -78,6 +80,11 @@ class Action:
         """The programs that its line starts, with their folders and without."""
         runs = [run for one in self.commands.found for run in one.runs]
         return {run.program for run in runs} | {run.words[0] for run in runs}
+
+
+def composed(text: str) -> str:
+    """A text in NFC, so that no other spelling of a letter passes a rule."""
+    return text if text.isascii() else normalize("NFC", text)
 
 
 def _plain_path(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -56,14 +56,19 @@ def file_name(number: int, memory: Memory) -> str:
     return f"{number:07d}-{words or 'memory'}.md"
 
 
-def text_of(memory: Memory) -> str:
-    """The file of a memory."""
+def text_of(memory: Memory, beside: Mapping[str, Any]) -> str:
+    """The file of a memory.
+
+    Args:
+        beside: arguments of `commit` that the memory itself does not have.
+    """
     fields = {
         "id": memory.id,
         "t_created": _time(memory.t_created),
         "status": None if memory.status is Status.ACTIVE else memory.status.word.lower(),
         "superseded_by": memory.superseded_by,
         **_arguments(memory),
+        **beside,
     }
     lines = [f"{name}: {_value(value)}" for name, value in present(fields).items()]
     return "\n".join(("---", MEMORY_MARK, *lines, "---", "", memory.content, ""))

@@ -16,11 +16,13 @@ from vestig.language.time.expressions import (
     AMBIGUOUS_MONTHS,
     BEHIND_YEAR,
     CUE,
+    DAY_LEAD,
     EXPRESSION,
     FAMILIES,
     GLUE,
     LIST_GAP,
     PART_OF_YEAR,
+    POINTED,
     WEEKDAYS,
     FoundTimes,
     TemporalExpression,
@@ -59,6 +61,7 @@ class _Match(msgspec.Struct):
 
     `other`: the window on the other side of the reference, or of the other reading. `place`: where
     it stands without the preposition before it. `opening`: the preposition that opens its window.
+    `unsure`: a number before it may be its day, or end another sentence.
     """
 
     family: str
@@ -70,6 +73,7 @@ class _Match(msgspec.Struct):
     opening: str = ""
     accepted: bool = True
     either: bool = False
+    unsure: bool = False
 
 
 def _cue_before(lower: str, start: int) -> tuple[str, int]:
@@ -206,8 +210,9 @@ class _Scan:
         """Adds what the words name; where to search on."""
         lower, words = self.lower, self.lower[start:end]
         of_part = _part_of_year(lower, start, end) if family == "year" else None
+        month = self._month_behind_point(family, start, end)
         if start and words[0].isdigit() and lower[start - 1] in GLUE and of_part is None:
-            return end
+            return month or end
         cue, cue_start = _cue_before(lower, start if of_part is None else of_part.start())
         second = self.between is not None and (
             " ".join(lower[self.found[-1].end : start].split()) in _AND
@@ -216,9 +221,15 @@ class _Scan:
             family, words, self.text[start:end], "in" if second else cue
         ):
             return start + 1
-        found = _Match(family, start, end, None, Place(family, start, end))
+        if month and not _FOUR_DIGITS.search(words):
+            family, start, words = "month", month, lower[month:end]
+        found = _Match(family, start, end, None, Place(family, start, end), unsure=month > 0)
         try:
             window = FAMILY_WINDOWS[family](self.reference, words, start)
+            if window is not None and month and family == "dmy":
+                day, window = window, FAMILY_WINDOWS["my"](self.reference, lower[month:end], month)
+                assert window is not None
+                window.other = day
         except (OverflowError, ValueError):
             window = None
         else:
@@ -244,6 +255,18 @@ class _Scan:
         found.accepted = family != "year" or cue in _YEAR_CUES or of_part is not None
         self._add(found)
         return found.end
+
+    def _month_behind_point(self, family: str, start: int, end: int) -> int:
+        """Where the month begins that has a number with a point before it, where that may end the
+        sentence before; else 0."""
+        lower = self.lower
+        point = POINTED.search(lower, start, end) if family == "dmy" else None
+        if point is None or self.text[point.end()].islower():
+            return 0
+        certain = "." in lower[start : point.start()] or DAY_LEAD.search(
+            lower[max(0, start - _CUE_REACH) : start]
+        )
+        return 0 if certain else point.end()
 
     def _take_preposition(self, found: _Match, cue: str, cue_start: int) -> None:
         """Takes before, until, after and since along, and `on` and `in` where they belong."""
@@ -356,7 +379,7 @@ class _Scan:
         """None = there is nothing to decide."""
         if item.family not in _DIRECTED or item.window is None:
             return None
-        if item.family == "figures":
+        if item.family == "figures" or (item.unsure and item.other is not None):
             return Direction.OPEN
         if not self.dated and item.window.yearless:
             if item.other is None:

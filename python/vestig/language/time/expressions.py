@@ -6,6 +6,9 @@ The patterns match lower-cased text.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
 from typing import Final
 
 import msgspec
@@ -68,7 +71,29 @@ _MONTH = (
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _NO_NUMBER = r"(?!\w|[.:]\d|,\d{3}(?!\d)|%)"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
+# A day before its month as other languages write it too: "3e april", "1er nov.", "3. August".
+_DAY_BEFORE = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|e|ste|de|[ºª°]|:[ae]|\.)?"
+# Days in words, of which "twenty-first" has two.
+DAY_WORDS: Final = {
+    "twenty": 20,
+    "thirty": 30,
+    **{
+        word: number
+        for number, word in enumerate(
+            word_list(
+                "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+                " thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+                " twentieth"
+            ),
+            1,
+        )
+    },
+    "thirtieth": 30,
+}
+_DAY_WORD = r"(?:(?:twenty|thirty)[-\s])?(?:" + "|".join(list(DAY_WORDS)[2:]) + ")"
 _YEAR = rf"[12]\d{{3}}{_NO_NUMBER}"
+# Between a day, its month and its year stand such words in other languages too.
+_OF = r"(?:(?:of|de|del)\s+|d')?"
 _AGO = r"\s+(?:ago|from\s+now)\b"
 _FROM_DAY = (
     r"\s+(?:day|week|month|year)s?\s+(?:from|after|before|ago)\s+(?:today|tomorrow|yesterday)\b"
@@ -90,7 +115,9 @@ _ALTERNATIVES: Final = (
     r"\d{4}-\d{2}-\d{2}(?P<iso>)",
     r"\d{1,2}(?:/\d{1,2}/|\.\d{1,2}\.|-\d{1,2}-)\d{4}(?!\w|[/.:-]\d)(?P<figures>)",
     r"\d{1,2}(?::\d{2}|\s?[ap]\.?\s?m\b)(?P<clock>)",
-    rf"(?:{_DAY}\s?(?:-|–|to)\s?)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\.(?=,?\s+\d))?(?:,?\s+{_YEAR})?(?P<dmy>)",
+    rf"(?:{_DAY_BEFORE}\s?(?:-|–|to|bis|till?|tot)\s?)?{_DAY_BEFORE}\s+{_OF}{_MONTH}"
+    rf"(?:\.(?=,?\s+(?:del?\s+)?\d))?(?:,?\s+{_OF}{_YEAR})?(?P<dmy>)",
+    rf"the\s+{_DAY_WORD}\s+of\s+{_MONTH}(?:,?\s+{_YEAR})?(?P<dmy_words>)",
     rf"(?:19\d\d|20\d\d|2100){_NO_NUMBER}{_NO_QUANTITY}(?P<year>)",
     rf"{_COUNT}{_FROM_DAY}(?P<ago_day>)",
     rf"an?{_FROM_DAY}(?P<ago_one_day>)",
@@ -108,7 +135,8 @@ _ALTERNATIVES: Final = (
     r"yesterday\b(?P<before>)",
     r"day\s+(?:before\s+yesterday|after\s+tomorrow)\b(?P<after>)",
     rf"{_MONTH}(?:\.?\s+(?:the\s+)?{_DAY}(?:\s?[-–]\s?{_DAY})?{_NO_NUMBER}(?:,?\s+{_YEAR})?(?P<mdy>)"
-    rf"|\.?,?\s+(?:of\s+)?{_YEAR}(?P<my>)|(?P<month>))",
+    rf"|\s+(?:the\s+)?{_DAY_WORD}(?:,?\s+{_YEAR}|(?=\s*(?:$|[^\w\s-])))(?P<mdy_words>)"
+    rf"|\.?,?\s+{_OF}{_YEAR}(?P<my>)|(?P<month>))",
     rf"{_WEEKDAY}\b(?P<weekday>)",
     r"q[1-4]\b(?:(?:\s+(?:of\s+)?|/)[12]\d{3}\b)?(?P<quarter>)",
 )
@@ -119,6 +147,8 @@ FAMILIES: Final = {
     "ago_one": "ago",
     "ago_half": "half",
     "ago_one_half": "half",
+    "dmy_words": "dmy",
+    "mdy_words": "mdy",
     "month_of": "month",
     "weekday_of": "weekday",
     "night": "day",
@@ -147,6 +177,14 @@ DIGIT_TRIGGER: Final = lazy_pattern(
 # Prepositions directly before an expression.
 CUE: Final = lazy_pattern(
     r"(?<!\w)(before|until|after|since|between|on|in|by|of|during|last|next|this)\s+(the\s+)?$"
+)
+# A day with a point before a month. In English the point ends a sentence, and a list numbers its
+# lines so: it is the point of a day behind these words, another such day or a weekday, and before
+# a month in small letters.
+POINTED: Final = lazy_pattern(r"\d\.\s+(?=[a-z])")
+DAY_LEAD: Final = lazy_pattern(
+    rf"(?<!\w)(?:am|vom|den|der|dem|des|zum|bis|ab|seit|fra|til|d\.|{_WEEKDAY},?"
+    r"|\d\.\s+(?:und|oder|og|eller|bis|til))\s+$"
 )
 # Parts of a year directly before it, and what may stand behind it; nothing tells in which half of
 # the world a season is.
@@ -320,6 +358,57 @@ def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[Tempora
 def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
     """Like `find_windows`, with clock times, habits and others that have no window."""
     return find_times(text, t_ref_us, zone=zone).expressions
+
+
+_FIGURES: Final = lazy_pattern(
+    r"(?<![\w./:@#+-])(?:\d{4}-\d{2}-\d{2}|\d{1,2}([./-])\d{1,2}\1\d{4})(?![./:@#+_-]?\w)"
+)
+
+
+def days_in_figures(text: str) -> dict[str, str]:
+    """Day in figures → the same with the name of its month. A date with two readings, and figures
+    that are a part of a longer word, are none.
+
+    Example:
+        >>> days_in_figures("on 2025-08-28, 28.8.2025 or 03/08/2025, in log-2025-08-29.txt")
+        {'2025-08-28': '28 August 2025', '28.8.2025': '28 August 2025'}
+    """
+    figures = list(_FIGURES.finditer(text))
+    known = find_windows(text, 0) if figures else ()
+    found = dict[str, str]()
+    for one in figures:
+        day = _one_day(one[0])
+        read = any(window.start <= one.start() and one.end() <= window.end for window in known)
+        if day is not None and read:
+            month = _FULL_MONTHS[day.month - 1].capitalize()
+            found[one[0]] = f"{day.day} {month} {day.year}"
+    return found
+
+
+def _one_day(figures: str) -> date | None:
+    """The day that figures mean; None where they mean none, or one of two."""
+    first, second, third = map(int, PARTS.findall(figures))
+    if first > 31:
+        orders = [(first, second, third)]
+    elif "." in figures:
+        orders = [(third, second, first)]
+    else:
+        orders = [(third, second, first), (third, first, second)]
+    days = set[date]()
+    for order in orders:
+        with suppress(ValueError):
+            days.add(date(*order))
+    return days.pop() if len(days) == 1 else None
+
+
+def with_named_months(text: str, days: Mapping[str, str]) -> str:
+    """The text with these days in figures in their other form.
+
+    Example:
+        >>> with_named_months("on 2025-08-28", {"2025-08-28": "28 August 2025"})
+        'on 28 August 2025'
+    """
+    return _FIGURES.sub(lambda found: days.get(found[0], found[0]), text)
 
 
 _NONE: Final = FoundTimes(expressions=[])

@@ -14,7 +14,15 @@ from typing import Final
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.language.time.expressions import CLOCK, COUNTS, ISO, MONTHS, PARTS, WEEKDAYS
+from vestig.language.time.expressions import (
+    CLOCK,
+    COUNTS,
+    DAY_WORDS,
+    ISO,
+    MONTHS,
+    PARTS,
+    WEEKDAYS,
+)
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us
 
@@ -298,11 +306,12 @@ def _of_years(reference: ReferenceTime, make: Callable[[int], Window], step: int
 
 
 def _date(reference: ReferenceTime, found: str) -> Window | None:
-    """`5th of March, 2026`, `March 5`, `March 5-9`."""
+    """`5th of March, 2026`, `the fifth of March`, `March 5`, `March 5-9`."""
     parts = PARTS.findall(found)
     numbers = [int(part) for part in parts if part.isdigit()]
     month = next(MONTHS[part] for part in parts if part in MONTHS)
-    days = [number for number in numbers if number <= 31]
+    in_words = sum(DAY_WORDS.get(part, 0) for part in parts)
+    days = [in_words] if in_words else [number for number in numbers if number <= 31]
     years = [number for number in numbers if number > 31]
     if len(days) == 2 and days[0] >= days[1]:
         return None
@@ -347,7 +356,8 @@ def _month_year(_frame: ReferenceTime, found: str) -> Window:
 def _month_word(reference: ReferenceTime, found: str) -> Window | None:
     *which, name = found.split()
     number = MONTHS[name]
-    if name not in ("may", "march") and len(name) < 4:
+    # "sept" alone is a number in French
+    if name == "sept" or (name not in ("may", "march") and len(name) < 4):
         return None
     year, current = reference.now.year, reference.now.month
     if which == ["this"]:

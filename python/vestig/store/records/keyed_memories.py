@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
+from vestig.calls.items import key_of_part, part_key
 from vestig.changes import MemoryPatch
 from vestig.ids import id_bytes, id_text, new_id
+from vestig.language.text_forms import normal_form
 from vestig.store.integrity import chain
 from vestig.store.records import memory_versions
 from vestig.store.records.rows import MEMORY_SELECT, from_json, memory_of, to_json
@@ -112,11 +114,29 @@ def every_version(view: LedgerView, namespace: str, scope: str | None, key: str)
     return list(_select(view, tail, (key, namespace, scope)))
 
 
-def ids_with_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> Iterator[str]:
-    """Ids of the memories with one of these keys, whatever their status."""
-    sql = 'SELECT id FROM memories WHERE namespace = ? AND "key" IN (?*)'
+def stored_key(view: LedgerView, namespace: str, key: str) -> str:
+    """The key that memories have, of one as it is written: that of an item that is kept under
+    exactly this, else its normal form."""
+    normal, of_item = normal_form(key), part_key(key, 0)
+    if of_item in (key, normal):
+        return normal
+    sql = 'SELECT 1 FROM memories WHERE namespace = ? AND "key" = ? LIMIT 1'
     with store_faults(view.where):
-        for (id,) in select_in(view.connection, sql, tuple(keys), (namespace,)):
+        held = next(each(view.connection, sql, (namespace, of_item)), None)
+    return normal if held is None else of_item
+
+
+def item_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> set[str]:
+    """The keys of the items whose texts have one of these keys as they are written."""
+    return {key_of_part(stored_key(view, namespace, key)) for key in keys}
+
+
+def ids_with_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> Iterator[str]:
+    """Ids of the memories with one of these keys as they are written, whatever their status."""
+    sql = 'SELECT id FROM memories WHERE namespace = ? AND "key" IN (?*)'
+    stored = tuple(stored_key(view, namespace, key) for key in keys)
+    with store_faults(view.where):
+        for (id,) in select_in(view.connection, sql, stored, (namespace,)):
             yield id_text("mem", id)
 
 

@@ -129,12 +129,17 @@ pub(super) fn sections_of_parts(name: &str) -> u32 {
     let found = parts(name)
         .iter()
         .fold(0, |bits, part| bits | sections(part));
-    found | if ends_as_name(name) { word::NAME } else { 0 }
+    let ends = match (ends_as_name(name), kind_of_key(name)) {
+        (true, _) => word::NAME,
+        (_, Some(_)) => word::WEAK,
+        _ => 0,
+    };
+    found | ends
 }
 
 /// Returns whether a word ends with one for a secret: `Datenbankpasswort`, `mypassword`.
 pub(super) fn ends_as_name(word: &str) -> bool {
-    const ENDS: [&str; 14] = [
+    const ENDS: [&str; 13] = [
         "password",
         "passwort",
         "kennwort",
@@ -143,7 +148,6 @@ pub(super) fn ends_as_name(word: &str) -> bool {
         "secret",
         "token",
         "apikey",
-        "schlüssel",
         "geheimnis",
         "credentials",
         "zugangsdaten",
@@ -162,6 +166,15 @@ pub(super) fn ends_as_name(word: &str) -> bool {
     }
     let small = word.to_lowercase();
     ENDS.iter().any(|end| small.ends_with(end))
+}
+
+/// The part of a word before a key that it ends with: `API` of `APIschlüssel`, "" of the key alone;
+/// None for a word that names no key.
+pub(super) fn kind_of_key(word: &str) -> Option<&str> {
+    ["schlüssel", "schluessel"].iter().find_map(|end| {
+        let kind = word.get(..word.len().checked_sub(end.len())?)?;
+        (word[kind.len()..].to_lowercase() == **end).then_some(kind)
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::Scan;
 use super::bytes;
-use super::lexemes::{Lexeme, ends_as_name, lexemes, parts, sections};
+use super::lexemes::{Lexeme, ends_as_name, kind_of_key, lexemes, parts, sections};
 use super::lines::{alone_behind, answer_behind, behind_speaker, next_line};
 use super::lists::word;
 use super::random::{is_random, shape};
@@ -87,7 +87,8 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
             && !text.contains('_')
             && !text.ends_with(|c: char| c.is_ascii_digit());
     if simple {
-        if whole & (word::NAME | word::WEAK) == 0 && !ends_as_name(text) {
+        let named = whole & (word::NAME | word::WEAK) != 0 || ends_as_name(text);
+        if !named && kind_of_key(text).is_none() {
             return scripted(text);
         }
         let before = place.checked_sub(1).map(|at| lexemes[at]);
@@ -153,10 +154,14 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
             sure: is_sure(last, before, compound, rule),
         });
     }
-    if bits & word::WEAK == 0 {
+    let kind = kind_of_key(last);
+    if bits & word::WEAK == 0 && kind.is_none() {
         return None;
     }
-    let context = sections(before);
+    let kind = kind.map_or(0, |kind| {
+        sections(kind) | sections(kind.trim_end_matches('s'))
+    });
+    let context = sections(before) | kind;
     if context & word::OPEN != 0 || (is_code(last) && context & (word::JOINED | word::NAME) == 0) {
         return None;
     }

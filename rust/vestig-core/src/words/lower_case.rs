@@ -3,6 +3,10 @@
 //! The language decides whether `I` is the capital of `i` or of `ı`, which a label or word does not
 //! say: `İSTANBUL`, `ISTANBUL` and `istanbul` are one word, and so are `IRMAK` and `ırmak`.
 
+use std::borrow::Cow;
+
+use unicode_normalization::{UnicodeNormalization, is_nfkc};
+
 const DOT_ABOVE: char = '\u{307}';
 
 /// The text in lower case.
@@ -36,9 +40,29 @@ pub(super) fn without_dots(chars: impl Iterator<Item = char>) -> impl Iterator<I
     })
 }
 
+/// A word in lower case in the form in which words are matched: full-width letters and digits and
+/// other shapes of one are that, and `ß` is `ss`, as in a word in capitals.
+pub(super) fn matched(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() || (is_nfkc(word) && !word.contains('ß')) {
+        return Cow::Borrowed(word);
+    }
+    let shapes: String = word.nfkc().collect();
+    Cow::Owned(lower_case(&shapes).replace('ß', "ss"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shapes_of_a_letter_are_matched_as_that() {
+        assert_eq!(matched("straße"), "strasse");
+        assert_eq!(matched("ｐｉｚｚａ２"), "pizza2");
+        assert_eq!(matched("x²"), "x2");
+        for word in ["strasse", "über", "ёж", "ключ"] {
+            assert!(matches!(matched(word), Cow::Borrowed(_)), "{word}");
+        }
+    }
 
     #[test]
     fn either_i_is_one_letter() {

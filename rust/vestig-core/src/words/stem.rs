@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::is_function_word;
-use super::lower_case::lower_case_into;
+use super::lower_case::{lower_case_into, matched};
 use super::parts::visit_parts;
 use super::tokens::{Script, Span, visit_chains, visit_pieces};
 
@@ -121,8 +121,8 @@ pub fn terms_among(wanted: &HashSet<String>, texts: &[String]) -> Vec<(usize, St
 /// Calls `sink` with every index term of `author`, then of `text`, in order, and how its word is
 /// written.
 ///
-/// Words are lower-cased and stemmed; a possessive `'s` falls away because one letter is no
-/// word; identifiers come whole (lower-cased, not stemmed) and then in parts, which are words; a
+/// Words are lower-cased and stemmed, full-width and other shapes of a letter or digit are that, and
+/// `ß` is `ss`; a possessive `'s` falls away because one letter is no word; identifiers come whole (lower-cased, not stemmed) and then in parts, which are words; a
 /// word in mixed case, one with signs at its end and an emoji sequence are followed by their parts;
 /// bigrams and symbols are not stemmed. Stop words stay. `until`: words of `text` that begin at or behind
 /// this code point are left out (of a long agent message only the first 1,200 code points are read).
@@ -187,7 +187,7 @@ fn visit(
         let whole = Span::over(chain);
         if identifier && whole.start < until {
             lower_case_into(whole.text(text), lowered);
-            sink(lowered, whole, Some(lowered));
+            sink(&matched(lowered), whole, Some(lowered));
         }
         for run in chain {
             visit_pieces(text, *run, chain.len() == 1, &mut |span, script| {
@@ -198,7 +198,7 @@ fn visit(
                 let mut add = |span: Span| match script {
                     Script::Word => {
                         lower_case_into(span.text(text), lowered);
-                        sink(&stems.of(lowered), span, Some(lowered));
+                        sink(&stems.of(&matched(lowered)), span, Some(lowered));
                     }
                     _ => sink(span.text(text), span, None),
                 };
