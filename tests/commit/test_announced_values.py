@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from typing import Final
 
 import pytest
@@ -194,8 +195,177 @@ def test_an_announced_value_that_is_said_to_hold_today_holds_until_its_day_too(
 ) -> None:
     announce(store)
     today = store.commit(BEN, key=KEY)
-    assert "stored as history" in today.warnings[0]
+    assert "this text holds until 2027-06-01" in today.warnings[0]
     assert store.get(KEY).content == BEN
     clock.set(AFTER)
     assert store.get(KEY).content == BEN
     assert [one.content for one in store.history(KEY)] == [ADA, BEN, BEN]
+
+
+# --- exceptions --------------------------------------------------------------------------------
+
+
+def exception(store: vestig.Vestig) -> vestig.CommitOutcome:
+    return store.commit(BEN, key=KEY, t_valid=DAY, t_invalid="2027-06-05")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_held_before_an_exception_holds_again_behind_it(
+    store: vestig.Vestig, clock: FrozenClock, late: bool
+) -> None:
+    old = store.commit(
+        ADA, key=KEY, t_valid="2025-01-01", tags=["port"], metadata={"shift": 1}, title="Crane"
+    )
+    if late:
+        clock.set("2028-01-01")
+    outcome = exception(store)
+    assert outcome.superseded == (old.memory_id,)
+    [warning] = outcome.warnings
+    assert f"{old.memory_id} holds again from 2027-06-05" in warning
+    again = store.history(KEY)[-1]
+    assert again.id in warning
+    assert (again.content, again.tags, again.title) == (ADA, ("port",), "Crane")
+    assert (again.metadata["shift"], again.revives) == (1, old.memory_id)
+    for time, current in ((DAY, BEN), ("2027-06-04T23:59Z", BEN), ("2027-06-05T00:00Z", ADA)):
+        assert (
+            store.get(KEY, valid_at=f"{time}T00:00Z" if len(time) == 10 else time).content
+            == current
+        )
+    if not late:
+        for time, current in ((NOW, ADA), (DAY, BEN), ("2027-06-05", ADA)):
+            clock.set(time)
+            assert store.get(KEY).content == current
+        clock.set("2028-01-01")
+    assert listed(store) == {ADA}
+    assert store.get(KEY).id == again.id
+    assert store.recall("who operates the crane?")[0].memory.id == again.id
+    assert store.admin.doctor().exit_code == 0
+    assert store.admin.rebuild()
+    assert listed(store) == {ADA}
+
+
+def test_what_holds_again_has_all_that_belongs_to_its_text(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    store = opener(clock=clock)
+    given = "The crane  is operated by Ada"
+    old = store.commit(
+        given,
+        key=KEY,
+        t_valid="2025-01-01",
+        entities=["Ada"],
+        anchor="https://example.org/crane v1",
+        trigger="problem-solution",
+        hypothetical_queries=["Who operates the crane?"],
+        claim={"subject": "crane", "fact_type": "OPERATED", "object": "Ada"},
+    )
+    exception(store)
+    before, after = (store.show(id, expand=1) for id in (old.memory_id, store.history(KEY)[-1].id))
+    assert after.memory.content == given
+    assert after.embedding_head == before.embedding_head
+    assert (after.claim, after.mentions, after.sources) == (
+        before.claim, before.mentions, before.sources,
+    )  # fmt: skip
+    [anchor] = store.anchors.show(after.memory.id).anchors
+    assert anchor.target == "https://example.org/crane"
+
+
+def test_a_value_that_is_told_behind_an_exception_holds_again_too(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    exception(store)
+    told = store.commit(ADA, key=KEY)
+    assert "holds again from 2027-06-05" in told.warnings[0]
+    for time, current in ((NOW, ADA), (DAY, BEN), ("2027-06-05", ADA)):
+        clock.set(time)
+        assert store.get(KEY).content == current
+
+
+def test_a_value_told_before_an_exception_is_what_holds_behind_it(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    store.commit(ADA, key=KEY, t_valid="2025-01-01")
+    exception(store)
+    store.commit(CAI, key=KEY)
+    for time, current in ((NOW, CAI), (DAY, BEN), ("2027-06-05", CAI)):
+        clock.set(time)
+        assert store.get(KEY).content == current
+    assert listed(store) == {CAI}
+
+
+def test_an_exception_is_taken_back_by_the_value_before_it(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    store.commit(ADA, key=KEY, t_valid="2025-01-01")
+    exception(store)
+    store.commit(ADA, key=KEY, t_valid=DAY)
+    for time in (NOW, DAY, "2027-06-03", "2027-06-05"):
+        clock.set(time)
+        assert store.get(KEY).content == ADA
+
+
+def test_a_fact_that_an_update_ends_is_no_exception(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    store.commit(ADA, key=KEY, t_valid="2025-01-01")
+    new = store.commit(BEN, key=KEY, t_valid="2026-01-01")
+    store.update(new.memory_id, t_invalid="2026-06-01")
+    store.commit(CAI, key=KEY, t_valid="2025-06-01")
+    clock.set("2026-07-01")
+    with pytest.raises(
+        NotFoundError, match=f"its last value, {new.memory_id}, ended at 2026-06-01"
+    ):
+        store.get(KEY)
+    assert store.get(new.memory_id).content == BEN
+
+
+def test_an_end_that_moves_is_told(store: vestig.Vestig) -> None:
+    old, new = announce(store)
+    told = store.commit(CAI, key=KEY)
+    assert told.superseded == (old,)
+    assert told.warnings == (
+        "this text holds until 2027-06-01T00:00:00.000000Z:"
+        f" {new} has the key from 2027-06-01T00:00:00.000000Z on",
+    )
+
+
+def test_what_was_said_again_meanwhile_is_named(store: vestig.Vestig, clock: FrozenClock) -> None:
+    old = store.commit(ADA, key=KEY, t_valid="2025-01-01")
+    clock.set("2026-05-01")
+    store.commit(ADA, key=KEY)
+    clock.set("2026-06-01")
+    late = store.commit(BEN, key=KEY, t_valid="2026-04-01")
+    assert store.get(KEY).content == BEN
+    said = f"commit the text of {old.memory_id} with t_valid=2026-05-01T00:00:00.000000Z"
+    assert said in late.warnings[0]
+    store.commit(ADA, key=KEY, t_valid="2026-05-01T00:00:00.000000Z")
+    assert [one.content for one in store.history(KEY)] == [ADA, BEN, ADA]
+    assert store.get(KEY).content == ADA
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_a_return_to_a_value_is_told_in_any_order(store: vestig.Vestig, order: list[int]) -> None:
+    told = ((ADA, "2025-01-01"), (BEN, "2025-03-01"), (ADA, "2025-05-01"))
+    for place in order:
+        text, day = told[place]
+        store.commit(text, key=KEY, t_valid=day)
+    history = [(one.content, f"{one.t_valid:%Y-%m-%d}") for one in store.history(KEY)]
+    assert (history, store.get(KEY).content) == (list(told), ADA)
+
+
+def test_restored_versions_keep_their_ends(
+    store: vestig.Vestig, opener: Opener, clock: FrozenClock
+) -> None:
+    clock.set("2028-01-01")
+    store.commit(ADA, key=KEY, t_valid="2025-01-01")
+    exception(store)
+    store.commit(CAI, key=KEY, t_valid="2027-06-03", t_invalid="2027-07-01")
+    lines = io.StringIO()
+    store.export(lines)
+    other = opener("other", clock=clock)
+    other.import_(io.StringIO(lines.getvalue()))
+    spans = [
+        [(one.content, one.t_valid, one.t_invalid) for one in each.history(KEY)]
+        for each in (store, other)
+    ]
+    assert spans[0] == spans[1]

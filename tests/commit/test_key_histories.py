@@ -27,6 +27,7 @@ class Version(msgspec.Struct):
     status: str = "ACTIVE"
     end: int | None = None
     id: str = ""
+    said: tuple[int, ...] = ()
 
     def holds(self, day: int) -> bool:
         return self.begin <= day and (self.end is None or day < self.end)
@@ -58,25 +59,32 @@ class Model:
             if (one.status != "DEPRECATED" if one.end is None else one.end > one.begin)
         ]
 
-    def commit(self, text: str, begin: int) -> Version:
+    def commit(self, text: str, begin: int, *, named: bool = False) -> Version:
+        """`named`: it replaces the current one for good."""
         now = self.current()
         held = sorted(self.held(), key=lambda one: one.begin)
         if now is not None and begin < now.begin:
             for one in held:
                 if one.status == "SUPERSEDED" and one.text == text and one.holds(begin):
-                    return one
+                    return self.said_again(one, begin)
         same = now is not None and now.text == text
         anew = same and now.end is not None and now.end <= max(begin, now.begin)
-        if same and not anew and now.begin <= max(self.day, begin):
-            return now
+        if same and not anew and now.begin <= begin:
+            return self.said_again(now, begin)
         new = Version(begin, text, self.day)
         later = [one for one in held if one.begin > begin]
+        untold = now is not None and not same and begin < now.begin == now.made
+        again: Version | None = None
         for one in held[len(held) - len(later) - 1 : len(held) - len(later)]:
+            if now is not None and not untold and (one is not now or not anew):
+                again = self.again(one, begin)
             one.end = begin if one.end is None else min(one.end, begin)
+        if now is not None and again is None and (untold or (now.begin <= begin and not anew)):
+            again = self.again(now, max(now.begin, begin))
         if now is not None and (anew or now.begin <= begin):
             now.status = "SUPERSEDED"
             now.end = begin if now.end is None else min(now.end, begin)
-        elif now is not None and now.begin == now.made:
+        elif untold:
             # nobody said since when it holds, and the later word is the newer one
             now.status = "SUPERSEDED"
             now.end = now.begin
@@ -84,7 +92,27 @@ class Model:
             new.status = "SUPERSEDED"
             new.end = later[0].begin if later else now.begin
         self.versions.append(new)
+        if again is not None and not named:
+            new.status, new.end = "SUPERSEDED", again.begin
+            self.versions.append(again)
         return new
+
+    def said_again(self, version: Version, begin: int) -> Version:
+        """Of what is said today nobody told since when it holds."""
+        if begin != self.day:
+            version.said += (begin,)
+        return version
+
+    def again(self, version: Version, day: int) -> Version | None:
+        """What holds again from when a version was stated again behind a day."""
+        said = [one for one in version.said if one > day and version.holds(one)]
+        if not said:
+            return None
+        begin = min(said)
+        ends = [one.begin for one in self.held() if one.begin >= begin]
+        ends += [] if version.end is None else [version.end]
+        end = min(ends, default=None)
+        return Version(begin, version.text, self.day, version.status, end)
 
     def at(self, day: int) -> list[str]:
         return sorted(one.text for one in self.held() if one.holds(day))
@@ -117,6 +145,19 @@ class History:
     def commit(self, text: str, day: int) -> None:
         outcome = self.store.commit(text, key=KEY, t_valid=START + timedelta(days=day))
         self.model.commit(text, day).id = str(outcome.memory_id)
+        self.name()
+
+    def name(self) -> None:
+        """Gives what holds again the id that the store gave it."""
+        for version in self.model.versions:
+            if not version.id:
+                known = {one.id for one in self.model.versions}
+                begins = START + timedelta(days=version.begin)
+                version.id = next(
+                    one.id
+                    for one in self.store.history(KEY)
+                    if one.id not in known and one.t_valid == begins
+                )
 
     def run(self, name: str, *given: Any) -> None:
         self.model.day += 1
@@ -134,10 +175,11 @@ class History:
             for (text, day), outcome in zip(given[0], self.store.commit_many(items), strict=True):
                 assert isinstance(outcome, CommitOutcome)
                 self.model.commit(text, day).id = str(outcome.memory_id)
+            self.name()
         elif name == "update" and now is not None and now.begin <= self.model.day:
             id = self.store.update(now.id, content=given[0]).memory_id
             if given[0] != now.text:  # the same text changes nothing
-                self.model.commit(given[0], self.model.day).id = id
+                self.model.commit(given[0], self.model.day, named=True).id = id
         elif name == "deprecate" and now is not None:
             self.store.deprecate(now.id)
             now.status = "DEPRECATED"
@@ -150,7 +192,7 @@ class History:
 
     def check(self) -> None:
         current = self.model.holding() or self.model.current()
-        if current is None:
+        if current is None or (current.end is not None and current.end <= self.model.day):
             try:
                 raise AssertionError(self.store.get(KEY))
             except NotFoundError:
@@ -178,6 +220,48 @@ def test_every_history_is_as_the_model_says(history: list[tuple[Any, ...]]) -> N
             told.run(*operation)
             told.check()
         assert told.store.admin.doctor().exit_code == 0
+
+
+statements = st.lists(
+    st.tuples(st.sampled_from(TEXTS[:2]), st.none() | st.integers(1, 15)), min_size=2, max_size=5
+)
+
+
+@pytest.mark.slow
+@given(
+    statements, st.permutations(range(30)), st.randoms(use_true_random=False), st.integers(0, 60)
+)
+def test_a_key_has_one_history_in_whatever_order_it_is_told(
+    stated: list[tuple[str, int | None]], days: list[int], order: Any, now: int
+) -> None:
+    """At each time that value holds which began last and whose own end has not come."""
+    values = [
+        # what has an end differs from all others: the same text again would be the end of one
+        (text if length is None else f"{text} for {length} days from {day}", day, length)
+        for (text, length), day in zip(stated, days, strict=False)
+    ]
+    told = values.copy()
+    order.shuffle(told)
+    clock = FrozenClock(START + timedelta(days=now))
+    with vestig.open(":memory:", embedder=HashingEmbedder(16), clock=clock) as store:
+        for text, day, length in told:
+            begins = START + timedelta(days=day)
+            end = None if length is None else begins + timedelta(days=length)
+            store.commit(text, key=KEY, t_valid=begins, t_invalid=end)
+        ends = [begins + length for _, begins, length in values if length is not None]
+        for day in sorted({0, now, *ends, *(begins for _, begins, _ in values)}):
+            holding = [
+                (begins, text)
+                for text, begins, length in values
+                if begins <= day and (length is None or day < begins + length)
+            ]
+            expected = [max(holding)[1]] if holding else []
+            moment = START + timedelta(days=day)
+            found = store.list(where={"keys": [KEY]}, valid_at=moment)
+            assert [one.content for one in found] == expected, (told, day)
+            if day == now and expected:
+                assert store.get(KEY).content == expected[0]
+        assert store.admin.doctor().exit_code == 0
 
 
 @pytest.mark.slow

@@ -15,12 +15,20 @@ from vestig.commit.canonical_form import CanonicalForm, differences, is_same_sta
 from vestig.commit.group import LIVE, Group
 from vestig.commit.item import Decision, Item, Slot, outcome_of
 from vestig.commit.keys import (
+    Place,
+    Stretch,
+    again_warning,
     check_replaceable_by_key,
+    continuation,
+    goes_on_warning,
     held_then,
     is_placed,
+    known_warning,
     neighbours,
     overlap_warning,
-    stays_current,
+    place_of,
+    place_warning,
+    said_meanwhile,
     successor_of,
     tells_more,
     version_end,
@@ -41,12 +49,14 @@ from vestig.commit.near_duplicates import (
 from vestig.commit.rows import (
     OF_A_RULE,
     add_confirmation,
+    add_continuation,
     add_memory,
     add_mentions,
     add_nearest,
     add_reinforcement,
     add_repetition,
     add_state,
+    new_claim,
     reinforced,
     repeat_wishes,
 )
@@ -55,6 +65,7 @@ from vestig.commit.speakers import (
     beside_warning,
     comes_before,
     has_ended,
+    held_earlier,
     is_said_again,
     keeps_key,
     stays_ended,
@@ -63,6 +74,7 @@ from vestig.errors import VestigError
 from vestig.firewall import holds_marker
 from vestig.memories import states
 from vestig.store.records import keyed_memories, rule_rows
+from vestig.store.records.memory_parts import moved, parts_for
 from vestig.store.records.memory_queries import beginnings, unconfirmed_with_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
@@ -235,38 +247,57 @@ class Batch(Group):
         similar: SimilarMemories,
     ) -> None:
         """A text with a key is compared with the memory that has the key, and with nothing else."""
+        if slot in self._continued and not self.dry:
+            # what holds again can be compared once it is stored
+            raise SplitGroup(place)
         item, current = self.items[place], self._current(slot)
         known = None if decision.replaced else self._version_then(view, item, slot, current)
         if known is not None:
             self._reinforce(view, item, decision, known, None)
             if current is not None and current.id != known.id:
-                decision.warnings.append(f"{stays_current(current)} is history")
+                decision.warnings.append(known_warning(known, current, self.now_us))
             return
         if current is not None and current.content_hash == item.identity:
             if begins_anew(item, current):
                 self._insert_anew(view, place, decision, similar, current)
                 return
-            if not comes_before(item, current, self.now_us):
+            if not (
+                comes_before(item, current, self.now_us)
+                or (current.confirmed and held_earlier(item, current))
+            ):
                 self._reinforce(view, item, decision, current, None)
                 return
         if current is not None and all(old.id != current.id for old in decision.replaced):
-            check_replaceable_by_key(current)
-            if to_us(current.t_valid) <= item.begins_us:
-                decision.by_key = current
-            elif tells_more(item, current):
-                decision.by_key = current
-                decision.warnings.append(
-                    f"nobody said since when {current.id} holds, so this later text takes its"
-                    f" place; if it is history, commit the text of {current.id} again"
-                )
-            elif not current.confirmed and not item.is_of_model:
-                # what a model states from later on keeps no key from a user
-                decision.replaced.append(current)
+            self._take_place(view, item, decision, current)
         if self._lacks_vector(place):
             raise UniquenessCollision("the key had this text a moment ago")
         if self._unarchived and not self.dry:
             raise SplitGroup(place)
         self._insert(view, place, decision, similar)
+
+    def _take_place(
+        self, view: LedgerView, item: Item, decision: Decision, current: Memory
+    ) -> None:
+        """Decides whether an item takes the place of what has its key: not where it ends before
+        that begins, or when it begins itself."""
+        ends_us, same = item.request.t_invalid, current.content_hash == item.identity
+        if not same:
+            check_replaceable_by_key(current)
+        if ends_us is not None and ends_us <= max(item.begins_us, to_us(current.t_valid)):
+            return
+        if to_us(current.t_valid) <= item.begins_us:
+            decision.by_key = current
+        elif same and current.confirmed:
+            return
+        elif tells_more(item, current) and not self._continues(view, current):
+            decision.by_key = current
+            decision.warnings.append(
+                f"nobody said since when {current.id} holds, so this later text takes its"
+                f" place; if it is history, commit the text of {current.id} again"
+            )
+        elif not current.confirmed and not item.is_of_model:
+            # what a model states from later on keeps no key from a user
+            decision.replaced.append(current)
 
     def _near_duplicate(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -627,32 +658,110 @@ class Batch(Group):
     def _order_version(
         self, view: LedgerView, item: Item, slot: Slot, decision: Decision, memory: Memory
     ) -> None:
-        """Places an inserted memory among the versions of its key: the one before it ends where it
-        begins; older news is superseded at once by the one after it."""
+        """Places an inserted memory among the versions of its key: each that it interrupts ends
+        where it begins, and holds again where it ends; older news is superseded at once by what
+        comes after it."""
         versions = self._inserted_versions.setdefault(slot, [])
-        current = self._current(slot)
-        if is_placed(item, current):
-            replaced = set(decision.superseded)
-            beside = neighbours(
-                view,
-                slot,
-                item.begins_us,
-                [self._known[id] for id in versions if id not in replaced],
-                lambda one: self._known.get(one.id, one),
-                replaced,
-            )
-            if beside.before is not None:
-                self._end_version(item, beside.before, item.begins_us)
-            if current is None and beside.after is not None:
-                # what was replaced or withdrawn does not return, and ends nothing
-                warning = overlap_warning(item, beside.after)
-                decision.warnings += [] if warning is None else [warning]
-            elif current is not None:
-                after = current if beside.after is None else beside.after
-                successor = successor_of(item, after.id, to_us(after.t_valid))
-                self._replace(self._known[memory.id], successor, by_key=True)
-                decision.warnings.append(f"{stays_current(current)} was stored as history")
+        current, by_key = self._current(slot), decision.by_key
         versions.append(memory.id)
+        if by_key is None and not is_placed(item, current):
+            return
+        gone = {*decision.superseded, memory.id}
+        beside = neighbours(
+            view,
+            slot,
+            item.begins_us,
+            [self._known[id] for id in versions if id not in gone],
+            lambda one: self._known.get(one.id, one),
+            gone,
+        )
+        if current is None and (after := next(beside.after, None)) is not None:
+            # what was replaced or withdrawn does not return, and ends nothing
+            warning = overlap_warning(item, after)
+            decision.warnings += [] if warning is None else [warning]
+        ends_us = item.request.t_invalid
+        if ends_us == item.begins_us:
+            if current is not None:
+                self._replace(memory, successor_of(item, current.id, to_us(current.t_valid)))
+                decision.warnings.append(f"this text holds at no time: {current.id} stays current")
+            return
+        spans = self._spans(view, item, beside, by_key, current)
+        place = place_of(item.begins_us, ends_us, spans)
+        following = self._placed(view, item, decision, place, memory, current)
+        if following is not None:
+            left, now = self._known[memory.id], self._current(slot)
+            decision.warnings.append(place_warning(left, following, now or left, self.now_us))
+
+    def _placed(
+        self,
+        view: LedgerView,
+        item: Item,
+        decision: Decision,
+        place: Place,
+        memory: Memory,
+        current: Memory | None,
+    ) -> Memory | None:
+        """Writes the rows of a place; returns the stored version that the text gives way to."""
+        known = item.request.t_invalid
+        order, made = list[Memory](), {memory.id}
+        for stretch in place.stretches:
+            if not stretch.new:
+                assert stretch.span is not None, "it is that of a version"
+                order.append(stretch.span.version)
+            elif not order:
+                order.append(memory)
+            else:
+                of = memory if stretch.span is None else stretch.span.version
+                order.append(self._hold_again(view, item, of, stretch))
+                made.add(order[-1].id)
+                id = None if self.dry else order[-1].id
+                decision.warnings.append(
+                    goes_on_warning(stretch, id)
+                    if stretch.span is None
+                    else again_warning(of, stretch, known, id)
+                )
+        for one, after in itertools.pairwise(order):
+            if one.id in made or (current is not None and one.id == current.id):
+                successor = successor_of(item, after.id, to_us(after.t_valid))
+                self._replace(self._known.get(one.id, one), successor, by_key=True)
+        for span, at_us in place.cuts:
+            self._cut(item, decision, span.version, at_us, [one for one in order if one.id in made])
+        decision.warnings += said_meanwhile(place.cuts, self._known[memory.id])
+        return next((one for one in order[1:2] if one.id not in made), None)
+
+    def _cut(
+        self, item: Item, decision: Decision, version: Memory, at_us: int, made: Sequence[Memory]
+    ) -> None:
+        """A version ends where a text takes its place, or holds again."""
+        if version.id in decision.superseded:
+            return
+        was_to_hold = version.t_invalid is None or to_us(version.t_invalid) > self.now_us
+        if self._known.get(version.id, version).status in LIVE:
+            by = [one for one in made if to_us(one.t_valid) <= at_us][-1]
+            self._replace(version, successor_of(item, by.id, at_us), by_key=True)
+        else:
+            self._end_version(item, version, at_us)
+        decision.superseded += (version.id,) if was_to_hold else ()
+
+    def _hold_again(self, view: LedgerView, item: Item, known: Memory, stretch: Stretch) -> Memory:
+        """The memory by which the text of an item, or of a version, holds again."""
+        id = self._rows.ids.take("mem")
+        inserted = self._inserted_items.get(known.id)
+        if inserted is None:
+            text = view.normal_texts(known.namespace, [known.id]).get(known.id, known.content)
+            belonging = parts_for(view, known, id)
+            claims = view.claims(known.namespace, [known.id]).values()
+            self._rows.claims += [new_claim(id, claim) for claim in claims]
+        else:
+            text = inserted.text
+            belonging = moved(self._rows.change_set(known.namespace), known.id, id)
+        made = continuation(known, stretch, text, id, self.now_us)
+        made = add_continuation(self._rows, item, made, stretch.since_us, belonging)
+        made = self._known[id] = msgspec.structs.replace(made, content=known.content)
+        assert item.slot is not None, "it has a place among versions"
+        self._inserted_versions[item.slot].append(id)
+        self._continued.add(item.slot)
+        return made
 
     def _end_version(self, item: Item, version: Memory, end_us: int) -> None:
         """The end of a version where another begins before it."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from vestig.changes import TurnPosition
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey
-from vestig.commit.keys import held_then
+from vestig.commit.keys import Happening, Neighbours, Span, held_then, span_of
 from vestig.commit.names import NameResolution, NameVectors
 from vestig.commit.rows import Rows
 from vestig.commit.speakers import keeps_key
@@ -73,6 +73,8 @@ class Group:
         self._inserted_of_models: dict[str, list[str]] = {}  # by the hash of their text
         # ids of inserted memories by their key, oldest first
         self._inserted_versions: dict[Slot, list[str]] = {}
+        # keys of which a version holds again behind another one
+        self._continued: set[Slot] = set()
         # whether an archived memory was made active again
         self._unarchived = False
         self._name_resolution.start()
@@ -231,3 +233,56 @@ class Group:
         """The memories named in `supersedes`, as they are stored."""
         for id in item.request.supersedes:
             yield self.session.memory(view, item.request.namespace, id, "supersedes")
+
+    def _spans(
+        self,
+        view: LedgerView,
+        item: Item,
+        beside: Neighbours,
+        by_key: Memory | None,
+        current: Memory | None,
+    ) -> Iterator[Span]:
+        """The versions of a key that hold behind the beginning of an item, the earliest first.
+
+        Args:
+            by_key: what had the key and is replaced, as it was before.
+        """
+
+        before, begins_us = beside.before, item.begins_us
+        untold = by_key is not None and to_us(by_key.t_valid) > begins_us
+        if before is not None and (before.t_invalid is None or to_us(before.t_invalid) > begins_us):
+            found = self._span(view, before)
+            # of a key that is free nothing returns
+            free = by_key is None and current is None
+            yield found._replace(said_us=()) if untold or free else found
+        if by_key is not None:
+            found = self._span(view, by_key)
+            # nobody said since when it holds, where that is later
+            yield found._replace(since_us=min(found.since_us, begins_us))
+        if current is None:
+            return
+        last = None
+        for last in beside.after:
+            yield self._span(view, last)
+        if last is None or last.id != current.id:
+            yield self._span(view, current)
+
+    def _span(self, view: LedgerView, version: Memory) -> Span:
+        return span_of(version, lambda: self._events(view, version))
+
+    def _continues(self, view: LedgerView, version: Memory) -> bool:
+        """Return whether a version holds again behind another one."""
+        span = self._span(view, version)
+        return span.since_us < span.begins_us
+
+    def _events(self, view: LedgerView, version: Memory) -> list[Happening]:
+        """Events of a version, as the group leaves it, oldest first."""
+        stored = [
+            Happening(one.event_type, to_us(one.occurred_at), to_us(one.recorded_at), one.payload)
+            for one in view.events(version.namespace, version.id)
+        ]
+        return stored + [
+            Happening(one.event_type, one.occurred_us, self.now_us, one.payload)
+            for one in self._rows.events
+            if one.memory_id == version.id
+        ]

@@ -6,17 +6,20 @@ the next one begins; of those that begin at one time the last committed holds.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from vestig.calls.argument import key_name
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent
-from vestig.commit.item import Item, Slot
+from vestig.commit.item import CONTINUES, Item, Slot
 from vestig.errors import ConflictError
 from vestig.memories.states import Successor, ended, event
 from vestig.store.records import keyed_memories
+from vestig.store.records.graph_rows import microseconds, wrote_end
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
 from vestig.types import Claim, EventType, Memory, Status
@@ -100,10 +103,11 @@ def held_then(item: Item, current: Memory, versions: Iterable[Memory]) -> Memory
 
 
 class Neighbours(NamedTuple):
-    """The versions of a key beside a new text, by the time from which they hold."""
+    """The versions of a key beside a new text, by the time from which they hold; those after it are
+    read as they are asked for, the earliest first."""
 
     before: Memory | None
-    after: Memory | None
+    after: Iterator[Memory]
 
 
 def neighbours(
@@ -122,23 +126,174 @@ def neighbours(
         replaced: ids of the memories that the text replaces, which are no neighbours.
     """
 
-    def first(found: Iterator[Memory]) -> Memory | None:
-        left = (as_left(one) for one in found if one.id not in replaced)
-        return next((one for one in left if _held(one)), None)
+    def left(found: Iterator[Memory]) -> Iterator[Memory]:
+        return filter(_held, (as_left(one) for one in found if one.id not in replaced))
 
     held = [one for one in inserted if _held(one)]
-    before = first(keyed_memories.held_before(view, *slot, t_valid_us))
-    after = first(keyed_memories.held_after(view, *slot, t_valid_us))
-    earlier = [one for one in held if to_us(one.t_valid) <= t_valid_us]
-    later = [one for one in held if to_us(one.t_valid) > t_valid_us]
+    before = next(left(keyed_memories.held_before(view, *slot, t_valid_us)), None)
     # a later commit stands after an earlier one of the same time
-    for one in earlier:
-        if before is None or one.t_valid >= before.t_valid:
+    for one in held:
+        if to_us(one.t_valid) <= t_valid_us and (before is None or one.t_valid >= before.t_valid):
             before = one
-    for one in later:
-        if after is None or one.t_valid <= after.t_valid:
-            after = one
-    return Neighbours(before, after)
+    later = [one for one in held if to_us(one.t_valid) > t_valid_us]
+    later.sort(key=lambda one: one.t_valid)
+    after = left(keyed_memories.held_after(view, *slot, t_valid_us))
+    return Neighbours(before, heapq.merge(later, after, key=lambda one: one.t_valid))
+
+
+class Span(NamedTuple):
+    """A version of a key among the others.
+
+    `begins_us`, `ends_us`: when it holds. `since_us`: since when its text was stated to hold, which
+    is earlier where it holds again behind an exception. `told_end_us`: until when it was stated to
+    hold, whatever came between; None = nobody said. `said_us`: when its text was stated again.
+    """
+
+    version: Memory
+    begins_us: int
+    ends_us: int | None
+    since_us: int
+    told_end_us: int | None
+    said_us: tuple[int, ...] = ()
+
+
+class Stretch(NamedTuple):
+    """A part of the time of a key, in which `span` holds, or a new text where that is None. `new`:
+    a memory is to be made of it, that holds until `ends_us` by itself."""
+
+    span: Span | None
+    begins_us: int
+    ends_us: int | None
+    since_us: int
+    new: bool
+
+
+class Place(NamedTuple):
+    """The place of a new text among the versions of its key. `stretches`: from its beginning on, in
+    order; `cuts`: versions that end where it takes their place, with that time."""
+
+    stretches: tuple[Stretch, ...]
+    cuts: tuple[tuple[Span, int], ...]
+
+
+def place_of(begins_us: int, ends_us: int | None, spans: Iterator[Span]) -> Place:
+    """The place of a text that holds from one time to another: at each time that version holds
+    which was stated to hold since the latest time, and whose own end has not come.
+
+    So a text with an end is an exception: what held before it holds again behind it, whichever of
+    the two is stored first, and a version whose text was stated again holds again from then on.
+
+    Args:
+        ends_us: None = open.
+        spans: of the versions that hold behind `begins_us`, without overlap, the earliest first.
+    """
+    found, cuts = list[Stretch](), list[tuple[Span, int]]()
+    start_us, until_us = begins_us, ends_us
+    left, told_us = None, None
+    for span in spans:
+        if until_us is not None and span.begins_us >= until_us:
+            spans = itertools.chain((span,), spans)
+            break
+        if span.since_us > begins_us:
+            if start_us < span.begins_us:
+                found.append(Stretch(None, start_us, ends_us, begins_us, True))
+            found.append(Stretch(span, span.begins_us, span.ends_us, span.since_us, False))
+            if span.told_end_us is None or span.ends_us is None:
+                return Place(tuple(found), tuple(cuts))
+            start_us = max(start_us, span.told_end_us, span.ends_us)
+            continue
+        at_us = max(start_us, span.begins_us)
+        if span.ends_us is not None and span.ends_us <= at_us:
+            continue
+        cuts.append((span, at_us))
+        said_us = min((one for one in span.said_us if one > at_us), default=None)
+        stops = [one for one in (until_us, said_us) if one is not None]
+        if stops and (span.ends_us is None or min(stops) < span.ends_us):
+            until_us = min(stops)
+            since_us = span.since_us if until_us != said_us else said_us
+            told_us = span.told_end_us
+            left = Stretch(span, until_us, span.ends_us, since_us, True)
+            break
+    if until_us is None or start_us < until_us:
+        found.append(Stretch(None, start_us, ends_us, begins_us, True))
+    behind = next(spans, None)
+    if left is not None:
+        # what comes behind it ends it; by itself it holds as long as was told
+        follows = behind is not None and behind.begins_us == left.ends_us
+        longer = told_us is None or (left.ends_us is not None and told_us > left.ends_us)
+        found.append(left._replace(ends_us=told_us) if follows and longer else left)
+    if behind is not None:
+        found.append(Stretch(behind, behind.begins_us, behind.ends_us, behind.since_us, False))
+    return Place(tuple(found), tuple(cuts))
+
+
+def continuation(known: Memory, stretch: Stretch, text: str, id: str, now_us: int) -> Memory:
+    """A new memory by which what another one states holds again.
+
+    Args:
+        text: its normal form.
+        id: of the new one.
+    """
+    return msgspec.structs.replace(
+        known,
+        id=id,
+        # of the transaction
+        seq=0,
+        content=text,
+        t_valid=from_us(stretch.begins_us),
+        t_invalid=None if stretch.ends_us is None else from_us(stretch.ends_us),
+        t_created=from_us(now_us),
+        t_expired=None,
+        last_seen_at=None,
+        reinforce_count=0,
+        status=Status.ACTIVE,
+        pinned=False,
+        pinned_at=None,
+        pinned_reason=None,
+        access_count=0,
+        last_accessed_at=None,
+        superseded_by=None,
+        revives=known.id,
+        version=1,
+    )
+
+
+class Happening(NamedTuple):
+    """An event of a version, stored or not yet."""
+
+    kind: EventType
+    occurred_us: int
+    recorded_us: int
+    payload: dict[str, Any]
+
+
+def span_of(version: Memory, events: Callable[[], Sequence[Happening]]) -> Span:
+    """A version with what its events say of it; they are read where they may say something."""
+    begins_us = since_us = to_us(version.t_valid)
+    ends_us = told_us = None if version.t_invalid is None else to_us(version.t_invalid)
+    said = tuple[int, ...]()
+    again = version.last_seen_at is not None and version.last_seen_at > version.t_valid
+    if version.revives is None and ends_us is None and not again:
+        return Span(version, begins_us, ends_us, since_us, told_us)
+    happened = events()
+    if happened and CONTINUES in happened[0].payload:
+        since_us = microseconds(happened[0].payload[CONTINUES]) or since_us
+    for one in happened:
+        if wrote_end(one.kind, one.payload):
+            told_us = microseconds(one.payload["previous_t_invalid"])
+            break
+    if version.status is Status.DEPRECATED:
+        told_us = None
+    if again:
+        said = tuple([one.occurred_us for one in happened if _is_dated(one)])
+    return Span(version, begins_us, ends_us, since_us, told_us, said)
+
+
+def _is_dated(event: Happening) -> bool:
+    """Return whether an event states a text again at a time that somebody told: else it counts from
+    the commit, and a later word about that time is the newer one."""
+    stated = event.kind in (EventType.REINFORCE_EXACT, EventType.REINFORCE_NEAR)
+    return stated and not 0 <= event.recorded_us - event.occurred_us <= _COMMIT_US_MAX
 
 
 def is_placed(item: Item, current: Memory | None) -> bool:
@@ -151,13 +306,83 @@ def is_placed(item: Item, current: Memory | None) -> bool:
     return item.status is None or not (item.is_history or current is None)
 
 
-def stays_current(current: Memory) -> str:
-    """Return that a memory keeps its key beside a text that is older, as the beginning of a
+def _is_history(current: Memory, after: Memory, now_us: int) -> str:
+    """Return that a text held only until a later version of its key began, as the beginning of a
     sentence about that text."""
+    if to_us(current.t_valid) <= now_us:
+        stays = f"{current.id} stays current under the key, for it holds"
+        begins = current.t_valid
+    else:
+        stays, begins = f"{after.id} took its place under the key, for it held", after.t_valid
+    return f"{stays} from {format_us(to_us(begins))} on: this text is older and"
+
+
+def _holds_until(text: Memory, after: Memory) -> str:
+    """Return until when a text holds, and what has its key from then on."""
+    assert text.t_invalid is not None, "another one follows"
+    end, begins = format_us(to_us(text.t_invalid)), format_us(to_us(after.t_valid))
+    return f"this text holds until {end}: {after.id} has the key from {begins} on"
+
+
+def place_warning(memory: Memory, after: Memory, current: Memory, now_us: int) -> str:
+    """Return that a new text gives way to a later version of its key.
+
+    Args:
+        current: what has the key then.
+    """
+    assert memory.t_invalid is not None, "it gives way"
+    if to_us(memory.t_invalid) > now_us or current.revives == memory.id:
+        return _holds_until(memory, after)
+    end = format_us(to_us(memory.t_invalid))
+    return f"{_is_history(current, after, now_us)} was stored as history, until {end}"
+
+
+def known_warning(known: Memory, current: Memory, now_us: int) -> str:
+    """Return that a text is that of a version of its key which is not the current one."""
+    assert known.t_invalid is not None, "it was replaced"
+    if to_us(known.t_invalid) > now_us:
+        return _holds_until(known, current)
+    return f"{_is_history(current, current, now_us)} is history"
+
+
+def again_warning(known: Memory, stretch: Stretch, ends_us: int | None, id: str | None) -> str:
+    """Return that a version holds again behind a text.
+
+    Args:
+        ends_us: when the text ends by itself.
+        id: of the memory by which it holds again; None = it is not stored.
+    """
+    why = "when this text ends" if stretch.begins_us == ends_us else "when it was stated again"
+    named = "" if id is None else f", as {id}"
+    return f"{known.id} holds again from {format_us(stretch.begins_us)} on, {why}{named}"
+
+
+def goes_on_warning(stretch: Stretch, id: str | None) -> str:
+    """Return that a text holds again behind a version that has an end.
+
+    Args:
+        id: of the memory by which it holds again; None = it is not stored.
+    """
+    named = "" if id is None else f", as {id}"
     return (
-        f"{current.id} stays current under the key, for it holds from"
-        f" {format_us(to_us(current.t_valid))} on: this text is older and"
+        f"this text holds again from {format_us(stretch.begins_us)} on, when what has the key"
+        f" before ends{named}"
     )
+
+
+def said_meanwhile(cuts: Iterable[tuple[Span, int]], text: Memory) -> Iterator[str]:
+    """Return which versions were stated again, at a time that counts from the commit, while a text
+    holds that takes their place."""
+    for span, _ in cuts:
+        known, seen = span.version, span.version.last_seen_at
+        if seen is None or seen <= text.t_valid or to_us(seen) in span.said_us:
+            continue
+        if text.t_invalid is None or seen < text.t_invalid:
+            at = format_us(to_us(seen))
+            yield (
+                f"{known.id} was stated again at {at}, and this later text takes its place then"
+                f" too; where that holds, commit the text of {known.id} with t_valid={at}"
+            )
 
 
 def overlap_warning(item: Item, after: Memory) -> str | None:

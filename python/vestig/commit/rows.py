@@ -31,7 +31,7 @@ from vestig.changes import (
     NewTokenCodes,
     NewVector,
 )
-from vestig.commit.item import Item
+from vestig.commit.item import CONTINUES, Item
 from vestig.ids import NewIds, new_id
 from vestig.language.names import norm_name
 from vestig.language.text_forms import evidence_text
@@ -223,6 +223,44 @@ def add_memory(
     _add_anchors(rows, item, memory.id)
     _add_source(rows, item, memory.id)
     _add_related(rows, memory.id, related)
+    return memory
+
+
+# Lists of rows that belong to a memory.
+_OF_MEMORY: Final = (
+    "vectors", "token_codes", "original_texts", "questions", "questions_tried", "claims", "anchors",
+    "edges", "jobs",
+)  # fmt: skip
+
+
+def add_continuation(
+    rows: Rows, item: Item, memory: Memory, since_us: int, belonging: ChangeSet
+) -> Memory:
+    """The rows of a memory by which the text of another one holds again; returns it as it is.
+
+    Args:
+        item: the text for which that was so.
+        since_us: since when the text was stated to hold.
+        belonging: what belongs to the memory.
+    """
+    state = "pending" if belonging.jobs else "ready"
+    memory = msgspec.structs.replace(memory, processing=state)
+    rows.memories.append(memory)
+    for name in _OF_MEMORY:
+        getattr(rows, name).extend(getattr(belonging, name))
+    payload = {
+        "tags": list(memory.tags),
+        "artifact_ref": None,
+        "content_hash": memory.content_hash,
+        "revives": memory.revives,
+        "repeats": None,
+        "similar": [],
+        "structured": memory.structured is not None,
+        "key": memory.key,
+        CONTINUES: format_us(since_us),
+    }
+    event = _event(rows, item, memory.id, EventType.ADD, payload)
+    rows.events.append(msgspec.structs.replace(event, occurred_us=rows.now_us, artifact_ref=None))
     return memory
 
 

@@ -66,6 +66,11 @@ def comes_before(item: Item, known: Memory, now_us: int) -> bool:
     return begins_us > max(now_us, item.begins_us) and not known.pinned and _may_follow(item, known)
 
 
+def held_earlier(item: Item, known: Memory) -> bool:
+    """Return whether an item states that the text of a version held from an earlier time on."""
+    return item.begins_us < to_us(known.t_valid) and _may_follow(item, known)
+
+
 def _may_follow(item: Item, known: Memory) -> bool:
     return item.ordered or not item.is_of_model or not known.confirmed
 

@@ -152,7 +152,8 @@ def anchors_of(
 
 def get(session: Session, asked: GetRequest) -> Memory:
     """The memory that has a key and holds now: of several versions the one that has begun and not
-    ended, else the one that is announced; of an id, the memory whatever its status.
+    ended, else the one that is announced; of an id, the memory whatever its status. A value that
+    ended is none.
 
     Raises:
         NotFoundError: there is none.
@@ -169,13 +170,31 @@ def get(session: Session, asked: GetRequest) -> Memory:
             found = keyed_memories.holding(view, space, asked.scope, key, now_us) or found
         if found is not None and item_rows.is_hidden(view, found, now_us):
             found = None
-        if found is not None and found.status is not Status.ARCHIVED:
+        ended = (
+            found is not None and found.t_invalid is not None and to_us(found.t_invalid) <= now_us
+        )
+        if found is not None and found.status is not Status.ARCHIVED and not ended:
             return found
         if memory_id_text(name) is not None and session.named_ids(view, space, f"mem_{name}"):
             return session.memory(view, space, name)
-        why = f"{found.id} has the key and is archived" if found else ""
-        why = why or _in_scopes(view, space, asked, key)
+        if found is None:
+            why = _in_scopes(view, space, asked, key)
+        else:
+            why = _ended(found) if ended else f"{found.id} has the key and is archived"
     raise NotFoundError("Memory", name, why or _no_key(name))
+
+
+def _ended(last: Memory) -> str:
+    """Return when the last value of a key ended, and how it is read, as a hint."""
+    assert last.t_invalid is not None, "it ended"
+    from shlex import quote
+
+    key = last.key or ""
+    reads = by_caller(
+        f"get({last.id!r}) reads it, history({key!r}) every value",
+        f"`vestig get {last.id}` reads it, `vestig history {quote(key)}` every value",
+    )
+    return f"its last value, {last.id}, ended at {format_us(to_us(last.t_invalid))}; {reads}"
 
 
 def _no_key(name: str) -> str:

@@ -301,19 +301,19 @@ def ends_before(
         (known_at_us, namespace),
     ):
         fields = from_json(payload)
-        if _wrote_end(event_type, fields):
-            found[row, id] = _microseconds(fields["previous_t_invalid"])
+        if wrote_end(event_type, fields):
+            found[row, id] = microseconds(fields["previous_t_invalid"])
     return found
 
 
-def _wrote_end(event_type: str, payload: dict[str, Any]) -> bool:
+def wrote_end(event_type: str, payload: dict[str, Any]) -> bool:
     """Return whether the event set the end of a memory; its payload then has the previous one."""
     if "previous_t_invalid" not in payload:
         return False
     return event_type == "UPDATE" or payload.get("t_invalid") is not None
 
 
-def _microseconds(value: object) -> int | None:
+def microseconds(value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     return parse_time(value, "previous_t_invalid")

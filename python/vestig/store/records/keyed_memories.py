@@ -164,11 +164,13 @@ _SLOTS: Final = (
     'SELECT DISTINCT namespace, scope, "key" FROM memories'
     ' WHERE "key" IS NOT NULL AND "row" IN (?*)'
 )
-# Of those that begin at one time the last that was stored holds; a withdrawn one held at no time.
+# Of those that begin at one time the last that was stored holds; a withdrawn one held at no time,
+# nor did one that was replaced when it began.
 _VERSIONS: Final = (
     f"SELECT {columns_sql('memories')} FROM memories"
     ' WHERE "key" = ?3 AND namespace = ?1 AND scope IS ?2'
     " AND (status <> 'deprecated' OR t_invalid_us IS NOT NULL)"
+    " AND (t_expired_us IS NULL OR t_invalid_us IS NULL OR t_invalid_us > t_valid_us)"
     ' ORDER BY t_valid_us, t_created_us, "row"'
 )
 
