@@ -275,3 +275,10 @@ def test_an_announced_text_that_is_said_today_names_its_day(opener: Opener) -> N
     store = opener()
     store.commit(TEXT, t_valid="2030-01-01")
     assert "t_valid stays 2030" in store.commit(TEXT).warnings[0]
+
+
+def test_a_program_is_warned_of_times_that_a_known_text_does_not_take(opener: Opener) -> None:
+    store = opener()
+    store.commit("Room 9 is a storage room", t_valid="2026-01-20", t_invalid="2030-12-20")
+    with pytest.warns(UserWarning, match="holds the text already: t_invalid stays 2030-12-20"):
+        store.commit("Room 9 is a storage room", t_invalid="2031-04-01")

@@ -9,9 +9,12 @@ import pytest
 from command_answers import UNKNOWN, Vestig
 
 import vestig as library
+from vestig.calls.argument import Time
 from vestig.config import Config
 from vestig.surfaces.cli import commands, render
+from vestig.surfaces.cli.parameters import dated
 from vestig.testing import HashingEmbedder
+from vestig.times import zone_named
 
 QUERY = "which port has the staging database?"
 
@@ -253,3 +256,21 @@ def test_a_typed_question_waits_for_the_judge_unless_it_is_configured(
     monkeypatch.setenv("VESTIG_JUDGE__BUDGET_MS", "70")
     vestig("search", "workshop")
     assert waited == [1500.0, 150.0, 70.0]
+
+
+def test_today_is_a_day_of_the_zone_and_has_begun() -> None:
+    """Where it is tomorrow already in the zone, its day has not begun in UTC."""
+    now = datetime(2026, 12, 1, 12, 34, tzinfo=zone_named("Pacific/Kiritimati"))
+    params = [Time("", "--t-valid", name="t_valid"), Time("", "--valid-at", name="at", day_us=1)]
+    found = {
+        said: dated(params, {"t_valid": said, "at": said}, lambda: now)
+        for said in ("today", "yesterday")
+    }
+    assert found["today"] == {
+        "t_valid": "2026-12-01T00:00:00+14:00",
+        "at": "2026-12-01T12:34:00+14:00",
+    }
+    assert found["yesterday"] == {
+        "t_valid": "2026-11-30T00:00:00+14:00",
+        "at": "2026-11-30T23:59:59.999999+14:00",
+    }

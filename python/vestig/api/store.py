@@ -555,13 +555,15 @@ class Vestig(NamesUnknown):
     @staticmethod
     def _stored(call: str, outcome: CommitOutcome, asked: Mapping[str, Any]) -> CommitOutcome:
         """The outcome of a commit; with a warning of a text that was refused, of secrets that were
-        masked, of what a named memory leaves behind that it replaced, and of a key that keeps
-        another value."""
+        masked, of what a named memory leaves behind that it replaced, of a key that keeps another
+        value, and of a known text that keeps other times."""
         if asked.get("dry_run"):
             return outcome
         if outcome.masked:
             warn_of_masked(call, [outcome])
+        timed = asked.get("t_valid") is not None or asked.get("t_invalid") is not None
         named = asked.get("supersedes") or outcome.key is not None
+        named = named or (timed and outcome.deduplicated)
         if not outcome or (named and outcome.warnings):
             warn_of_refusal(call, outcome)
             warn_of_all(call, outcome.warnings)
@@ -1310,7 +1312,8 @@ class Vestig(NamesUnknown):
         namespace: str | None = None,
     ) -> DiffReport:
         """Everything that was recorded between two times: learnt, changed, withdrawn, ended, merged
-        and forgotten. The ids of `list(known_at=…)` at both differ by what the lists say.
+        and forgotten. The ids of `list(known_at=…)` at both differ by what the lists say, and by
+        what an announced value replaced: that is listed until its day.
 
         Args:
             start: Only what was recorded after this time.

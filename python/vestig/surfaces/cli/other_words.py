@@ -307,7 +307,7 @@ _FURTHER: Final[Mapping[str, str]] = {
     "rule test": "name what is tried: `vestig rule test --command '…'`, or --text \"…\"",
     "inspect": "`vestig show ID` prints one memory",
     "diff": "name the times: `vestig diff --from A` shows what came since, as `--from yesterday` up"
-    " to now; `--to B` ends it, a day with its first moment; `vestig --store BACKUP list` shows"
+    " to now; `--to B` ends it, a day with its last moment; `vestig --store BACKUP list` shows"
     " what is in a backup",
     "keys": "all are listed, or those of `vestig keys --prefix P`",
     "mcp": "it serves as it stands; `vestig install EDITOR` has an editor start it",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -111,8 +111,8 @@ _LOOK_BACK: Final = frozenset(
 )  # fmt: skip
 _DAYS: Final = lazy_pattern(r"(\d{1,5})d")
 _TIMES: Final = (
-    "TIME: a date such as 2026-03-18, which is its first moment (UTC), a time such as"
-    " 2026-03-18T12:00+01:00, today or yesterday"
+    "TIME: a date such as 2026-03-18, which is its first moment (UTC), of --valid-at, --known-at,"
+    " --as-of and --to of diff its last, a time such as 2026-03-18T12:00+01:00, today or yesterday"
 )
 # Other spellings of options, in every command that has them.
 _SHORT_FLAGS: Final = {
@@ -289,7 +289,7 @@ def dated(
         >>> from vestig.calls.argument import Time
         >>> since = Time("", "--since", name="since")
         >>> dated([since], {"since": "7d"}, lambda: datetime(2026, 3, 18, 12))
-        {'since': '2026-03-11'}
+        {'since': '2026-03-11T00:00:00'}
     """
     from vestig.calls.argument import Time
 
@@ -305,8 +305,23 @@ def dated(
         if number is not None and param.flag in _LOOK_BACK:
             days = int(number[1])
         if days is not None:
-            found[param.name] = (now().date() - timedelta(days=days)).isoformat()
+            day = _day_before(now(), days, ends=param.day_us > 0)
+            # no read stands at a time to come; a filter takes a day whole
+            day = day if param.flag == "--until" else min(day, now())
+            found[param.name] = day.isoformat()
     return found
+
+
+def _day_before(now: datetime, days: int, *, ends: bool) -> datetime:
+    """The first moment of a day so many days ago in the zone of `now`, or its last one.
+
+    Example:
+        >>> _day_before(datetime(2026, 3, 18, 12), 1, ends=True).isoformat()
+        '2026-03-17T23:59:59.999999'
+    """
+    first = datetime.combine(now.date() - timedelta(days=days), time(), now.tzinfo)
+    following = datetime.combine(first.date() + timedelta(days=1), time(), now.tzinfo)
+    return following - timedelta(microseconds=1) if ends else first
 
 
 def _piped(param: Argument, terminal: Terminal) -> str:
