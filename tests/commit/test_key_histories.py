@@ -75,12 +75,12 @@ class Model:
         later = [one for one in held if one.begin > begin]
         untold = now is not None and not same and begin < now.begin == now.made
         again: Version | None = None
+        if now is not None and (untold or (now.begin <= begin and not anew)):
+            again = self.again(now, max(now.begin, begin))
         for one in held[len(held) - len(later) - 1 : len(held) - len(later)]:
-            if now is not None and not untold and (one is not now or not anew):
+            if now is not None and now.begin > begin and not untold:
                 again = self.again(one, begin)
             one.end = begin if one.end is None else min(one.end, begin)
-        if now is not None and again is None and (untold or (now.begin <= begin and not anew)):
-            again = self.again(now, max(now.begin, begin))
         if now is not None and (anew or now.begin <= begin):
             now.status = "SUPERSEDED"
             now.end = begin if now.end is None else min(now.end, begin)
@@ -109,7 +109,8 @@ class Model:
         if not said:
             return None
         begin = min(said)
-        ends = [one.begin for one in self.held() if one.begin >= begin]
+        later = [] if version is self.current() else self.held()
+        ends = [one.begin for one in later if one.begin >= begin]
         ends += [] if version.end is None else [version.end]
         end = min(ends, default=None)
         return Version(begin, version.text, self.day, version.status, end)

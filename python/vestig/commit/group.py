@@ -249,12 +249,15 @@ class Group:
         """
 
         before, begins_us = beside.before, item.begins_us
-        untold = by_key is not None and to_us(by_key.t_valid) > begins_us
         if before is not None and (before.t_invalid is None or to_us(before.t_invalid) > begins_us):
             found = self._span(view, before)
-            # of a key that is free nothing returns
-            free = by_key is None and current is None
-            yield found._replace(said_us=()) if untold or free else found
+            if by_key is not None:
+                # it held beside what has the key, and is not what holds again
+                found = found._replace(said_us=(), ends_us=begins_us + 1)
+            elif current is None:
+                # of a key that is free nothing returns
+                found = found._replace(said_us=())
+            yield found
         if by_key is not None:
             found = self._span(view, by_key)
             # nobody said since when it holds, where that is later
