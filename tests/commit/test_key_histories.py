@@ -81,6 +81,10 @@ class Model:
             if now is not None and now.begin > begin and not untold:
                 again = self.again(one, begin)
             one.end = begin if one.end is None else min(one.end, begin)
+        if now is not None and now.begin <= begin:
+            # what held beside it ends too
+            for one in [one for one in held if one.begin <= begin and one is not now][-1:]:
+                one.end = begin if one.end is None else min(one.end, begin)
         if now is not None and (anew or now.begin <= begin):
             now.status = "SUPERSEDED"
             now.end = begin if now.end is None else min(now.end, begin)

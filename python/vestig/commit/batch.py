@@ -31,6 +31,7 @@ from vestig.commit.keys import (
     said_meanwhile,
     successor_of,
     tells_more,
+    told_times,
     version_end,
 )
 from vestig.commit.names import stored_claim
@@ -756,7 +757,7 @@ class Batch(Group):
             text = inserted.text
             belonging = moved(self._rows.change_set(known.namespace), known.id, id)
         made = continuation(known, stretch, text, id, self.now_us)
-        made = add_continuation(self._rows, item, made, stretch.since_us, belonging)
+        made = add_continuation(self._rows, item, made, told_times(stretch), belonging)
         made = self._known[id] = msgspec.structs.replace(made, content=known.content)
         assert item.slot is not None, "it has a place among versions"
         self._inserted_versions[item.slot].append(id)

@@ -210,13 +210,15 @@ def place_of(begins_us: int, ends_us: int | None, spans: Iterator[Span]) -> Plac
         stops = [one for one in (until_us, said_us) if one is not None]
         if stops and (span.ends_us is None or min(stops) < span.ends_us):
             until_us = min(stops)
-            since_us = span.since_us if until_us != said_us else said_us
             told_us = span.told_end_us
-            left = Stretch(span, until_us, span.ends_us, since_us, True)
+            stated_us = span.since_us if until_us != said_us else said_us
+            left = Stretch(span, until_us, span.ends_us, stated_us, True)
             break
     if until_us is None or start_us < until_us:
         found.append(Stretch(None, start_us, ends_us, begins_us, True))
-    behind = next(spans, None)
+    # what held beside a version that holds again ends nothing of it
+    since_us = begins_us if left is None else left.begins_us
+    behind = next((span for span in spans if span.begins_us >= since_us), None)
     if left is not None:
         # what comes behind it ends it; by itself it holds as long as was told
         follows = behind is not None and behind.begins_us == left.ends_us
@@ -256,6 +258,17 @@ def continuation(known: Memory, stretch: Stretch, text: str, id: str, now_us: in
         revives=known.id,
         version=1,
     )
+
+
+def told_times(stretch: Stretch) -> dict[str, Any]:
+    """Since when a text that holds again was stated to hold, and until when where that is another
+    end than it has, as `span_of` reads them."""
+    told: dict[str, Any] = {CONTINUES: format_us(stretch.since_us)}
+    span, ends_us = stretch.span, stretch.ends_us
+    if span is not None and ends_us is not None and ends_us != span.told_end_us:
+        known = None if span.told_end_us is None else format_us(span.told_end_us)
+        told |= {"t_invalid": format_us(ends_us), "previous_t_invalid": known}
+    return told
 
 
 class Happening(NamedTuple):

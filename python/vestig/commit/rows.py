@@ -31,7 +31,7 @@ from vestig.changes import (
     NewTokenCodes,
     NewVector,
 )
-from vestig.commit.item import CONTINUES, Item
+from vestig.commit.item import Item
 from vestig.ids import NewIds, new_id
 from vestig.language.names import norm_name
 from vestig.language.text_forms import evidence_text
@@ -234,13 +234,13 @@ _OF_MEMORY: Final = (
 
 
 def add_continuation(
-    rows: Rows, item: Item, memory: Memory, since_us: int, belonging: ChangeSet
+    rows: Rows, item: Item, memory: Memory, told: Mapping[str, Any], belonging: ChangeSet
 ) -> Memory:
     """The rows of a memory by which the text of another one holds again; returns it as it is.
 
     Args:
         item: the text for which that was so.
-        since_us: since when the text was stated to hold.
+        told: since when the text was stated to hold, and until when, as its first event has it.
         belonging: what belongs to the memory.
     """
     state = "pending" if belonging.jobs else "ready"
@@ -257,7 +257,7 @@ def add_continuation(
         "similar": [],
         "structured": memory.structured is not None,
         "key": memory.key,
-        CONTINUES: format_us(since_us),
+        **told,
     }
     event = _event(rows, item, memory.id, EventType.ADD, payload)
     rows.events.append(msgspec.structs.replace(event, occurred_us=rows.now_us, artifact_ref=None))
