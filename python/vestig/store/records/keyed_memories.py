@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
-from vestig.calls.items import key_of_part, part_key
+from vestig import calls
 from vestig.changes import MemoryPatch
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.language.text_forms import normal_form
@@ -117,7 +117,7 @@ def every_version(view: LedgerView, namespace: str, scope: str | None, key: str)
 def stored_key(view: LedgerView, namespace: str, key: str) -> str:
     """The key that memories have, of one as it is written: that of an item that is kept under
     exactly this, else its normal form."""
-    normal, of_item = normal_form(key), part_key(key, 0)
+    normal, of_item = normal_form(key), calls.items.part_key(key, 0)
     if of_item in (key, normal):
         return normal
     sql = 'SELECT 1 FROM memories WHERE namespace = ? AND "key" = ? LIMIT 1'
@@ -128,7 +128,7 @@ def stored_key(view: LedgerView, namespace: str, key: str) -> str:
 
 def item_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> set[str]:
     """The keys of the items whose texts have one of these keys as they are written."""
-    return {key_of_part(stored_key(view, namespace, key)) for key in keys}
+    return {calls.items.key_of_part(stored_key(view, namespace, key)) for key in keys}
 
 
 def ids_with_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> Iterator[str]:
