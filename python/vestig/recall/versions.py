@@ -39,7 +39,7 @@ ROWS_MOVED: Final = 10
 # Pairs that are read at most, and how well the later one has to read as an answer: a sentence about
 # a change ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
-ANSWERS_MIN: Final = -1.5
+ANSWERS_MIN: Final = -3.5
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 # Words that tell of opposite ends of one thing: what one of them tells is no newer version of what
