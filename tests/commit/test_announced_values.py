@@ -10,7 +10,7 @@ import pytest
 
 import vestig
 from scripted import Opener
-from vestig.errors import NotFoundError
+from vestig.errors import ConflictError, NotFoundError
 from vestig.testing import FrozenClock
 from vestig.types import Status
 
@@ -369,3 +369,59 @@ def test_restored_versions_keep_their_ends(
         for each in (store, other)
     ]
     assert spans[0] == spans[1]
+
+
+def on(store: vestig.Vestig, day: str) -> list[str]:
+    return [one.content for one in store.list(where={"keys": [KEY]}, valid_at=day)]
+
+
+@pytest.mark.parametrize(
+    ("told", "late"),
+    [
+        ({"t_invalid": "2026-06-25"}, (BEN, BEN, ADA)),
+        ({"t_invalid": "2026-06-17"}, (ADA, ADA, ADA)),
+        ({"t_valid": "2026-06-16"}, (BEN, BEN, BEN)),
+        ({}, (BEN, ADA, ADA)),
+    ],
+)
+def test_a_running_exception_gets_another_end(
+    store: vestig.Vestig, clock: FrozenClock, told: dict[str, str], late: tuple[str, ...]
+) -> None:
+    clock.set("2026-06-15")
+    store.commit(ADA, key=KEY, t_valid="2026-01-01")
+    known = store.commit(BEN, key=KEY, t_valid="2026-06-01", t_invalid="2026-06-20").memory_id
+    with pytest.raises(ConflictError, match=r"store\.commit\(text, key=…, t_invalid=…\)"):
+        store.update(str(known), t_invalid="2026-06-25")
+    store.commit(BEN, key=KEY, **told)
+    days = ("2026-06-18", "2026-06-22", "2026-06-28")
+    assert [on(store, day) for day in ("2026-06-16", *days)] == [[one] for one in (BEN, *late)]
+    assert store.admin.doctor().exit_code == 0
+
+
+def test_another_text_of_what_holds_again_leaves_the_exception(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    clock.set("2026-06-15")
+    store.commit(ADA, key=KEY, t_valid="2026-01-01")
+    store.commit(BEN, key=KEY, t_valid="2026-06-01", t_invalid="2026-06-20")
+    (again,) = (one for one in store.history(KEY) if one.revives)
+    store.update(again.id, content=CAI)
+    assert [on(store, day) for day in ("2026-06-18", "2026-06-22")] == [[BEN], [CAI]]
+
+
+def test_a_return_told_for_the_end_of_an_exception_is_kept(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    clock.set("2026-06-15")
+    store.commit(BEN, key=KEY, t_valid="2026-03-01", t_invalid="2026-03-20")
+    store.commit(ADA, key=KEY, t_valid="2026-01-01")
+    store.commit(ADA, key=KEY, t_valid="2026-03-20")
+    store.commit(CAI, key=KEY, t_valid="2026-03-10", t_invalid="2026-04-30")
+    assert (on(store, "2026-03-15"), on(store, "2026-04-01")) == ([CAI], [ADA])
+
+
+def test_an_archived_value_holds_again_archived(store: vestig.Vestig) -> None:
+    store.archive(str(store.commit(ADA, key=KEY, t_valid="2025-01-01").memory_id))
+    store.commit(BEN, key=KEY, t_valid="2025-03-01", t_invalid="2025-03-20")
+    assert store.history(KEY)[-1].status is Status.ARCHIVED
+    assert store.admin.doctor().exit_code == 0

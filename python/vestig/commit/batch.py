@@ -18,6 +18,7 @@ from vestig.commit.keys import (
     Place,
     Stretch,
     again_warning,
+    changes_end,
     check_replaceable_by_key,
     continuation,
     goes_on_warning,
@@ -69,6 +70,7 @@ from vestig.commit.speakers import (
     held_earlier,
     is_said_again,
     keeps_key,
+    may_follow,
     stays_ended,
 )
 from vestig.errors import VestigError
@@ -252,13 +254,15 @@ class Batch(Group):
             # what holds again can be compared once it is stored
             raise SplitGroup(place)
         item, current = self.items[place], self._current(slot)
-        known = None if decision.replaced else self._version_then(view, item, slot, current)
-        if known is not None:
-            self._reinforce(view, item, decision, known, None)
-            if current is not None and current.id != known.id:
-                decision.warnings.append(known_warning(known, current, self.now_us))
+        then = None if decision.replaced else self._version_then(view, item, slot, current)
+        span = None if then is None else self._span(view, then)
+        anew = span is not None and changes_end(item, span) and may_follow(item, span.version)
+        if span is not None and not anew:
+            self._reinforce(view, item, decision, span.version, None)
+            if current is not None and current.id != span.version.id:
+                decision.warnings.append(known_warning(span, current, self.now_us))
             return
-        if current is not None and current.content_hash == item.identity:
+        if current is not None and not anew and current.content_hash == item.identity:
             if begins_anew(item, current):
                 self._insert_anew(view, place, decision, similar, current)
                 return
@@ -747,8 +751,7 @@ class Batch(Group):
     def _hold_again(self, view: LedgerView, item: Item, known: Memory, stretch: Stretch) -> Memory:
         """The memory by which the text of an item, or of a version, holds again."""
         id = self._rows.ids.take("mem")
-        inserted = self._inserted_items.get(known.id)
-        if inserted is None:
+        if (inserted := self._inserted_items.get(known.id)) is None:
             text = view.normal_texts(known.namespace, [known.id]).get(known.id, known.content)
             belonging = parts_for(view, known, id)
             claims = view.claims(known.namespace, [known.id]).values()

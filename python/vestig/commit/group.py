@@ -6,13 +6,14 @@ group inserts or changes, as it will be.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from vestig.changes import TurnPosition
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey
-from vestig.commit.keys import Happening, Neighbours, Span, held_then, span_of
+from vestig.commit.keys import Happening, Neighbours, Span, held_then, span_of, without
 from vestig.commit.names import NameResolution, NameVectors
 from vestig.commit.rows import Rows
 from vestig.commit.speakers import keeps_key
@@ -248,6 +249,25 @@ class Group:
             by_key: what had the key and is replaced, as it was before.
         """
 
+        spans = self._spans_beside(view, item, beside, by_key, current)
+        first = next(spans, None)
+        if first is None:
+            return spans
+        spans = itertools.chain((first,), spans)
+        stated = first.version
+        if first.since_us > item.begins_us or stated.content_hash != item.identity:
+            return spans
+        replaced = by_key is not None and by_key.id == stated.id
+        return spans if replaced else without(first, item.begins_us, spans)
+
+    def _spans_beside(
+        self,
+        view: LedgerView,
+        item: Item,
+        beside: Neighbours,
+        by_key: Memory | None,
+        current: Memory | None,
+    ) -> Iterator[Span]:
         before, begins_us = beside.before, item.begins_us
         if before is not None and (before.t_invalid is None or to_us(before.t_invalid) > begins_us):
             found = self._span(view, before)

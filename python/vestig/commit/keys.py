@@ -77,6 +77,15 @@ def tells_more(item: Item, current: Memory) -> bool:
     return item.request.t_valid is not None and 0 <= before_us <= _COMMIT_US_MAX
 
 
+def changes_end(item: Item, span: Span) -> bool:
+    """Return whether an item says that a version which has an end of its own has another one, or
+    none: nobody says so who tells no time."""
+    end_us, told = item.request.t_invalid, item.request.t_valid is not None
+    if span.told_end_us is None or end_us == span.told_end_us:
+        return False
+    return told if end_us is None else end_us > item.begins_us
+
+
 def successor_of(item: Item, id: str, t_valid_us: int) -> Successor:
     """A memory in the place of an older one, by whoever committed the item."""
     request = item.request
@@ -229,6 +238,24 @@ def place_of(begins_us: int, ends_us: int | None, spans: Iterator[Span]) -> Plac
     return Place(tuple(found), tuple(cuts))
 
 
+def without(stated: Span, begins_us: int, spans: Iterator[Span]) -> Iterator[Span]:
+    """These versions where what one of them states has another end from a time on: what was to hold
+    again behind it may do so from then on.
+
+    Args:
+        spans: of the versions that hold behind `begins_us`, the earliest first.
+    """
+    text, gone_us = stated.version.content_hash, None
+    for span in spans:
+        if span.version.content_hash == text and span.since_us == stated.since_us:
+            gone_us = max(begins_us, span.begins_us)
+            yield span._replace(ends_us=gone_us + 1, said_us=())
+            continue
+        fills = gone_us is not None and span.since_us < stated.since_us
+        yield span._replace(begins_us=gone_us) if fills else span
+        gone_us = None
+
+
 def continuation(known: Memory, stretch: Stretch, text: str, id: str, now_us: int) -> Memory:
     """A new memory by which what another one states holds again.
 
@@ -248,7 +275,7 @@ def continuation(known: Memory, stretch: Stretch, text: str, id: str, now_us: in
         t_expired=None,
         last_seen_at=None,
         reinforce_count=0,
-        status=Status.ACTIVE,
+        status=Status.ARCHIVED if known.status is Status.ARCHIVED else Status.ACTIVE,
         pinned=False,
         pinned_at=None,
         pinned_reason=None,
@@ -285,7 +312,10 @@ def span_of(version: Memory, events: Callable[[], Sequence[Happening]]) -> Span:
     begins_us = since_us = to_us(version.t_valid)
     ends_us = told_us = None if version.t_invalid is None else to_us(version.t_invalid)
     said = tuple[int, ...]()
-    again = version.last_seen_at is not None and version.last_seen_at > version.t_valid
+    seen, holds_again = version.last_seen_at, version.revives is not None
+    again = seen is not None and (
+        seen > version.t_valid or (holds_again and seen == version.t_valid)
+    )
     if version.revives is None and ends_us is None and not again:
         return Span(version, begins_us, ends_us, since_us, told_us)
     happened = events()
@@ -299,6 +329,8 @@ def span_of(version: Memory, events: Callable[[], Sequence[Happening]]) -> Span:
         told_us = None
     if again:
         said = tuple([one.occurred_us for one in happened if _is_dated(one)])
+        # a return that was told for the time at which it holds again is a beginning of its own
+        since_us = begins_us if begins_us in said else since_us
     return Span(version, begins_us, ends_us, since_us, told_us, said)
 
 
@@ -350,11 +382,14 @@ def place_warning(memory: Memory, after: Memory, current: Memory, now_us: int) -
     return f"{_is_history(current, after, now_us)} was stored as history, until {end}"
 
 
-def known_warning(known: Memory, current: Memory, now_us: int) -> str:
+def known_warning(span: Span, current: Memory, now_us: int) -> str:
     """Return that a text is that of a version of its key which is not the current one."""
+    known, told_us = span.version, span.told_end_us
     assert known.t_invalid is not None, "it was replaced"
     if to_us(known.t_invalid) > now_us:
-        return _holds_until(known, current)
+        end = to_us(known.t_invalid)
+        longer = f"; with t_valid={format_us(end)} it stays" if end == told_us else ""
+        return _holds_until(known, current) + longer
     return f"{_is_history(current, current, now_us)} is history"
 
 

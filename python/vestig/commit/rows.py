@@ -261,6 +261,9 @@ def add_continuation(
     }
     event = _event(rows, item, memory.id, EventType.ADD, payload)
     rows.events.append(msgspec.structs.replace(event, occurred_us=rows.now_us, artifact_ref=None))
+    if memory.status is Status.ARCHIVED:
+        archived = _event(rows, item, memory.id, EventType.ARCHIVE, {"reason": "key"})
+        rows.events.append(msgspec.structs.replace(archived, occurred_us=rows.now_us))
     return memory
 
 

@@ -256,6 +256,8 @@ def _rewrite(
         changes = msgspec.structs.replace(_changes(given), layout=(layout, text))
         return _change_fields(session, memory.id, changes, space)
     fields = successor_fields(memory) | given
+    if _holds_again(memory, session.now_us()):
+        fields.setdefault("t_valid", memory.t_valid)
     fields |= {n: from_us(given[n]) for n in _TIME_FIELDS if given.get(n) is not None}
     fields |= {"content": asked.content} if parts is None else parts
     fields |= {
@@ -287,6 +289,12 @@ def _rewrite(
         seq=outcome.seq,
         outcome=outcome,
     )
+
+
+def _holds_again(memory: Memory, now_us: int) -> bool:
+    """Return whether a value of a key is to hold again behind an exception: another text in its
+    place leaves that as it is."""
+    return memory.key is not None and memory.revives is not None and to_us(memory.t_valid) > now_us
 
 
 def successor_fields(memory: Memory) -> dict[str, Any]:
