@@ -251,8 +251,8 @@ def without(stated: Span, begins_us: int, spans: Iterator[Span]) -> Iterator[Spa
             gone_us = max(begins_us, span.begins_us)
             yield span._replace(ends_us=gone_us + 1, said_us=())
             continue
-        fills = gone_us is not None and span.since_us < stated.since_us
-        yield span._replace(begins_us=gone_us) if fills else span
+        fills_us = gone_us if span.since_us < stated.since_us else None
+        yield span if fills_us is None else span._replace(begins_us=fills_us)
         gone_us = None
 
 

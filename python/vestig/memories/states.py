@@ -26,6 +26,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSup
 from vestig.errors import ConflictError, Description, ValidationError
 from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
+from vestig.memories.versions import until_then
 from vestig.other_words import by_caller
 from vestig.results import DeprecateReport
 from vestig.session.filter_names import also_known, names_of_entities, unknown_names
@@ -105,32 +106,13 @@ def _by(memory: Memory) -> str:
 def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in _FINAL:
-        if _holds_on(memory):
-            assert memory.t_invalid is not None, "it has an end"
-            again = by_caller(
-                "store.commit(text, key=…, t_invalid=…)",
-                '`vestig add "…" --key KEY --t-invalid T`',
-            )
-            raise ConflictError(
-                f"cannot {action} {memory.id}: it has {memory.key} only until"
-                f" {format_us(to_us(memory.t_invalid))}, and is SUPERSEDED{_by(memory)} from then"
-                f" on; {again} with its text gives that another end, and the text of"
-                f" {memory.superseded_by} committed under the key ends it now"
-            )
         key, option = ("", "") if memory.key is None else (", key=…", " --key KEY")
         again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{option}`')
         raise ConflictError(
             f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
-            f" {_since(memory)}, for good; {again} stores its text again, in a new memory"
+            f" {_since(memory)}, "
+            + (until_then(memory) or f"for good; {again} stores its text again, in a new memory")
         )
-
-
-def _holds_on(memory: Memory) -> bool:
-    """Return whether a value of a key was to hold on when another one was stored behind it."""
-    end, expired = memory.t_invalid, memory.t_expired
-    if memory.status is not Status.SUPERSEDED or memory.key is None or end is None:
-        return False
-    return memory.superseded_by is not None and expired is not None and end > expired
 
 
 def check_replaceable(old: Memory) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from vestig.ids import id_bytes, id_text
+from vestig.other_words import by_caller
 from vestig.results import Version
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter
 from vestig.store.records import item_rows
 from vestig.store.records.reads import LedgerView
-from vestig.types import Memory
+from vestig.times import format_us, to_us
+from vestig.types import Memory, Status
 
 # How many of the nearest memories are looked at, and the cosine below which none is.
 _LOOKED_AT: Final = 20
@@ -49,3 +51,20 @@ def versions_of(session: Session, memory: Memory, vector: bytes) -> tuple[Versio
         )
 
     return session.keeper.run(lambda view, _: read(view))
+
+
+def until_then(memory: Memory) -> str | None:
+    """Return until when a value of a key holds that was to hold on when another one was stored
+    behind it, and what changes that, as the end of a refusal; None of others."""
+    end, expired = memory.t_invalid, memory.t_expired
+    if memory.status is not Status.SUPERSEDED or memory.key is None or end is None:
+        return None
+    if memory.superseded_by is None or expired is None or end <= expired:
+        return None
+    again = by_caller(
+        "store.commit(text, key=…, t_invalid=…)", '`vestig add "…" --key KEY --t-invalid T`'
+    )
+    return (
+        f"and has its key until {format_us(to_us(end))}; {again} with its text gives it another"
+        f" end, and the text of {memory.superseded_by} committed under the key ends it now"
+    )
