@@ -157,8 +157,7 @@ def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) 
     """
     if old.id == new.id:
         raise ConflictError(f"cannot supersede {old.id} by itself: name two memories")
-    cycle = _chain(new.id, old.id, records)
-    if cycle is not None:
+    if (cycle := _chain(new.id, old.id, records)) is not None:
         raise ConflictError(
             f"cannot supersede {old.id} by {new.id}: that would close a cycle:"
             f" {' → '.join([old.id, *cycle])}"
@@ -312,10 +311,7 @@ def replace(
     `t_expired`. An open end, and one that is to come later than the newer fact, becomes the moment
     at which that begins; where it lies before the old one's beginning, this beginning, so that it
     holds at no time."""
-    fields: dict[str, Any] = {
-        "status": Status.SUPERSEDED,
-        "superseded_by": successor.id,
-    }
+    fields: dict[str, Any] = {"status": Status.SUPERSEDED, "superseded_by": successor.id}
     end = t_invalid_us
     since_us, known = to_us(old.t_valid), old.t_invalid
     if end is None and successor.t_valid_us != since_us:
