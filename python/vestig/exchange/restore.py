@@ -10,7 +10,7 @@ from vestig.commit.stored_secrets import secrets
 from vestig.commit.text import normalise
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ConflictError, ValidationError
-from vestig.exchange.commit_fields import ImportFile, forgotten_warning
+from vestig.exchange.commit_fields import ImportFile, different_warning, forgotten_warning
 from vestig.firewall import masked_text
 from vestig.language.text_forms import normal_form
 from vestig.results import ImportReport
@@ -51,9 +51,7 @@ def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> 
     degraded = session.keeper.after_commit()
     warnings = [*report.warnings, *(_mask_restored(session) if masks else ())]
     if report.different:
-        warnings.append(
-            f"{report.different} memories differ from the file and were kept as they are"
-        )
+        warnings.append(different_warning(report.different))
     if report.forgotten:
         warnings.append(forgotten_warning(report.forgotten))
     for space, ids in report.forgotten_elsewhere.items():
