@@ -19,7 +19,6 @@ from vestig.exchange.commit_fields import (
     rows_stay_warning,
 )
 from vestig.exchange.formats.drafts import TABLE_REFERENCE, last_change
-from vestig.exchange.formats.markdown import differs
 from vestig.session.session import Session
 from vestig.store.records.memory_queries import (
     StatedText,
@@ -103,6 +102,8 @@ class ChangedRecords:
 
     def compare_state(self, item: ImportItem, memory: Memory) -> None:
         """Notes a memory whose fields or state an export of it gives otherwise."""
+        from vestig.exchange.formats.markdown import differs
+
         if differs(memory, item.status, item.arguments):
             self._run.different[memory.id] = None
 

@@ -291,11 +291,14 @@ class _Readers:
         self._header = header
         self._times, self._of_facts = times, of_facts
         self._reading = reading
+        # the session of rows that somebody says and that name none
+        self._whole = ""
         # how often each row came
         self._seen: Counter[str] = Counter()
 
     def draft(self, row: Row, place: int) -> Draft | Unreadable:
         """One row, which has the cells of the header."""
+        self._whole = self._whole or self._reading.session_of(row.digest)
         cells = dict(zip(self._header.names, row.cells, strict=True))
         filled = {name: cell for name, cell in cells.items() if cell.strip()}
         try:
@@ -351,7 +354,7 @@ class _Readers:
         for name in SEQUENCE_KEYS:
             if name in value:
                 value[name] = _whole_number(name, value[name])
-        found = message(value, place, self._reading)
+        found = message(value, place, self._reading, self._whole)
         assert found is not None, "a row without a text is refused"
         content, arguments = found
         arguments |= of_fact
