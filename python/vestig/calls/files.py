@@ -191,7 +191,9 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     tags: Annotated[
         tuple[str, ...] | None, Words("Tags of every memory beside its own.", "--tags")
     ] = None
-    author: Annotated[str | None, Label("Who said or wrote what names nobody.", "--author")] = None
+    author: Annotated[
+        str | None, Label("Who said or wrote what names nobody.", "--author", trim=True)
+    ] = None
     entities: Annotated[
         tuple[GivenEntity, ...],
         Entities("Entities that every memory mentions: names, or TYPE:Name.", "--entity"),

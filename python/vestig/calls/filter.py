@@ -347,10 +347,9 @@ class Filter(
     ] = UNSET
     scope_prefix: Annotated[
         str | UnsetType | None,
-        a.Label(
+        a.ScopeRange(
             "Only this scope and those below it, whose names go on with a slash.",
             "--scope-prefix",
-            blank=False,
         ),
         _selects(),
     ] = UNSET

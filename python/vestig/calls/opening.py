@@ -3,7 +3,17 @@
 from typing import Annotated, Any, ClassVar
 
 from vestig.arguments import POSITION_MAX, SCOPE_CHARS_MAX
-from vestig.calls.argument import Flag, Function, Integer, Label, Namespace, Port, Profile
+from vestig.calls.argument import (
+    AUTO,
+    Flag,
+    Function,
+    Integer,
+    Label,
+    Namespace,
+    Port,
+    Profile,
+    ScopeName,
+)
 from vestig.calls.declaration import InNamespace, Request
 
 
@@ -72,6 +82,13 @@ class OpenRequest(Request, frozen=True, kw_only=True):
     must_exist: bool = False
 
 
+class ViewScope(ScopeName, frozen=True, kw_only=True):
+    """The scope of a view; `auto` is the project of the working folder."""
+
+    def _name(self, field: str, name: Any) -> Any:
+        return name if name == AUTO else super()._name(field, name)
+
+
 class ScopedRequest(Request, frozen=True, kw_only=True):
     """The scope, author and namespace of a view of a store."""
 
@@ -79,10 +96,11 @@ class ScopedRequest(Request, frozen=True, kw_only=True):
 
     scope: Annotated[
         str,
-        Label("The scope in which it reads and writes.", chars_max=SCOPE_CHARS_MAX, blank=False),
+        ViewScope("The scope in which it reads and writes.", chars_max=SCOPE_CHARS_MAX),
     ]
     author: Annotated[
-        str | None, Label("Who said or wrote what is stored through it and names nobody.")
+        str | None,
+        Label("Who said or wrote what is stored through it and names nobody.", trim=True),
     ] = None
     namespace: InNamespace = None
 

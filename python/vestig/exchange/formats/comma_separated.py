@@ -376,7 +376,8 @@ class _Readers:
         scoped = any(name in SCOPE_KEYS for name in header.names)
         if _USER_ID in value and not scoped and self._reading.scope is None:
             value[SCOPE_KEYS[0]] = value.pop(_USER_ID)
-        return value
+        # as a key, a scope has no white space at its ends
+        return value | {name: value[name].strip() for name in SCOPE_KEYS if name in value}
 
     def _fact(self, value: dict[str, Any]) -> dict[str, str]:
         """Takes what is of a fact alone out of the values of a row; `tag` joins its tags."""
