@@ -479,8 +479,10 @@ class Batch(Group):
         decision.kind = CommitOutcomeKind.INSERTED_NEW
         queued = len(item.job_kinds(has_similar=bool(known)))
         decision.jobs = tuple(job.id for job in self._rows.jobs[-queued:]) if queued else ()
-        # a dry run has no ids for what it does not store
-        stored = [one for one in mentions if one.new is None or not self.dry]
+        # a dry run has no ids for what it does not store, and in a view says of none that it is
+        # there, for another scope may have it
+        is_known = self.session.scope is None
+        stored = [one for one in mentions if not self.dry or (is_known and one.new is None)]
         decision.entities = tuple([one.entity_id for one in stored])
         self._supersede(view, item, decision, memory.id, item.begins_us)
         if item.slot is not None:
