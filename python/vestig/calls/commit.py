@@ -26,7 +26,6 @@ from vestig.calls.argument import (
     Key,
     Label,
     Pairs,
-    ScopeName,
     Sentences,
     Switch,
     Tags,
@@ -46,6 +45,7 @@ from vestig.calls.declaration import (
     rows_of,
     schema_of,
 )
+from vestig.calls.scope import ScopeName
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.ids import is_full_id
 from vestig.language.ontology import UNTYPED

@@ -17,13 +17,13 @@ from vestig.calls.argument import (
     Integer,
     Label,
     Port,
-    ScopeName,
     Text,
     Words,
 )
 from vestig.calls.commit import Entities, GivenEntity
 from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
+from vestig.calls.scope import ScopeName
 from vestig.errors import Description, ValidationError
 from vestig.other_words import by_caller
 from vestig.types import Word

@@ -17,13 +17,13 @@ from vestig.calls.argument import (
     Integer,
     Label,
     Objects,
-    OfScopes,
     Text,
     Texts,
     Time,
     key_name,
 )
 from vestig.calls.declaration import InNamespace, Request, checked
+from vestig.calls.scope import OfScopes
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.types import Role
 

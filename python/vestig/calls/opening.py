@@ -4,7 +4,6 @@ from typing import Annotated, Any, ClassVar
 
 from vestig.arguments import POSITION_MAX, SCOPE_CHARS_MAX
 from vestig.calls.argument import (
-    AUTO,
     Flag,
     Function,
     Integer,
@@ -12,9 +11,9 @@ from vestig.calls.argument import (
     Namespace,
     Port,
     Profile,
-    ScopeName,
 )
 from vestig.calls.declaration import InNamespace, Request
+from vestig.calls.scope import ViewScope
 
 
 class OpenRequest(Request, frozen=True, kw_only=True):
@@ -80,13 +79,6 @@ class OpenRequest(Request, frozen=True, kw_only=True):
         Flag("Work the queue of enrichment jobs in a background thread until the store is closed."),
     ] = False
     must_exist: bool = False
-
-
-class ViewScope(ScopeName, frozen=True, kw_only=True):
-    """The scope of a view; `auto` is the project of the working folder."""
-
-    def _name(self, field: str, name: Any) -> Any:
-        return name if name == AUTO else super()._name(field, name)
 
 
 class ScopedRequest(Request, frozen=True, kw_only=True):

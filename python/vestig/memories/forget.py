@@ -219,11 +219,7 @@ def _forgotten(
             session, {seq: removed.runs}, lambda: session.run_jobs(space, jobs), degraded, named
         )
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
-    rows = removed.rows
-    if session.scope is not None:
-        # a view learns nothing of what other scopes hold as well: texts, entities and edges
-        proof = msgspec.structs.replace(proof, shared_occurrences=len(same_text))
-        rows = {name: count for name, count in rows.items() if name not in _SHARED_BY_SCOPES}
+    proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
         memory_ids=tuple(memory.id for memory in chosen.memories),
         reembedded=tuple(removed.embed_jobs),
@@ -242,6 +238,17 @@ def _forgotten(
         degraded=tuple(degraded),
         warnings=_said_of_equal_texts(same_text),
     )
+
+
+def _as_seen(
+    session: Session, proof: erasure.ErasureProof, rows: dict[str, int], same_text: Sequence[str]
+) -> tuple[erasure.ErasureProof, dict[str, int]]:
+    """The proof and the rows that went, as a caller may see them: a view learns nothing of what
+    other scopes hold as well."""
+    if session.scope is None:
+        return proof, rows
+    own = {name: count for name, count in rows.items() if name not in _SHARED_BY_SCOPES}
+    return msgspec.structs.replace(proof, shared_occurrences=len(same_text)), own
 
 
 def _where_they_came_from(view: LedgerView, space: str, chosen: _Selected) -> str:

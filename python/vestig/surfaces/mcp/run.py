@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import replace
 
-from vestig.calls.argument import AUTO, check_scope, scope_name
+from vestig.calls.scope import AUTO, check_scope, scope_name
 from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
