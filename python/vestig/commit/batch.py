@@ -34,7 +34,7 @@ from vestig.commit.keys import (
     told_times,
     version_end,
 )
-from vestig.commit.names import stored_claim
+from vestig.commit.names import stored_claim, told
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
     SIMILAR_FOUND,
@@ -49,7 +49,6 @@ from vestig.commit.near_duplicates import (
 )
 from vestig.commit.rows import (
     OF_A_RULE,
-    EntityMention,
     add_confirmation,
     add_continuation,
     add_memory,
@@ -480,17 +479,10 @@ class Batch(Group):
         decision.kind = CommitOutcomeKind.INSERTED_NEW
         queued = len(item.job_kinds(has_similar=bool(known)))
         decision.jobs = tuple(job.id for job in self._rows.jobs[-queued:]) if queued else ()
-        decision.entities = self._told(mentions)
+        decision.entities = told(self.session, mentions, dry=self.dry)
         self._supersede(view, item, decision, memory.id, item.begins_us)
         if item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)
-
-    def _told(self, mentions: Sequence[EntityMention]) -> tuple[str, ...]:
-        """Ids of the entities of an outcome. A dry run has none for what it does not store, and
-        none in a view, where they would say what other scopes mention."""
-        if self.dry and self.session.scope is not None:
-            return ()
-        return tuple([one.entity_id for one in mentions if not (self.dry and one.new)])
 
     def _confirm(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
