@@ -278,3 +278,24 @@ def test_what_is_not_known_to_be_missing_is_not_said_to_be() -> None:
         assert store.recall("楽器").missing == ("楽器",)
         store.commit("Den Schlüssel hat Jörg.")
         assert "Schlüssel" not in " ".join(store.recall("Welchen Schlüssel hat Jörg?").missing)
+
+
+def test_a_memory_that_is_not_eligible_does_not_change_how_a_day_is_read() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("Ada moored the Rosa in Bremen", t_ref="2025-08-28T10:00:00Z", scope="team")
+        query = "What happened on 2025-08-28?"
+        alone = store.recall(query, scope="team", seed=1)
+        assert [hit.content for hit in alone] == ["Ada moored the Rosa in Bremen"]
+        other = store.commit("Log line 2025-08-28 stays private", scope="other")
+        beside = store.recall(query, scope="team", seed=1)
+        assert (beside.confidence, beside.missing) == (alone.confidence, alone.missing)
+        everywhere = store.recall("Log line 2025-08-28")
+        assert everywhere[0].content == "Log line 2025-08-28 stays private"
+        # a least similarity does not hide what is held
+        near = store.recall("Log line 2025-08-28", where={"min_similarity": 0.1})
+        assert near[0].content == everywhere[0].content
+        assert [window.text for window in near.analysis.windows] == ["2025-08-28"]
+        archived = store.commit("Log line 2025-08-28 was told to the team", scope="team")
+        for id in (other.memory_id, archived.memory_id):
+            store.archive(id)
+        assert store.recall(query, scope="team", seed=1).confidence == alone.confidence

@@ -44,8 +44,10 @@ from vestig.recall.unread import each_known, read_when_known
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.filter_names import unknown_names
 from vestig.session.opening import check_reranker
-from vestig.session.references import common_words
+from vestig.session.references import resolved
 from vestig.session.session import Session, ahead_notice
+from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.projection.scan_objects import Projection, ln
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span
 from vestig.times import from_us
@@ -353,16 +355,28 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[_EmbeddedQuery]:
 
 def _with_days_read(session: Session, request: Request) -> Request:
     """The request with the days of its query that stand there in figures as models know them, but
-    for those that a memory of the namespace holds in the same figures."""
+    for those that an eligible memory holds in the same figures: another may change no answer."""
     days = days_in_figures(request.query)
     if not days:
         return request
-    held = session.keeper.run(lambda view, _: common_words(session, view, request.namespace, days))
+
+    def read(view: LedgerView, core: Projection) -> set[str]:
+        # without a vector nothing is similar
+        chosen = resolved(view, core, request.filter) | {"min_similarity": None}
+        none_holds = ln(2.0 + 2.0 * session.keeper.eligible_count(view, chosen))
+        found = core.idfs(view.seq, " ".join(days), CoreFilter(**chosen))
+        # one memory more with a term takes ln 3 from its idf
+        return {day for day in days if found.get(day, none_holds) < none_holds - 0.5}
+
+    held = session.keeper.run(read)
     query = with_named_months(
         request.query, {day: other for day, other in days.items() if day not in held}
     )
+    if query == request.query:
+        return request
     arguments = msgspec.structs.replace(request.arguments, query=query)
-    return msgspec.structs.replace(request, query=query, asked=request.query, arguments=arguments)
+    asked = request.asked or request.query
+    return msgspec.structs.replace(request, query=query, asked=asked, arguments=arguments)
 
 
 def _context(
