@@ -29,6 +29,7 @@ from vestig.config import Config
 from vestig.config.signals import KINDS
 from vestig.errors import Description, ProviderError, StoreLockedError, ValidationError, kind_of
 from vestig.language.languages import ENGLISH, language_of
+from vestig.language.text_forms import as_it_stands, plain_characters
 from vestig.language.time.expressions import days_in_figures, with_named_months
 from vestig.language.words import asks_for_all, states
 from vestig.other_words import by_caller
@@ -268,7 +269,7 @@ class OneRecall:
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
             "certainty": _certainty(ranked),
-            "missing": bound.missing(scan, [hit.content for hit in found.hits]),
+            "missing": _as_asked(request, bound.missing(scan, [hit.content for hit in found.hits])),
             "abstained": ranked.silent,
             "nearest": found.hits if withheld else (),
             "associated": found.associated,
@@ -377,6 +378,27 @@ def _with_days_read(session: Session, request: Request) -> Request:
     arguments = msgspec.structs.replace(request.arguments, query=query)
     asked = request.asked or request.query
     return msgspec.structs.replace(request, query=query, asked=asked, arguments=arguments)
+
+
+def _as_asked(request: Request, parts: Sequence[str]) -> tuple[str, ...]:
+    """Parts of the query that is read, as they stand in the one that was asked, each once."""
+    if request.asked is None:
+        return tuple(parts)
+    plain = plain_characters(request.asked)
+    days = days_in_figures(plain)
+    days = {figures: named for figures, named in days.items() if named in request.query}
+
+    def in_figures(part: str) -> str:
+        holding = (figures for figures, named in days.items() if part in named)
+        return part if part in plain else next(holding, with_figures(part))
+
+    def with_figures(part: str) -> str:
+        for figures, named in days.items():
+            part = part.replace(named, figures)
+        return part
+
+    found = [as_it_stands(in_figures(part), request.asked) for part in parts]
+    return tuple(dict.fromkeys(found))
 
 
 def _context(
