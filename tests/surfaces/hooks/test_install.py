@@ -216,14 +216,61 @@ def test_a_command_that_does_more_is_its_owners(home: Path, command: str) -> Non
     assert path.read_bytes() == was
 
 
-def test_what_was_there_is_copied_before_a_command_is_replaced(home: Path) -> None:
+def hook_of(command: str, **more: object) -> dict[str, object]:
+    return {"type": "command", "command": command, "timeout": 5, **more}
+
+
+ANOTHER = "/opt/vestig hook SessionStart --store /mine"
+OWN = {
+    "a bare command": {"hooks": [hook_of("vestig hook SessionStart")]},
+    "another timeout": {"hooks": [hook_of(ANOTHER, timeout=60)]},
+    "a note beside": {"hooks": [hook_of(ANOTHER, note="mine")]},
+    "a matcher": {"matcher": "startup", "hooks": [hook_of(ANOTHER)]},
+    "a folder of here": {"hooks": [hook_of("/opt/vestig hook SessionStart --store ./mine")]},
+    "quotes": {"hooks": [hook_of("/opt/vestig hook 'SessionStart'")]},
+    "one of two": {"hooks": [hook_of("log"), hook_of("vestig hook SessionStart")]},
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_hook_that_vestig_did_not_write_stays_and_gets_no_second(home: Path, name: str) -> None:
     path = hooks_file(home, "codex")
-    hook = {"type": "command", "command": "/opt/vestig hook SessionStart --store /mine"}
-    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
+    path.write_text(json.dumps({"hooks": {"SessionStart": [OWN[name]]}}))
+    was = files_of(path.parent)
+    said = f"Hooks of your own in {path} run Vestig at SessionStart: they stay"
+    for _ in range(2):
+        assert said in call(home, "codex").stdout
+        assert json.loads(path.read_text())["hooks"]["SessionStart"] == [OWN[name]]
+        assert len(commands(path)) == len(EVENTS["codex"])
+    assert call(home, "codex").stdout.split()[1] == "current"
+    assert said in call(home, "codex", "--remove").stdout
+    assert files_of(path.parent) == was
+
+
+def test_own_hooks_alone_are_none_of_vestigs(home: Path) -> None:
+    path = hooks_file(home, "cursor")
+    own = {event: [{"command": f"vestig hook {event}"}] for event in EVENTS["cursor"]}
+    path.write_text(json.dumps({"hooks": own}))
+    was = files_of(path.parent)
+    for words in ([], ["--remove"]):
+        said = call(home, "cursor", *words).stdout
+        assert said.split()[:2] == ["cursor", "absent"]
+        assert "added hooks" not in said
+        assert "took" not in said
+        assert files_of(path.parent) == was
+
+
+@pytest.mark.parametrize(
+    "command",
+    [ANOTHER, "/old/bin/python3.12 -m vestig hook SessionStart --namespace 'my team'"],
+)
+def test_what_was_there_is_copied_before_a_command_is_replaced(home: Path, command: str) -> None:
+    path = hooks_file(home, "codex")
+    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook_of(command)]}]}}))
     was = path.read_bytes()
     assert "hooks.json.before-vestig" in call(home, "codex").stdout
     assert (path.parent / "hooks.json.before-vestig").read_bytes() == was
-    assert "/mine" not in path.read_text()
+    assert command not in path.read_text()
     assert call(home, "codex", "--remove").returncode == 0
     assert files_of(path.parent) == {}
 
@@ -260,7 +307,9 @@ def test_every_byte_of_a_file_comes_back(home: Path, name: str) -> None:
     assert call(home, editor).returncode == 0
     assert path.read_bytes().count(b" hook ") == len(EVENTS[editor])
     # as an earlier version wrote it
-    path.write_bytes(path.read_bytes().replace(b'"timeout": 5', b'"timeout": 6'))
+    client = f"-I -S {Path(install.__file__).with_name('client.py')}"
+    path.write_bytes(path.read_bytes().replace(client.encode(), b"-m vestig"))
+    assert call(home, editor, "--dry-run").stdout.split()[1] == "outdated"
     assert call(home, editor).returncode == 0
     assert path.read_bytes().count(b" hook ") == len(EVENTS[editor])
     assert call(home, editor, "--remove").returncode == 0

@@ -416,15 +416,9 @@ def install(
             if not dry_run:
                 plugin.install()
     elif state != "current":
-        file = _hooks_file(editor)
-        change = file.installed(options)
-        if not dry_run:
-            file.apply(change)
-        done = [_step("add", f"hooks to {place}", dry_run=dry_run)]
-        if change.copied is not None:
-            done.append(_step("copy", f"what was there to {change.copied}", dry_run=dry_run))
+        done = _hooks_added(_hooks_file(editor), options, dry_run=dry_run)
     if editor in _BINDS:
-        notes.append(_BINDS[editor])
+        notes += [_BINDS[editor], *_own_hooks(editor)]
     notes += _unwritten_variables()
     if strict:
         notes += _without_store(options)
@@ -445,6 +439,7 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
     notes: list[str] = []
     if editor != "claude":
         done, notes = _hooks_removed(_hooks_file(editor), state, dry_run=dry_run)
+        notes += _own_hooks(editor)
     elif state != "absent":
         done, notes = _plugin_removed(_plugin(options), dry_run=dry_run)
     if state != "absent":
@@ -482,6 +477,32 @@ def _plugin_removed(plugin: Plugin, *, dry_run: bool) -> tuple[list[str], list[s
         commands = [shlex.join(one) for one in plugin.removals]
         notes += ["claude is not in PATH. Where it is, run:", *commands]
     return done, notes
+
+
+def _hooks_added(file: HooksFile, options: Mapping[str, Any], *, dry_run: bool) -> list[str]:
+    """Puts the hooks into a file: the steps."""
+    change = file.installed(options)
+    if change is None:
+        return []
+    if not dry_run:
+        file.apply(change)
+    done = [_step("add", f"hooks to {file.path}", dry_run=dry_run)]
+    if change.copied is not None:
+        done.append(_step("copy", f"what was there to {change.copied}", dry_run=dry_run))
+    return done
+
+
+def _own_hooks(editor: str) -> list[str]:
+    """That a person's own hooks run Vestig, where they do: they are neither replaced nor taken
+    out."""
+    file = _hooks_file(editor)
+    events = ", ".join(file.own())
+    if not events:
+        return []
+    return [
+        f"Hooks of your own in {file.path} run Vestig at {events}: they stay as they are, and none"
+        " of Vestig's is added there."
+    ]
 
 
 def _hooks_removed(file: HooksFile, state: str, *, dry_run: bool) -> tuple[list[str], list[str]]:
@@ -586,6 +607,8 @@ def _stands(editor: str, options: Mapping[str, Any]) -> Installation:
     notes: list[str] = []
     if editor == "claude" and state != "absent":
         notes = [*_unregistered(_plugin(options)), *_without_tools()]
+    elif editor != "claude":
+        notes = _own_hooks(editor)
     return Installation(editor=editor, state=state, place=str(place), notes=tuple(notes))
 
 
