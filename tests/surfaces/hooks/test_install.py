@@ -329,11 +329,39 @@ def test_what_was_edited_meanwhile_stays_as_it_was_written(home: Path, name: str
     left = path.read_bytes().decode()
     assert '{ "mine": 2.50' in left
     assert " hook " not in left
-    # a version beside hooks may be what the editor asks for
-    if name not in ("nothing", "no version"):
+    if name != "nothing":  # there the comma goes with the hooks
         assert left.replace(' "mine": 2.50,', "", 1) == text
     assert f"{path.with_name(COPY)} stays: " in said
     assert path.with_name(COPY).read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("version", ["", ' "version": 1,'])
+def test_edits_between_rounds_leave_no_version_and_one_copy_each(home: Path, version: str) -> None:
+    """`version`: what the file says of its own, which stays."""
+    path = hooks_file(home, "cursor")
+    path.write_text(f'{{"a": 0,{version} "hooks": {{}}}}')
+    seen = []
+    for number in range(3):
+        seen.append(path.read_text())
+        for _ in range(2):
+            call(home, "cursor")
+        path.write_text(path.read_text().replace(f'"a": {number}', f'"a": {number + 1}'))
+        call(home, "cursor", "--remove")
+        assert path.read_text() == f'{{"a": {number + 1},{version} "hooks": {{}}}}'
+    # nothing was edited: no copy is added
+    for words in ([], ["--remove"]):
+        call(home, "cursor", *words)
+    assert sorted(one.read_text() for one in path.parent.glob(f"{COPY}*")) == seen
+
+
+def test_without_a_copy_a_version_stays(home: Path) -> None:
+    """It may be what the editor asks for."""
+    path = hooks_file(home, "cursor")
+    path.write_text('{"hooks": {"stop": [{"command": "mine"}]}}')
+    call(home, "cursor")
+    path.with_name(COPY).unlink()
+    call(home, "cursor", "--remove")
+    assert json.loads(path.read_text())["version"] == 1
 
 
 def test_a_file_put_in_the_place_of_the_first_is_copied_too(home: Path) -> None:

@@ -271,8 +271,10 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
             left = there[source]
             was_there = copies[source] == left
         else:
-            # edited since, or of another origin: nothing tells whether Vestig put the version in
-            left = self._without_ours(text, self._stays.union(*known.values()))
+            # edited since, or of another origin: only copies tell what Vestig put in beside hooks
+            left = self._without_ours(
+                text, frozenset().union(*known.values()) if known else self._stays
+            )
             was_there = left != _NEW and any(there[path] == copies[path] for path in copies)
         return None if self._is_nothing(left) and not was_there else left
 
