@@ -145,6 +145,24 @@ def test_what_variables_say_of_the_store_is_written_into_the_hooks(home: Path) -
     assert all(f"--store '{home}/play'" in one for one in commands(path))
 
 
+@pytest.mark.parametrize("editor", ["claude", "codex"])
+@pytest.mark.parametrize("said", ["variable", "option", "file"])
+def test_a_store_in_memory_is_none_for_an_editor(home: Path, editor: str, said: str) -> None:
+    config = home / "vestig.yaml"
+    home.mkdir()
+    config.write_text("store: {path: ':memory:'}")
+    words = {"option": ["--store", ":memory:"], "file": ["--config", str(config)]}.get(said, [])
+    variables = {"VESTIG_STORE": ":memory:"} if said == "variable" else {}
+    for word in ([], ["--check"]):
+        refused = call(home, editor, *words, *word, **variables)
+        assert refused.returncode == 2
+        assert "give --store PATH" in refused.stderr
+        assert list(files_of(home)) == [str(config)]
+    assert call(home, editor, *words, "--remove", **variables).returncode == 0
+    if said == "variable":
+        assert call(home, editor, "--store", str(home / "s"), **variables).returncode == 0
+
+
 def test_the_first_prompt_finds_the_weights_packed(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

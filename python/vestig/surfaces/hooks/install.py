@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -25,7 +25,8 @@ from vestig.config.environment import (
     user_folder,
     variables_of_settings,
 )
-from vestig.errors import ConflictError, ValidationError, VestigError
+from vestig.config.files import MEMORY_PATH
+from vestig.errors import ConfigError, ConflictError, ValidationError, VestigError
 from vestig.hints import install_line
 from vestig.repository.project import project_scope
 from vestig.store.sqlite.files import HOOK_LOG
@@ -34,6 +35,9 @@ from vestig.surfaces.hooks.client import CODEX, CURSOR, STRICT
 from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
 from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
 from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault, pack_weights
+
+if TYPE_CHECKING:
+    from vestig.config import Config
 
 _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
@@ -373,7 +377,13 @@ def installations(options: Mapping[str, Any]) -> list[Installation]:
 
 def check(editor: str, options: Mapping[str, Any]) -> Installation:
     """How one editor stands. Where its hooks are current, a memory is stored in a scope of its own,
-    recalled through them and forgotten; what fails is in `faults`."""
+    recalled through them and forgotten; what fails is in `faults`.
+
+    Raises:
+        ValidationError: the store is one in memory.
+    """
+    with suppress(ConfigError):  # trying it says so
+        _check_store(configuration(options))
     found = _stands(editor, options)
     faults: tuple[str, ...] = ()
     if found.state in _STANDING:
@@ -396,12 +406,13 @@ def install(
         strict: an action is refused where the rules cannot be asked.
 
     Raises:
-        ValidationError: `strict` for an editor other than Claude Code.
+        ValidationError: `strict` for an editor other than Claude Code, or a store in memory.
         ConfigError: the options name a configuration that no hook could read.
     """
     if strict and editor != "claude":
         raise ValidationError("strict", editor, "claude: nothing else is refused unasked")
     config = configuration(options)
+    _check_store(config)
     state, place = _state(editor, options, strict=strict)
     done: list[str] = []
     notes = [_TRUST[editor]]
@@ -600,6 +611,17 @@ def _without_store(options: Mapping[str, Any]) -> list[str]:
     if is_address(store) or Path(store).exists():
         return []
     return [f"There is no store at {store} yet: until `vestig add` makes it, --strict denies all."]
+
+
+def _check_store(config: Config) -> None:
+    """A hook is a process of its own: what it keeps in memory ends with it.
+
+    Raises:
+        ValidationError: the store is one in memory.
+    """
+    if config.settings.store.path == MEMORY_PATH:
+        allowed = "a folder or an address, which outlasts a hook: give --store PATH"
+        raise ValidationError("store", MEMORY_PATH, allowed)
 
 
 def _stands(editor: str, options: Mapping[str, Any]) -> Installation:
