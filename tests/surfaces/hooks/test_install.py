@@ -145,6 +145,20 @@ def test_what_variables_say_of_the_store_is_written_into_the_hooks(home: Path) -
     assert all(f"--store '{home}/play'" in one for one in commands(path))
 
 
+@pytest.mark.parametrize("editor", ["claude", "codex", "cursor"])
+def test_another_store_than_before_is_told(home: Path, editor: str) -> None:
+    work, default = f"the store {home}/work, by `--store '{home}/work'", f"{home}/DATA/vestig"
+    ours = {"VESTIG_STORE": str(home / "work")}
+    assert "The hooks had" not in call(home, editor, **ours).stdout
+    assert "The hooks had" not in call(home, editor, **ours).stdout
+    for words in (["--dry-run"], []):
+        said = call(home, editor, *words).stdout
+        assert f"The hooks had {work}`. Installed now: the store {default}, by no options" in said
+    said = call(home, editor, **ours, VESTIG_NAMESPACE="team").stdout
+    assert f"The hooks had the store {default}, by no options." in said
+    assert f"Installed now: {work} --namespace team`." in said
+
+
 @pytest.mark.parametrize("editor", ["claude", "codex"])
 @pytest.mark.parametrize("said", ["variable", "option", "file"])
 def test_a_store_in_memory_is_none_for_an_editor(home: Path, editor: str, said: str) -> None:

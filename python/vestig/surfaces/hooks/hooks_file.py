@@ -133,10 +133,25 @@ def is_written_command(command: object, event: str) -> bool:
         return False
     words = shlex.split(command)
     start = words[: words.index("hook")]
-    found = hook_options(words[len(start) :])
-    if found is None or not os.path.isabs(words[0]):
+    options = options_of_command(command)
+    if options is None or not os.path.isabs(words[0]):
         return False
-    return command == shlex.join([*start, "hook", event, *store_options(found[1])])
+    return command == shlex.join([*start, "hook", event, *store_options(options)])
+
+
+def options_of_command(command: object) -> dict[str, str] | None:
+    """The options of every command in one that `hook_command` wrote; None for others.
+
+    Example:
+        >>> options_of_command("/opt/bin/vestig hook SessionEnd --store /srv/s")
+        {'store': '/srv/s'}
+    """
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return None
+    found = hook_options(words[words.index("hook") :]) if "hook" in words else None
+    return None if found is None else found[1]
 
 
 _COPY_END: Final = ".before-vestig"
@@ -194,6 +209,19 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         """
         text = self._text(self.path)
         return [] if text is None else self._own(text)
+
+    def options(self) -> dict[str, str] | None:
+        """The options of the first hook of Vestig's; None without one.
+
+        Raises:
+            ConfigError: the file cannot be read as one of hooks.
+        """
+        text = self._text(self.path) or _NEW
+        for event, entries in self._entries(text).items():
+            for part in chain.from_iterable(self._ours(text, one, event) for one in entries):
+                hook = read_json(text[part.value : part.end])
+                return options_of_command(hook.get(_HOOKS, [hook])[0]["command"])
+        return None
 
     def installed(self, options: Mapping[str, Any]) -> Change | None:
         """The file with the hooks among those of others; None where none is to be put in. What was

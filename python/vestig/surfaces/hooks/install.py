@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from vestig.arguments import is_address
+from vestig.config import load
 from vestig.config.environment import (
     editor_folder,
+    foreign_variables,
     project_folder,
     state_directory,
     user_folder,
@@ -27,12 +29,19 @@ from vestig.config.environment import (
 )
 from vestig.config.files import MEMORY_PATH
 from vestig.errors import ConfigError, ConflictError, ValidationError, VestigError
+from vestig.firewall import masked_text
 from vestig.hints import install_line
 from vestig.repository.project import project_scope
 from vestig.store.sqlite.files import HOOK_LOG
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import CODEX, CURSOR, STRICT
-from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
+from vestig.surfaces.hooks.hooks_file import (
+    HooksFile,
+    hook_command,
+    options_of_command,
+    program,
+    store_options,
+)
 from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
 from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault, pack_weights
 
@@ -155,6 +164,14 @@ class Plugin:
         if same and self.missing:
             return "written"
         return "current" if same and self._is_installed() else "outdated"
+
+    def options(self) -> dict[str, str] | None:
+        """The options in the hooks that are there; None where none can be read."""
+        try:
+            entries = json.loads((self.folder / _HOOKS).read_bytes())["hooks"]["SessionStart"]
+            return options_of_command(entries[0]["hooks"][0]["command"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
 
     def install(self) -> None:
         """Writes the folder, and brings the plugin into Claude Code where there is one; one that is
@@ -416,6 +433,7 @@ def install(
     state, place = _state(editor, options, strict=strict)
     done: list[str] = []
     notes = [_TRUST[editor]]
+    moved = _other_store(editor, options)
     if editor == "claude":
         plugin = _plugin(options, strict=strict)
         commands = [shlex.join(one) for one in plugin.commands]
@@ -430,7 +448,7 @@ def install(
         done = _hooks_added(_hooks_file(editor), options, dry_run=dry_run)
     if editor in _BINDS:
         notes += [_BINDS[editor], *_own_hooks(editor)]
-    notes += _unwritten_variables()
+    notes += [*moved, *_unwritten_variables()]
     if strict:
         notes += _without_store(options)
     if not done:
@@ -611,6 +629,29 @@ def _without_store(options: Mapping[str, Any]) -> list[str]:
     if is_address(store) or Path(store).exists():
         return []
     return [f"There is no store at {store} yet: until `vestig add` makes it, --strict denies all."]
+
+
+def _other_store(editor: str, options: Mapping[str, Any]) -> list[str]:
+    """That the hooks had other options, where they had: another store is asked then."""
+    holder = _plugin(options) if editor == "claude" else _hooks_file(editor)
+    before = holder.options()
+    if before is None or store_options(before) == store_options(options):
+        return []
+    return [f"The hooks had {_asked(before)}. Installed now: {_asked(options)}."]
+
+
+def _asked(options: Mapping[str, Any]) -> str:
+    """Which store hooks with some options ask, in an editor without variables of Vestig."""
+    store = options.get("store")
+    with suppress(VestigError):  # an earlier configuration may be gone
+        if store is None:
+            path, profile = options.get("config"), options.get("profile")
+            found = load(path, profile=profile, environ=foreign_variables(), cwd=os.path.sep)
+            store = found.settings.store.path
+    words = shlex.join(store_options(options))
+    with_words = f"`{words}`" if words else "no options"
+    text = with_words if store is None else f"the store {store}, by {with_words}"
+    return masked_text(text)[0]
 
 
 def _check_store(config: Config) -> None:
