@@ -172,8 +172,8 @@ def foreign_variables(environ: Mapping[str, str] | None = None) -> dict[str, str
     """The variables that are none of Vestig's.
 
     Example:
-        >>> foreign_variables({"HOME": "/home/ada", "VESTIG_NAMESPACE": "team"})
-        {'HOME': '/home/ada'}
+        >>> foreign_variables({"HOME": "/srv/ada", "VESTIG_NAMESPACE": "team"})
+        {'HOME': '/srv/ada'}
     """
     variables = os.environ if environ is None else environ
     return {name: variables[name] for name in variables if not name.startswith("VESTIG_")}
