@@ -34,6 +34,7 @@ from learn_confidence import DIGITS
 from learning import FOLDS, Values, rounded
 from logistic import fit_logistic, logistic
 from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.language.words import asks_for_all
 from vestig.ports import ScanRow
 from vestig.recall.judged import compared
 from vestig.recall.query import BoundQuery
@@ -178,7 +179,9 @@ def example(name: str, fold: int, one: AboutNow) -> Example:
             (id, 0.0, known[id].answers if id in known else None, id in of_models) for id in ids
         ]
         later = frozenset(core.version_pairs(view.seq, placed, at_us))
-        pairs = pairs_to_read(session, view.seq, placed, known, at_us)
+        # where several things are asked for nothing is moved
+        several = asks_for_all(one.query.text)
+        pairs = [] if several else pairs_to_read(session, view.seq, placed, known, at_us)
         texts = [(rows[places[older]], rows[places[newer]]) for older, newer in pairs]
         again = BoundQuery(session, view, bound.query)
         logits = compared(again, judge, one.query.text, texts)

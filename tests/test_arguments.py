@@ -40,6 +40,69 @@ def test_wrong_values_name_their_field(store: vestig.Vestig, field: str) -> None
         REFUSED[field](store, memory)
 
 
+# Every place of the name of a scope, and of one above others.
+OF_SCOPES: dict[str, Callable[[vestig.Vestig, str], object]] = {
+    "commit": lambda s, scope: s.commit(OFFICE, scope=scope),
+    "update": lambda s, scope: s.update(str(s.commit(OFFICE).memory_id), scope=scope),
+    "get": lambda s, scope: s.get("a.key", scope=scope),
+    "history": lambda s, scope: s.history("a.key", scope=scope),
+    "keys": lambda s, scope: s.keys(scope=scope),
+    "scoped": lambda s, scope: s.scoped(scope),
+    "recall": lambda s, scope: s.recall("office", scope=scope),
+    "where": lambda s, scope: s.count(where={"scope": ["b", scope]}),
+    "scope_prefix": lambda s, scope: s.list(where={"scope_prefix": scope}),
+    "forget": lambda s, scope: s.forget(where={"scope": scope}),
+    "import_": lambda s, scope: s.import_(io.BytesIO(b'{"turn": 0, "text": "x"}'), scope=scope),
+    "add_document": lambda s, scope: s.add_document(OFFICE, source="a", scope=scope),
+    "items.put": lambda s, scope: s.items.put("a", 1, scope=scope),
+    "items.put_many": lambda s, scope: s.items.put_many([{"key": "a", "value": 1, "scope": scope}]),
+    "items.get": lambda s, scope: s.items.get("a", scope=scope),
+    "items.list": lambda s, scope: s.items.list(scope),
+    "items.scopes": lambda s, scope: s.items.scopes(scope),
+    "items.delete": lambda s, scope: s.items.delete(scope=scope),
+    "rules.list": lambda s, scope: s.rules.list(scope=scope),
+}
+
+
+@each("call", OF_SCOPES)
+@pytest.mark.parametrize("scope", ["user/ada ", "user/ada\u00a0", " user/ada", "user/ada\n"])
+def test_a_scope_has_no_white_space_at_its_ends(
+    store: vestig.Vestig, call: str, scope: str
+) -> None:
+    """No filter tells it from the scope without."""
+    with pytest.raises(vestig.ValidationError, match="without white space at its ends"):
+        OF_SCOPES[call](store, scope)
+
+
+def test_a_scope_is_one_however_its_letters_are_composed(store: vestig.Vestig) -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    first = store.commit(OFFICE, key="office", scope=composed)
+    second = store.commit("The office of the team is in Bergen", key="office", scope=apart)
+    assert second.superseded == (first.memory_id,)
+    store.items.put("theme", 1, scope=apart)
+    assert [one.scope for one in store.items.list(composed)] == [composed]
+    for scope in (composed, apart):
+        assert store.items.get("theme", scope=scope) is not None
+        assert store.scoped(scope).get("office").id == second.memory_id
+        assert store.count(where={"scope_prefix": scope}) == 1
+
+
+def test_an_author_and_a_session_lose_white_space_at_their_ends(store: vestig.Vestig) -> None:
+    """A turn has one place, and a text one author, as filters see them."""
+    one = store.commit(OFFICE, author="Ada", session_id="s1", sequence=0)
+    again = store.commit(OFFICE, author=" Ada ", session_id="s1\u00a0", sequence=0)
+    assert (again.outcome, again.matched_memory_id) == ("EXACT_DUPE", one.memory_id)
+
+
+def test_the_scope_of_a_cell_has_no_white_space_at_its_ends(store: vestig.Vestig) -> None:
+    rows = (
+        b'text,scope,key\n"The bank is ING Nord",client/y,bank\n"The bank is DKB",client/y ,bank\n'
+    )
+    assert store.import_(io.BytesIO(rows), format="csv").imported == 2
+    assert store.get("bank", scope="client/y").content == "The bank is DKB"
+    assert len(store.history("bank", scope="client/y")) == 2
+
+
 @pytest.mark.parametrize("much", [2**31, 2**63 - 1, 2**63, 2**64, 10**40])
 def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> None:
     """More than available is fine."""

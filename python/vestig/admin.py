@@ -238,9 +238,20 @@ def _published(session: Session) -> tuple[int, int]:
 
 
 def backup(session: Session, dest: str) -> dict[str, Any]:
-    """A copy of the store that passes `doctor`."""
+    """A copy of the store that passes `doctor`.
+
+    Raises:
+        ValidationError: the copy would lie in the folder of the store, where a forgetting leaves
+            it, and its texts with it.
+    """
     if session.directory is None:
         raise ConflictError("a store in memory has no files to copy; use export")
+    folder, target = (Path(os.path.realpath(one)) for one in (session.directory, dest))
+    if folder == target or folder in target.parents:
+        raise ValidationError(
+            "dest", dest, f"a place outside of the store, {folder}",
+            "what is forgotten would stay in a copy there",
+        )  # fmt: skip
     with session.operation("backup", without_store="refuse"):
         return dict(copy_store(session.ledger, session.directory / "projection", Path(dest)))
 

@@ -31,6 +31,11 @@ class Moments(msgspec.Struct, frozen=True, kw_only=True):
     # of the call: what has expired by then is not shown, whatever time is asked for
     now_us: int
 
+    @property
+    def holding_at_us(self) -> int:
+        """When what is asked for holds: `valid_at_us`, else the time of the query."""
+        return self.query_time_us if self.valid_at_us is None else self.valid_at_us
+
 
 def not_to_come(us: int, now_us: int) -> int:
     """A time, or now in the place of the end of today: a day that is given means its end.

@@ -475,10 +475,10 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     that the removed ones had superseded; they stay superseded, and committing the text of one again
     makes it current. `same_text`: memories that stay and have the very text of one that went.
     `also_named`: where entities selected, memories that stay and have a word of a name of theirs.
-    `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live records
-    hold as well. `residues` is 0: else it is an error. `outside`: what is not of this store and may
-    hold the texts. `machines_open`: machines with a copy of the tenant that have not searched yet;
-    each does at its next call. `warnings`: what may not have gone that was meant.
+    `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that others hold as well;
+    of a view those of `same_text`. `residues` is 0: else it is an error. `outside`: what is not of
+    this store and may hold the texts. `machines_open`: machines with a copy of the tenant that have
+    not searched yet; each does at its next call. `warnings`: what stays and may have been meant.
     """
 
     memory_ids: tuple[str, ...]

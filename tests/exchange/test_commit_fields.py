@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+import vestig
 from tables import each
 from vestig.calls.files import ImportFormat as Format
 from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.inputs import PathInput, StreamInput
+from vestig.testing import HashingEmbedder
 from vestig.types import ItemError
 
 
@@ -219,7 +221,7 @@ def references(content: bytes, **options: Any) -> list[str]:
 
 
 def test_reference_is_the_line_and_the_hash_of_the_file_so_far_without_an_id() -> None:
-    content = lines({"speaker": "a", "text": "x"}, {"text": "y", "id": "own"}, {"text": "z"})
+    content = lines({"turn": 0, "text": "x"}, {"text": "y", "id": "own"}, {"text": "z"})
     first, _, third = [
         hashlib.sha256(content[:end].rstrip()).hexdigest()[:32]
         for end in (content.index(b"\n"), 0, len(content))
@@ -320,6 +322,59 @@ def test_a_document_that_is_not_utf8_is_refused_by_the_line() -> None:
     bad, fine = read(b'{"turn": 0, "text": "\xe9"}\n{"turn": 1, "text": "fine"}\n')[1]
     assert isinstance(bad, ItemError)
     assert isinstance(fine, ImportItem)
+
+
+CHAT = [
+    {"role": "user", "content": "My tax number is 27/302/11842."},
+    {"role": "assistant", "content": "Noted, thank you."},
+    {"role": "user", "content": "Please confirm."},
+    {"role": "assistant", "content": "Noted, thank you."},
+]
+LOG = [{"speaker": one["role"], "text": one["content"]} for one in CHAT]
+
+
+@pytest.mark.parametrize("time", [None, "timestamp", "created_at", "date"])
+@pytest.mark.parametrize("turns", [CHAT, LOG], ids=["of a program", "of a log"])
+@pytest.mark.parametrize("form", ["array", "lines", "list", "list with an id", "table"])
+def test_equal_words_at_two_places_are_two_turns(
+    form: str, turns: list[dict[str, str]], time: str | None, tmp_path: Path
+) -> None:
+    """Of one file, of another conversation in it, and of another file that begins alike."""
+    days = [
+        [one if time is None else {**one, time: f"2025-04-0{day}T10:0{place}:00Z"}
+         for place, one in enumerate(turns)] for day in (1, 2)
+    ]  # fmt: skip
+    if form in ("array", "lines", "table"):
+        for day, made in enumerate(days):
+            name = tmp_path / (f"{day}.csv" if form == "table" else f"{day}.json")
+            rows = [",".join(made[0]), *('"' + '","'.join(one.values()) + '"' for one in made)]
+            name.write_text(
+                "\n".join(rows) if form == "table" else json.dumps(made) if form == "array"
+                else lines(*made).decode()
+            )  # fmt: skip
+    else:
+        ids: list[dict[str, str]] = [{}, {}] if form == "list" else [{"id": "c0"}, {"id": "c1"}]
+        lists = [{**id, "messages": made} for id, made in zip(ids, days, strict=True)]
+        (tmp_path / "chats.jsonl").write_bytes(lines(*lists))
+    with vestig.open(":memory:", embedder=HashingEmbedder(16)) as store:
+        report = store.import_(tmp_path)
+        assert (report.imported, report.duplicates, report.skipped) == (8, 0, 0)
+        sessions = {(one.session_id, one.sequence) for one in store.list()}
+        assert len(sessions) == 8
+        assert len({id for id, _ in sessions}) == 2
+        assert None not in {id for id, _ in sessions}
+        if form == "list with an id":
+            assert {id for id, _ in sessions} == {"c0", "c1"}
+        assert store.import_(tmp_path).skipped == 8
+
+
+def test_a_chat_of_a_program_has_its_format_with_times_too() -> None:
+    chat = [{**one, "timestamp": "2025-04-01T10:00:00Z"} for one in CHAT]
+    for content in (lines(*chat), json.dumps(chat).encode(), lines({"id": "c", "messages": chat})):
+        assert read(content)[0].format == "openai-chat"
+    # what it has beside that is of a log
+    for more in ({"speaker": "Ann"}, {"scope": "s"}, {"turn": 3}, {"tags": ["a"]}):
+        assert read(lines({**chat[0], **more}))[0].format == "messages"
 
 
 def test_json_array_and_object_with_messages() -> None:

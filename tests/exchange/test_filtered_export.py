@@ -132,3 +132,19 @@ def test_the_header_names_the_filter_and_the_trailer_what_was_cut(
     store.export(path)
     with vestig.open(":memory:", embedder=HashingEmbedder(64)) as other:
         assert other.import_(path).memories == 1
+
+
+def test_an_export_takes_the_place_of_an_export_alone(
+    filled: vestig.Vestig, tmp_path: Path
+) -> None:
+    target = tmp_path / "all.jsonl"
+    target.touch()
+    filled.export(target)
+    first = target.read_bytes()
+    filled.commit("The gasket arrived in the north hall")
+    filled.export(target)
+    assert target.read_bytes() != first
+    target.write_text('{"content": "Notes of my own"}\n')
+    with pytest.raises(vestig.ValidationError, match="the file holds something else"):
+        filled.export(target)
+    assert target.read_text() == '{"content": "Notes of my own"}\n'

@@ -167,6 +167,74 @@ def test_other_markdown_stays_a_document(tmp_path: Path) -> None:
         assert store.import_(tmp_path / "note.md").format == "document"
 
 
+@pytest.mark.parametrize("is_copy", [False, True], ids=["its own store", "a copy"])
+def test_an_older_export_makes_no_old_fact_current(tmp_path: Path, is_copy: bool) -> None:
+    folder, every = tmp_path / "notes", {"include_expired": True, "include_archived": True}
+    texts = [
+        f"The {one} of the mill is of oak" for one in ("gate", "wheel", "roof", "door", "wall")
+    ]
+    with opened(tmp_path / "store") as store, opened(tmp_path / "copy") as copy:
+        for text in texts:
+            store.commit(text)
+        store.export(folder, format="md")
+        copy.import_(folder)
+        now = copy if is_copy else store
+        gate, wheel, roof, door, wall = [
+            next(one.id for one in now.list() if one.content == text) for text in texts
+        ]
+        now.deprecate(gate)
+        now.archive(wheel)
+        now.update(roof, content="The roof of the mill is of slate")
+        now.commit("The door of the mill is of iron", supersedes=[door])
+        now.pin(wall)
+        before = [(one.id, one.status, one.version) for one in now.list(every)]
+        report = now.import_(folder)
+        assert [(one.id, one.status, one.version) for one in now.list(every)] == before
+        assert (report.skipped, report.imported, report.duplicates) == (5, 0, 0)
+        (warning,) = report.warnings
+        assert warning.startswith("5 memories differ from the file and were kept as they are: mem_")
+
+
+def test_an_edited_file_of_a_memory_that_is_here_is_told_and_not_taken(
+    filled: vestig.Vestig, tmp_path: Path
+) -> None:
+    before = told(filled)
+    filled.export(tmp_path / "notes", format="md")
+    for file in (tmp_path / "notes").glob("*-lamp-colour.md"):
+        file.write_text(file.read_text("utf-8").replace("The lamp", "A lamp"), "utf-8")
+    (coffee,) = (tmp_path / "notes").glob("*coffee*")
+    text = coffee.read_text("utf-8")
+    coffee.write_text(text.replace('author: "Ada"', 'author: "Berta"'), "utf-8")
+    report = filled.import_(tmp_path / "notes")
+    assert (report.skipped, told(filled)) == (7, before)
+    changed, different = report.warnings
+    assert changed.startswith("2 records with another text than the one that is stored under")
+    assert "a file without its `id` takes in what is no version of it" in changed
+    assert different.startswith("1 memory differs from the file and was kept as it is: mem_")
+    # as it says
+    coffee.write_text("".join(one for one in text.splitlines(True) if not one.startswith("id:")))
+    assert filled.import_(coffee).duplicates == 1
+
+
+def test_what_another_store_says_again_is_told(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as store, opened(tmp_path / "other") as other:
+        other.commit(RED)
+        other.export(tmp_path / "notes", format="md")
+        store.deprecate(str(store.commit(RED).memory_id))
+        (warning,) = store.import_(tmp_path / "notes").warnings
+        assert warning.startswith("1 text that had been replaced or withdrawn here holds again")
+
+
+def test_a_view_learns_nothing_of_the_memory_of_another_scope(
+    filled: vestig.Vestig, tmp_path: Path
+) -> None:
+    filled.export(tmp_path / "notes", format="md", where={"scope": "user/ada"})
+    (file,) = (tmp_path / "notes").iterdir()
+    file.write_text(file.read_text("utf-8").replace("user/ada", "user/ben"), "utf-8")
+    report = filled.scoped("user/ben").import_(file)
+    assert (report.imported, report.skipped, report.warnings) == (1, 0, ())
+
+
 def test_what_was_forgotten_does_not_come_back(filled: vestig.Vestig, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     filled.export(folder, format="md")

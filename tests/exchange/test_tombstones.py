@@ -341,3 +341,16 @@ def test_an_entity_that_was_purged_here_does_not_come_back_alone() -> None:
         assert report.imported == 0
         assert not _names(store)
         assert store.admin.gc(dry_run=True).entities_removed == 0
+
+
+def test_an_export_of_all_namespaces_says_that_it_went_to_none_that_was_named() -> None:
+    raw = io.BytesIO()
+    with _open(":memory:") as store:
+        store.commit("The mill is of oak and slate")
+        store.export(raw, all_namespaces=True)
+    for space, told in (("default", ()), ("other", ("default; none is other",))):
+        with vestig.open(":memory:", embedder=HashingEmbedder(64), namespace=space) as store:
+            warnings = _take(store, raw.getvalue()).warnings
+            assert len(warnings) == len(told)
+            assert all(end in one for one, end in zip(warnings, told, strict=True))
+            assert store.count(namespace="default") == 1

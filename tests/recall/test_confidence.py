@@ -278,3 +278,56 @@ def test_what_is_not_known_to_be_missing_is_not_said_to_be() -> None:
         assert store.recall("楽器").missing == ("楽器",)
         store.commit("Den Schlüssel hat Jörg.")
         assert "Schlüssel" not in " ".join(store.recall("Welchen Schlüssel hat Jörg?").missing)
+
+
+def test_a_memory_that_is_not_eligible_does_not_change_how_a_day_is_read() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("Ada moored the Rosa in Bremen", t_ref="2025-08-28T10:00:00Z", scope="team")
+        query = "What happened on 2025-08-28?"
+        alone = store.recall(query, scope="team", seed=1)
+        assert [hit.content for hit in alone] == ["Ada moored the Rosa in Bremen"]
+        other = store.commit("Log line 2025-08-28 stays private", scope="other")
+        beside = store.recall(query, scope="team", seed=1)
+        assert (beside.confidence, beside.missing) == (alone.confidence, alone.missing)
+        everywhere = store.recall("Log line 2025-08-28")
+        assert everywhere[0].content == "Log line 2025-08-28 stays private"
+        # a least similarity does not hide what is held
+        near = store.recall("Log line 2025-08-28", where={"min_similarity": 0.1})
+        assert near[0].content == everywhere[0].content
+        assert [window.text for window in near.analysis.windows] == ["2025-08-28"]
+        archived = store.commit("Log line 2025-08-28 was told to the team", scope="team")
+        for id in (other.memory_id, archived.memory_id):
+            store.archive(id)
+        assert store.recall(query, scope="team", seed=1).confidence == alone.confidence
+
+
+def test_a_query_is_read_in_plain_characters_and_shown_as_asked() -> None:
+    with vestig.open(":memory:") as store:
+        for text in (
+            "The lens of the camera is scratched",
+            "\uff30\uff29\uff3a\uff3a\uff21 is served at the \uff26\uff2f\uff2f bar",
+        ):
+            store.commit(text)
+        plain = store.recall("lens", seed=1)
+        wide = store.recall("\uff4c\uff45\uff4e\uff53", seed=1)
+        assert wide.query == "\uff4c\uff45\uff4e\uff53"
+        assert [hit.content for hit in wide] == [hit.content for hit in plain]
+        assert wide[0].content == "The lens of the camera is scratched"
+        assert wide.confidence == plain.confidence
+        assert store.recall("lens of the \uff42\uff4f\uff41\uff54").missing == (
+            "\uff42\uff4f\uff41\uff54",
+        )
+
+
+@pytest.mark.parametrize(
+    ("query", "missing"),
+    [
+        ('What is in "2025-08-28"?', {"2025-08-28"}),
+        ("release named '28.08.2025'", {"28.08.2025", "named"}),
+        ("Welche Kamera ist zerkratzt?", {"Kamera", "zerkratzt"}),
+    ],
+)
+def test_what_is_missing_stands_in_the_question(query: str, missing: set[str]) -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("Ben tagged the release of the docs", t_ref="2025-08-28T10:00:00Z")
+        assert set(store.recall(query).missing) == missing

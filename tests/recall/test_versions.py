@@ -19,6 +19,7 @@ from vestig.ids import id_bytes
 from vestig.recall.versions import ROWS_MOVED, announced_last, asks_about_now
 from vestig.store.projection.scan_objects import VERSION_SIGNALS
 from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.records.memory_queries import OfKey
 from vestig.testing import FrozenClock, vector_at
 
 WHERE = "where does Tom live?"
@@ -461,7 +462,8 @@ class Placed(NamedTuple):
 
 def test_a_row_that_changes_its_place_still_says_what_it_is_a_version_of() -> None:
     rows: Any = [Placed(b"later", 0.9), Placed(b"now", 0.5, newer_than=b"older")]
-    slots = {b"later": (None, "ana.city", 200), b"now": (None, "ana.city", 100)}
+    slot = None, "ana.city"
+    slots = {b"later": OfKey(slot, 200, None), b"now": OfKey(slot, 100, None)}
     assert announced_last(rows, lambda _: slots, 150) == [
         Placed(b"now", 0.9, newer_than=b"older"),
         Placed(b"later", 0.5),
@@ -617,8 +619,10 @@ def test_what_holds_comes_before_what_has_ended_or_is_announced(
     with vestig.open(":memory:", config={"judge.budget_ms": 60_000.0}) as store:
         for text, times in facts[::-1] if swapped else facts:
             store.commit(text, **times)
-        first = store.recall("What is the heparin rate now?", all=True)[0]
-        assert first.content == facts[0][0]
+        for question in ("What is the heparin rate now?", "What is the heparin rate?"):
+            first, second = store.recall(question, all=True)
+            assert (first.content, second.content) == (facts[0][0], facts[1][0])
+            assert second.reason.older_than is None or not announced
         if announced:
             first = store.recall("What will the heparin rate be in 2099?", all=True)[0]
             assert first.content == facts[1][0]
@@ -702,3 +706,30 @@ def test_what_replaced_the_answer_is_the_answer(question: str, older: str, newer
         result = store.recall(question)
         assert [hit.id for hit in result][:1] == [second]
         assert result.certainty == "likely"
+
+
+def test_of_several_things_that_are_asked_for_none_is_older(opener: Opener) -> None:
+    store, made = store_of(opener, {f"We sell tables of oak {n}": MONTHS[n] for n in range(3)})
+    assert ids(store, "Which tables do we sell?") == made
+    assert ids(store, "Which table do we sell?") == made[::-1]
+
+
+def test_the_value_of_a_key_that_has_ended_gives_way_to_what_holds(opener: Opener) -> None:
+    one, other = "The limit is 900 a minute", "The limit is 600 a minute"
+    store = opener(vectors={one: vector_at(0.9, 8, 1), other: vector_at(0.88, 8, 1)}, config=PLAIN)
+    store.commit(one, t_valid=MONTHS[1], t_invalid=MONTHS[2], key="limit")
+    store.commit(other, t_valid=MONTHS[0])
+    assert found(store, "what is the limit?")[0].content == other
+    assert found(store, "what is the limit?", valid_at="2026-02-10")[0].content == one
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("What is the state of W-1042?", "W-1042 is in review.", "feature/W-1042 is merged."),
+        ("What is the state of PR#1041?", "Ticket PR#1041 is open.", "Ticket PR 1041 is merged."),
+    ],
+)
+def test_a_code_is_the_same_however_it_is_joined(question: str, older: str, newer: str) -> None:
+    facts = {older: MONTHS[0], newer: MONTHS[1]}
+    assert read_by_the_judge(facts, question)[0].content == newer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,43 @@ def test_a_selection_takes_what_is_of_the_scope(store: vestig.Vestig, ada: vesti
     ada.items.put("theme", "dark")
     assert ada.items.delete("theme").rows_removed["items"] == 1
     assert store.items.get("theme", scope=BO).value == "light"
+
+
+def test_a_view_learns_nothing_of_what_other_scopes_hold_as_well(tmp_path: Path) -> None:
+    """The texts, the entities and the edges of others show in no answer to a view."""
+    told = []
+    for others in (False, True):
+        path = tmp_path / f"store {others}"
+        with vestig.open(path, embedder=HashingEmbedder(64)) as store:
+            if others:
+                store.commit("Jonas Meier lives in Porto", scope=BO, entities=["Jonas Meier"])
+                store.commit("Jonas Meier lives in Bergen", scope=BO, entities=["Karl Meier"])
+            view = store.scoped(ADA)
+            text, names = "Jonas Meier lives in Porto", ["Jonas Meier"]
+            dry = view.commit(text, entities=names, dry_run=True)
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                view.list(where={"entities": ["Karl Meier"]})
+            kept = view.commit(text, entities=names)
+            gone = view.forget(kept.memory_id)
+            told.append(
+                (
+                    dry.outcome, dry.entities, dry.similar, kept.outcome, kept.similar,
+                    [str(one.message) for one in warned],
+                    gone.shared_occurrences, gone.same_text, gone.entities_removed,
+                    gone.edges_removed, gone.rows_removed, gone.warnings,
+                )
+            )  # fmt: skip
+    assert told[0] == told[1]
+    assert told[0][5] == ["list: entities: no memory mentions 'Karl Meier'"]
+
+
+def test_a_view_counts_the_texts_of_its_own_scope(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(64)) as store:
+        view = store.scoped(ADA)
+        one = view.commit(PORTO, session_id="s", sequence=0).memory_id
+        view.commit(PORTO, session_id="s", sequence=1)
+        assert view.forget(one).shared_occurrences == 1
 
 
 def test_a_view_in_another_namespace(store: vestig.Vestig) -> None:

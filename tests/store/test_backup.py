@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 import ledger_rows as made
+import vestig
 from filled_store import doctor, exported, filled, keeper_of, levels
 from vestig.errors import ConflictError, VestigError
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.upkeep.whole_store import backup
+from vestig.testing import HashingEmbedder
 
 
 def test_the_copy_equals_the_store_and_passes_doctor(tmp_path: Path) -> None:
@@ -30,6 +32,18 @@ def test_the_copy_equals_the_store_and_passes_doctor(tmp_path: Path) -> None:
     assert report["seq"] == 14
     for path in (tmp_path / "copy").rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+
+
+@pytest.mark.parametrize("inside", ["", "backup 2026", "deep/er", "link/copy"])
+def test_no_copy_lies_in_the_folder_of_its_store(tmp_path: Path, inside: str) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
+        store.commit("The safe of the mill is blue")
+        (tmp_path / "link").symlink_to(tmp_path / "store")
+        before = sorted((tmp_path / "store").rglob("*"))
+        start = tmp_path if inside.startswith("link") else tmp_path / "store"
+        with pytest.raises(vestig.ValidationError, match=r"dest: .* outside of the store"):
+            store.admin.backup(start / inside)
+        assert sorted((tmp_path / "store").rglob("*")) == before
 
 
 def test_a_copy_without_projection_makes_its_own(tmp_path: Path) -> None:

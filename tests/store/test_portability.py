@@ -165,6 +165,14 @@ def test_a_namespace_that_holds_records_is_refused(store: Ledger) -> None:
     assert exported(store) == raw
 
 
+def test_the_ids_of_a_store_stand_in_one_of_its_namespaces(store: Ledger) -> None:
+    raw = exported(store, "default")
+    for merge in (False, True):
+        with pytest.raises(ConflictError, match=r"another namespace holds it; .*another store"):
+            restore(store, raw.splitlines(), namespace="other", merge=merge)
+    assert exported(store, "default") == raw
+
+
 def test_one_namespace_or_all_can_be_exported(store: Ledger) -> None:
     fill(store, 3, "other")
     one, all_ = parsed(exported(store, "other")), parsed(exported(store))

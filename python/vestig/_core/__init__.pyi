@@ -949,6 +949,7 @@ class Projection:
         rows: Sequence[tuple[bytes, float, float | None, bool]],
         content: Sequence[str],
         of_present: bool,
+        announced: bool,
         at_us: int,
         read: Sequence[tuple[int, int, float]],
         weights: Sequence[float],
@@ -957,11 +958,11 @@ class Projection:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
         bytes, L, the logit by which a judge that read it says that it answers, and whether a model
         stated it and nobody confirmed it; best first), the confirmed first, then the newest.
-        `content`: content terms of the query; `of_present`: it has a word of the present; `at_us`:
-        when it is asked; `read`: of pairs that a model read together the places of the earlier and
-        of the later one, and the logit that that takes its place; `weights`: of each of
-        `VERSION_SIGNALS`, whose sum is at least `least` where it does. Raises SnapshotMoved unless
-        applied_seq == seq."""
+        `content`: content terms of the query; `of_present`: it has a word of the present;
+        `announced`: what does not hold yet counts, behind what holds; `at_us`: when it is asked;
+        `read`: of pairs that a model read together the places of the earlier and of the later one,
+        and the logit that that takes its place; `weights`: of each of `VERSION_SIGNALS`, whose sum
+        is at least `least` where it does. Raises SnapshotMoved unless applied_seq == seq."""
 
     def version_signals(
         self,

@@ -12,8 +12,8 @@ from functools import cache, wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
-from vestig.calls.argument import AUTO, check_scope
 from vestig.calls.filter import Filter, no_filter
+from vestig.calls.scope import AUTO, check_scope
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.other_words import of_every_scope
 from vestig.session.session import Session

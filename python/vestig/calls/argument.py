@@ -234,44 +234,6 @@ class Label(Argument, frozen=True, kw_only=True):
         return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
 
 
-# Stands for the project of a folder where a surface or `scoped` says so, and is no scope itself.
-AUTO: Final = "auto"
-
-
-def check_scope(field: str, value: Any) -> None:
-    """Refuses `auto`, in any case, where nothing puts a project in its place.
-
-    Raises:
-        ValidationError: it is that.
-    """
-    if isinstance(value, str) and value.casefold() == AUTO:
-        raise ValidationError(
-            field,
-            value,
-            "the name of a scope",
-            "auto is the project of the folder for --scope of the command line and for scoped() of"
-            " Python alone",
-        )
-
-
-class OfScopes(Argument, frozen=True, kw_only=True):
-    """Names a scope, or several; before the argument that says in which form."""
-
-    takes_auto = True
-
-    def check(self, field: str, value: Any) -> Any:
-        found = super().check(field, value)
-        for name in found if isinstance(found, tuple) else (found,):
-            check_scope(field, name)
-        return found
-
-
-class ScopeName(OfScopes, Label, frozen=True, kw_only=True):
-    """The name of a scope, which is not blank: no filter names such a one."""
-
-    blank: bool = False
-
-
 KEY_CHARS_MAX: Final = 200
 _NOT_IN_A_KEY: Final = lazy_pattern("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 

@@ -26,7 +26,6 @@ from vestig.calls.argument import (
     Key,
     Label,
     Pairs,
-    ScopeName,
     Sentences,
     Switch,
     Tags,
@@ -46,6 +45,7 @@ from vestig.calls.declaration import (
     rows_of,
     schema_of,
 )
+from vestig.calls.scope import ScopeName
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.ids import is_full_id
 from vestig.language.ontology import UNTYPED
@@ -337,11 +337,11 @@ class CommitRequest(Request, frozen=True, kw_only=True):
             stdin=True,
         ),
     ]
-    author: Annotated[str | None, Label("Who said or wrote it.", "--author")] = None
+    author: Annotated[str | None, Label("Who said or wrote it.", "--author", trim=True)] = None
     role: Annotated[Role | None, Choice("Part in a dialogue.", "--role", words=Role)] = None
-    session_id: Annotated[str | None, Label("The conversation it belongs to.", "--session-id")] = (
-        None
-    )
+    session_id: Annotated[
+        str | None, Label("The conversation it belongs to.", "--session-id", trim=True)
+    ] = None
     sequence: Annotated[
         int | None,
         Integer(

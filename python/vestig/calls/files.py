@@ -17,13 +17,13 @@ from vestig.calls.argument import (
     Integer,
     Label,
     Port,
-    ScopeName,
     Text,
     Words,
 )
 from vestig.calls.commit import Entities, GivenEntity
 from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
+from vestig.calls.scope import ScopeName
 from vestig.errors import Description, ValidationError
 from vestig.other_words import by_caller
 from vestig.types import Word
@@ -191,7 +191,9 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     tags: Annotated[
         tuple[str, ...] | None, Words("Tags of every memory beside its own.", "--tags")
     ] = None
-    author: Annotated[str | None, Label("Who said or wrote what names nobody.", "--author")] = None
+    author: Annotated[
+        str | None, Label("Who said or wrote what names nobody.", "--author", trim=True)
+    ] = None
     entities: Annotated[
         tuple[GivenEntity, ...],
         Entities("Entities that every memory mentions: names, or TYPE:Name.", "--entity"),

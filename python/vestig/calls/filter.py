@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.arguments import check_unicode, plain_object
 from vestig.calls import argument as a
+from vestig.calls.scope import OfScopes, ScopeRange
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.hints import check_names, meant_name, nearest_name, unknown_name
 from vestig.ids import check_id_prefix
@@ -119,7 +120,7 @@ class Names(a.Texts, frozen=True):
         return _texts(field, value)
 
 
-class ScopeNames(a.OfScopes, Names, frozen=True):
+class ScopeNames(OfScopes, Names, frozen=True):
     """Names of scopes."""
 
 
@@ -347,10 +348,9 @@ class Filter(
     ] = UNSET
     scope_prefix: Annotated[
         str | UnsetType | None,
-        a.Label(
+        ScopeRange(
             "Only this scope and those below it, whose names go on with a slash.",
             "--scope-prefix",
-            blank=False,
         ),
         _selects(),
     ] = UNSET

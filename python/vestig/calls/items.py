@@ -17,13 +17,13 @@ from vestig.calls.argument import (
     Integer,
     Label,
     Objects,
-    OfScopes,
     Text,
     Texts,
     Time,
     key_name,
 )
 from vestig.calls.declaration import InNamespace, Request, checked
+from vestig.calls.scope import OfScopes
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.types import Role
 
@@ -199,6 +199,12 @@ class _ItemScope(OfScopes, ItemLabel, frozen=True, kw_only=True):
     """The scope of an item."""
 
 
+class _ItemScopes(_ItemScope, frozen=True, kw_only=True):
+    """The scope of an item for all that lies below it too."""
+
+    takes_auto = False
+
+
 class ItemKeys(Texts, frozen=True, kw_only=True):
     """Keys of items, as they are."""
 
@@ -336,9 +342,9 @@ class DeleteRequest(Request, frozen=True, kw_only=True):
         ),
     ] = None
     scope: _Scope = None
-    scope_prefix: Annotated[str | None, ItemLabel(f"All items of {_Prefix}.", "--scope-prefix")] = (
-        None
-    )
+    scope_prefix: Annotated[
+        str | None, _ItemScopes(f"All items of {_Prefix}.", "--scope-prefix")
+    ] = None
     force: Annotated[bool, Flag("Where the text is pinned too.", "--force")] = False
     dry_run: Annotated[bool, Flag("Say what would go and keep it.", "--dry-run")] = False
     actor: Annotated[str | None, Label("Who deletes; kept in tombstones.", "--actor")] = None
@@ -363,7 +369,7 @@ class ListItemsRequest(Request, frozen=True, kw_only=True):
 
     scope_prefix: Annotated[
         str | None,
-        ItemLabel(f"Only items of {_Prefix}; absent: all.", "--scope-prefix"),
+        _ItemScopes(f"Only items of {_Prefix}; absent: all.", "--scope-prefix"),
     ] = None
     offset: Annotated[int, Integer("Items to skip.", "--offset", least=0, default_text="0")] = 0
     limit: Annotated[
@@ -377,7 +383,7 @@ class ScopesRequest(Request, frozen=True, kw_only=True):
 
     call: ClassVar = "scopes"
 
-    prefix: Annotated[str | None, ItemLabel(f"Only {_Prefix}; absent: all.", "--prefix")] = None
+    prefix: Annotated[str | None, _ItemScopes(f"Only {_Prefix}; absent: all.", "--prefix")] = None
     depth: Annotated[
         int | None, Integer("Only so many parts of each, the rest cut off.", "--depth")
     ] = None

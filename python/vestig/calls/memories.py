@@ -13,7 +13,6 @@ from vestig.calls.argument import (
     Integer,
     KeyOrId,
     Label,
-    ScopeName,
     Switch,
     Time,
 )
@@ -40,6 +39,7 @@ from vestig.calls.filter import (
     ScopeNames,
     Where,
 )
+from vestig.calls.scope import ScopeName
 from vestig.errors import Description, ValidationError
 from vestig.ids import id_of_object
 from vestig.other_words import by_caller

@@ -3,8 +3,17 @@
 from typing import Annotated, Any, ClassVar
 
 from vestig.arguments import POSITION_MAX, SCOPE_CHARS_MAX
-from vestig.calls.argument import Flag, Function, Integer, Label, Namespace, Port, Profile
+from vestig.calls.argument import (
+    Flag,
+    Function,
+    Integer,
+    Label,
+    Namespace,
+    Port,
+    Profile,
+)
 from vestig.calls.declaration import InNamespace, Request
+from vestig.calls.scope import ViewScope
 
 
 class OpenRequest(Request, frozen=True, kw_only=True):
@@ -79,10 +88,11 @@ class ScopedRequest(Request, frozen=True, kw_only=True):
 
     scope: Annotated[
         str,
-        Label("The scope in which it reads and writes.", chars_max=SCOPE_CHARS_MAX, blank=False),
+        ViewScope("The scope in which it reads and writes.", chars_max=SCOPE_CHARS_MAX),
     ]
     author: Annotated[
-        str | None, Label("Who said or wrote what is stored through it and names nobody.")
+        str | None,
+        Label("Who said or wrote what is stored through it and names nobody.", trim=True),
     ] = None
     namespace: InNamespace = None
 

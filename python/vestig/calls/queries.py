@@ -16,7 +16,6 @@ from vestig.calls.argument import (
     Numbers,
     Objects,
     Profile,
-    ScopeName,
     Seed,
     Text,
     Time,
@@ -36,6 +35,7 @@ from vestig.calls.declaration import (
     not_both,
 )
 from vestig.calls.filter import NO_FILTER, Filter, Where
+from vestig.calls.scope import ScopeName
 from vestig.errors import ValidationError, kind_of
 from vestig.messages import SPEAKERS, TEXT_PARTS
 from vestig.other_words import by_caller

@@ -12,12 +12,12 @@ from vestig.calls.argument import (
     Id,
     Integer,
     Label,
-    ScopeName,
     Text,
     Texts,
 )
 from vestig.calls.condition import CONDITION_CHARS_MAX, EXAMPLE, FIELDS, parse_condition
 from vestig.calls.declaration import InNamespace, Reason, Request, given_all
+from vestig.calls.scope import ScopeName
 from vestig.errors import Description, ValidationError, kind_of
 
 # What is done when a rule fires, the weakest first.

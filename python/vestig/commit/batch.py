@@ -35,7 +35,7 @@ from vestig.commit.keys import (
     told_times,
     version_end,
 )
-from vestig.commit.names import stored_claim
+from vestig.commit.names import stored_claim, told
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
     SIMILAR_FOUND,
@@ -483,9 +483,7 @@ class Batch(Group):
         decision.kind = CommitOutcomeKind.INSERTED_NEW
         queued = len(item.job_kinds(has_similar=bool(known)))
         decision.jobs = tuple(job.id for job in self._rows.jobs[-queued:]) if queued else ()
-        # a dry run has no ids for what it does not store
-        stored = [one for one in mentions if one.new is None or not self.dry]
-        decision.entities = tuple([one.entity_id for one in stored])
+        decision.entities = told(self.session, mentions, dry=self.dry)
         self._supersede(view, item, decision, memory.id, item.begins_us)
         if item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)

@@ -72,6 +72,14 @@ def _split(entity: GivenEntity, types: Ontology) -> GivenEntity:
     return msgspec.structs.replace(entity, name=name.strip(), type=head)
 
 
+def told(session: Session, mentions: Sequence[EntityMention], *, dry: bool) -> tuple[str, ...]:
+    """Ids of the entities of an outcome. A dry run has none for what it does not store, and none in
+    a view, where they would say what other scopes mention."""
+    if dry and session.scope is not None:
+        return ()
+    return tuple([one.entity_id for one in mentions if not (dry and one.new)])
+
+
 def sure_enough(names: Sequence[Mention], settings: EntitySettings) -> list[Mention]:
     """Return those whose confidence reaches the minimum; with `store_low_confidence`, all."""
     if settings.store_low_confidence:

@@ -168,6 +168,17 @@ def variables_of_settings(environ: Mapping[str, str] | None = None) -> list[str]
     ]
 
 
+def foreign_variables(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables that are none of Vestig's.
+
+    Example:
+        >>> foreign_variables({"HOME": "/srv/ada", "VESTIG_NAMESPACE": "team"})
+        {'HOME': '/srv/ada'}
+    """
+    variables = os.environ if environ is None else environ
+    return {name: variables[name] for name in variables if not name.startswith("VESTIG_")}
+
+
 # The variables by which editors find their own folders, and the folders without them.
 _EDITORS: Final = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude"),

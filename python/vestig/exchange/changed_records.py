@@ -28,6 +28,7 @@ from vestig.store.records.memory_queries import (
 )
 from vestig.store.records.reads import LedgerView
 from vestig.times import from_us
+from vestig.types import Memory
 
 # Of the memory before, what a newer text of its record does not take over.
 _NOT_INHERITED = ("key", "metadata")
@@ -90,6 +91,21 @@ class ChangedRecords:
         }
         replaces = tuple(one.id for one in before if one.id not in apart)
         return msgspec.structs.replace(item, arguments=arguments, replaces=replaces)
+
+    def compare(self, item: ImportItem, memory: Memory) -> None:
+        """Notes what the export of a memory says otherwise than the memory itself, which stays."""
+        known = {memory.content_hash}
+        if not known.issuperset(self._hashes(item, known)):
+            self._run.changed[item.artifact_ref] = memory.id
+        else:
+            self.compare_state(item, memory)
+
+    def compare_state(self, item: ImportItem, memory: Memory) -> None:
+        """Notes a memory whose fields or state an export of it gives otherwise."""
+        from vestig.exchange.formats.markdown import differs
+
+        if differs(memory, item.status, item.arguments):
+            self._run.different[memory.id] = None
 
     def repeats(self, tally: Tally, item: ImportItem, first: ImportItem) -> None:
         """Notes a record with the id of an earlier one of the import and another text."""

@@ -91,6 +91,11 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
         prefix, _, id = self.artifact_ref.partition(MEMORY_REFERENCE)
         return id if not prefix and id else None
 
+    @property
+    def has_ended(self) -> bool:
+        """Return whether it held no more in the store that it comes from."""
+        return self.status in (Status.SUPERSEDED, Status.DEPRECATED)
+
     def commits(self) -> list[dict[str, Any]]:
         """Arguments of `commit`, one mapping per part."""
         made: list[dict[str, Any]] = [{"content": one, **self.arguments} for one in self.parts]
@@ -248,6 +253,20 @@ def forgotten_warning(count: int) -> str:
     return f"{count_of(count, 'memory')} that {were} forgotten here {were} left out"
 
 
+def different_warning(count: int, ids: Sequence[str] = ()) -> str:
+    """Return the warning about memories that an export gives otherwise than they are stored.
+
+    Args:
+        ids: theirs, where they are known.
+    """
+    one = count == 1
+    shown = f": {first_of(ids, _REVIVED_SHOWN)}" if ids else ""
+    return (
+        f"{count_of(count, 'memory')} {'differs' if one else 'differ'} from the file and"
+        f" {'was kept as it is' if one else 'were kept as they are'}{shown}"
+    )
+
+
 def rows_stay_warning(name: str, ids: Sequence[str]) -> str:
     """Return the warning about rows of an earlier import of a table that are not in it any more.
 
@@ -349,9 +368,13 @@ class Tally:
             replaced = [one for one in outcome.superseded if one in item.replaces]
             self.run.replaced += replaced
             self.ended += len(replaced)
-            of_export = item.memory_id is not None
-            if outcome.revives is not None and outcome.memory_id is not None and not of_export:
-                self.run.revived.append(outcome.memory_id)
+            if outcome.memory_id is not None:
+                # of a folder one file may say again what another one ended
+                is_own = outcome.revives is None or outcome.revives in self.run.exported
+                if not (is_own or item.has_ended):
+                    self.run.revived.append(outcome.memory_id)
+                if item.memory_id is not None:
+                    self.run.exported.add(outcome.memory_id)
             self.run.degrade(outcome.degraded)
             self.secrets(outcome.masked, f"line {item.line}: ")
             self.echoes(outcome.echoes, outcome.echo_places, f"line {item.line}: ")
@@ -467,6 +490,10 @@ class Run:
         self.forgotten = 0
         # memories whose text had been replaced or withdrawn here
         self.revived: list[str] = []
+        # memories of this import that another store exported
+        self.exported: set[str] = set()
+        # memories whose export gives their fields or state otherwise
+        self.different: dict[str, None] = {}
         # memories that a newer text of their record replaced; those that stay beside it
         self.replaced: list[str] = []
         self.beside: dict[str, None] = {}
@@ -534,12 +561,15 @@ class Run:
             shown = first_of([*self.changed.values()], _REVIVED_SHOWN)
             update = by_caller("store.update(id, content=…)", '`vestig update ID --content "…"`')
             scope = by_caller("scope=…", "--scope S")
+            of_export = all(ref.startswith(MEMORY_REFERENCE) for ref in self.changed)
+            other = "a file without its `id`" if of_export else f"another {scope}"
             yield (
                 f"{count_of(count, 'record')} with another text than the one that is stored under"
                 f" the same id {'was' if count == 1 else 'were'} not taken, and the text of before"
-                f" stays: {shown}; {update} changes it, another {scope} takes in what is no version"
-                " of it"
+                f" stays: {shown}; {update} changes it, {other} takes in what is no version of it"
             )
+        if self.different:
+            yield different_warning(len(self.different), [*self.different])
         for name, count in self.repeated.items():
             yield (
                 f"{name}: {count_of(count, 'record')} with the id of an earlier one and another"

@@ -32,6 +32,8 @@ from vestig.times import format_us, to_us
 from vestig.types import EventType, Memory, Status, is_undated
 
 _AT_ONCE: Final = 1_000
+# The first bytes of an export.
+_BEGINNING: Final = b'{"record":"header"'
 # Ends of names of files that hold something else than lines of JSON.
 _OF_OTHERS: Final = (
     ".csv .tsv .md .markdown .parquet .xls .xlsx .html .htm .xml .yaml .yml .toml .db .sqlite .zip"
@@ -88,10 +90,10 @@ def warnings_of(session: Session, asked: ExportRequest) -> tuple[str, ...]:
 
 
 def _file_of_lines(target: str | os.PathLike[str]) -> Path:
-    """The path of a file for lines of JSON.
+    """The path of a file for lines of JSON: a new one, or an export in whose place this one goes.
 
     Raises:
-        ValidationError: its name says that it holds something else.
+        ValidationError: its name says that it holds something else, or it does.
     """
     path = Path(path_argument("target", target))
     if path.suffix.lower() in _OF_OTHERS.split() and not path.is_dir():
@@ -102,6 +104,16 @@ def _file_of_lines(target: str | os.PathLike[str]) -> Path:
             "the name of a file for lines of JSON, such as all.jsonl",
             f"{md} a folder of Markdown files, and there is no other format",
         )
+    if path.is_file() and path.stat().st_size:
+        with path.open("rb") as file:
+            start = file.read(len(_BEGINNING))
+        if start != _BEGINNING:
+            raise ValidationError(
+                "target",
+                str(path),
+                "a new file, or an export in whose place this one goes",
+                "the file holds something else; move it away, or choose another name",
+            )
     return path
 
 

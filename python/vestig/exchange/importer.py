@@ -398,8 +398,7 @@ class _Reader:
         space = self._session.namespace
         with self._session.ledger.read() as view:
             known = {
-                scope: set(view.recorded_refs(space, scope, refs))
-                for scope, refs in by_scope.items()
+                scope: view.recorded_refs(space, scope, refs) for scope, refs in by_scope.items()
             }
             # a turn of a project may be kept with a branch
             project = self._project
@@ -408,9 +407,11 @@ class _Reader:
                     known[project].update(view.recorded_refs(space, scope, by_scope[project]))
             named = [item.memory_id for _, item in group if item.memory_id is not None]
             forgotten = view.forgotten(named) if named else set()
+            own = self._exported_here(view, named)
             stated = self._changes.texts(view, [item for _, item in group])
             fresh: list[tuple[Tally, ImportItem]] = []
             first: dict[_Recorded, ImportItem] = {}
+            copy_ids: dict[str, ImportItem] = {}
             for tally, item in group:
                 place, newer = _Recorded(item.scope, item.artifact_ref), item
                 if item.memory_id in forgotten:
@@ -421,15 +422,30 @@ class _Reader:
                     self._changes.repeats(tally, item, first[place])
                     tally.skipped += 1
                     continue
+                if (mine := own.get(item.memory_id or "")) is not None:
+                    self._changes.compare(item, mine)
+                    tally.skipped += 1
+                    continue
                 if place.ref in known[place.scope]:
                     found = self._changes.newer(view, item, stated.get(place, ()))
                     if found is None:
+                        if item.memory_id is not None:
+                            copy_ids[known[place.scope][place.ref]] = item
                         tally.skipped += 1
                         continue
                     newer = found
                 first[place] = item
                 fresh.append((tally, newer))
+            for memory in view.memories(space, sorted(copy_ids)):
+                self._changes.compare_state(copy_ids[memory.id], memory)
         return fresh
+
+    def _exported_here(self, view: LedgerView, ids: Sequence[str]) -> dict[str, Memory]:
+        """The memories of the namespace among those that files are exports of, whatever became of
+        them; of a call that is bound to a scope those in it."""
+        bound = self._session.scope
+        found = view.memories(self._session.namespace, sorted(set(ids))) if ids else ()
+        return {one.id: one for one in found if bound is None or one.scope == bound}
 
 
 def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportReport:

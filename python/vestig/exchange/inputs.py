@@ -398,8 +398,11 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
             raise ValidationError("files", f"an empty folder, {path}", "a folder with files", hint)
         return inside, False
     if glob.has_magic(str(path)) and not path.exists():
-        names = sorted(glob.glob(str(path), recursive=True))
-        matched: list[Input] = [PathInput(Path(name)) for name in names if os.path.isfile(name)]
+        names = sorted(filter(os.path.isfile, glob.glob(str(path), recursive=True)))
+        own = {os.path.realpath(name) for name in names if not os.path.islink(name)}
+        # a link to one of them is that file once more
+        kept = [one for one in names if not os.path.islink(one) or os.path.realpath(one) not in own]
+        matched: list[Input] = [PathInput(Path(name)) for name in kept]
         if not matched:
             raise ValidationError("files", str(files), "a pattern that fits a file")
         return matched, False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from vestig.calls.files import ImportFormat, ImportRequest
@@ -10,14 +12,16 @@ from vestig.commit.stored_secrets import secrets
 from vestig.commit.text import normalise
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ConflictError, ValidationError
-from vestig.exchange.commit_fields import ImportFile, forgotten_warning
+from vestig.exchange.commit_fields import ImportFile, different_warning, forgotten_warning
 from vestig.firewall import masked_text
-from vestig.language.text_forms import normal_form
+from vestig.language.text_forms import first_of, normal_form
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
 from vestig.store.portable.restore import restore
 from vestig.types import ItemError
+
+_SPACES_SHOWN: Final = 5
 
 
 def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> ImportReport:
@@ -49,11 +53,13 @@ def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> 
         progress=asked.progress,
     )
     degraded = session.keeper.after_commit()
-    warnings = [*report.warnings, *(_mask_restored(session) if masks else ())]
+    warnings = [
+        *report.warnings,
+        *_of_all(session, file),
+        *(_mask_restored(session) if masks else ()),
+    ]
     if report.different:
-        warnings.append(
-            f"{report.different} memories differ from the file and were kept as they are"
-        )
+        warnings.append(different_warning(report.different))
     if report.forgotten:
         warnings.append(forgotten_warning(report.forgotten))
     for space, ids in report.forgotten_elsewhere.items():
@@ -89,6 +95,22 @@ def _one_namespace(session: Session, file: ImportFile) -> str | None:
         return None  # `restore` names the bad line
     single = isinstance(header, dict) and header.get("namespace") is not None
     return session.namespace if single else None
+
+
+def _of_all(session: Session, file: ImportFile) -> list[str]:
+    """The warning about an export of several namespaces none of which is the one of the call."""
+    if _one_namespace(session, file) is not None:
+        return []
+    try:
+        spaces = msgspec.json.decode(next(iter(file.export_lines())))["namespaces"]
+    except (msgspec.DecodeError, RecursionError, KeyError):
+        return []  # in part, without its header
+    if not spaces or session.namespace in spaces:
+        return []
+    return [
+        f"namespace: the export is of all namespaces, and each went where it was:"
+        f" {first_of(spaces, _SPACES_SHOWN)}; none is {session.namespace}"
+    ]
 
 
 def _normal_forms(text: str) -> tuple[str, ...]:

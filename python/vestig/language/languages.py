@@ -111,6 +111,16 @@ def begins_with_function_word(text: str) -> bool:
     return bool(rest) and _own_words().get(first.lower(), ENGLISH) != ENGLISH
 
 
+def is_function_word(word: str, language: str | None) -> bool:
+    """Return whether a word is a function word of this language, which is not English.
+
+    Example:
+        >>> [is_function_word(word, "German") for word in ("Welche", "ist", "Kamera")]
+        [True, True, False]
+    """
+    return language not in (None, ENGLISH) and _own_words().get(word.lower()) == language
+
+
 def _script_of(text: str) -> str | None:
     """The script of more than half of the letters."""
     of_letters = [script for script in map(_SCRIPTS.__getitem__, text) if script is not None]

@@ -179,6 +179,30 @@ def _spaced(text: str) -> str:
     return _RUN.sub(" ", text).strip(" ")
 
 
+def plain_characters(text: str) -> str:
+    """The text with its characters as the ones that they are forms of (NFKC), such as wide letters.
+
+    Example:
+        >>> plain_characters("\uff4c\uff45\uff4e\uff53 of 10 \u339e")
+        'lens of 10 km'
+    """
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def as_it_stands(part: str, text: str) -> str:
+    """The part of a text whose plain characters are these; where there is none, these.
+
+    Example:
+        >>> as_it_stands("lens", "a \uff4c\uff45\uff4e\uff53") == "\uff4c\uff45\uff4e\uff53"
+        True
+    """
+    if text.isascii() or part in text:
+        return part
+    places = [place for place, char in enumerate(text) for _ in plain_characters(char)]
+    at = "".join(map(plain_characters, text)).find(part)
+    return part if at < 0 else text[places[at] : places[at + len(part) - 1] + 1]
+
+
 def single_spaced(text: str) -> str:
     """The text in NFC on one line: trimmed, every run of white space one space.
 

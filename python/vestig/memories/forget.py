@@ -156,6 +156,10 @@ class _Selected(NamedTuple):
         return not (self.memories or self.items or self.documents)
 
 
+# Tables whose rows several scopes may hold together.
+_SHARED_BY_SCOPES: Final = ("edges", "entities", "entity_access", "entity_vectors", "sources")
+
+
 class _How(msgspec.Struct, frozen=True):
     """How a forgetting is done: by whom, pinned memories too, or not at all but in a report;
     without the summaries that cover what goes."""
@@ -185,7 +189,7 @@ def _forgotten(
     """Removes what is selected under the write lock, and proves it."""
     degraded: list[Degradation] = []
     chosen, had_superseded, same_text = _Selected([], []), tuple[str, ...](), tuple[str, ...]()
-    removed, seq, outside = Removed(rows={"memories": 0}), 0, ""
+    removed, seq, outside, named = Removed(rows={"memories": 0}), 0, "", list[str]()
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
@@ -212,27 +216,39 @@ def _forgotten(
         catch_up(session, degraded)
         jobs = tuple(removed.embed_jobs.values())
         proof = prove_and_run(
-            session, {seq: removed.runs}, lambda: session.run_jobs(space, jobs), degraded
+            session, {seq: removed.runs}, lambda: session.run_jobs(space, jobs), degraded, named
         )
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
+    proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
         memory_ids=tuple(memory.id for memory in chosen.memories),
         reembedded=tuple(removed.embed_jobs),
         had_superseded=had_superseded,
         same_text=same_text,
-        rows_removed=removed.rows,
-        entities_removed=removed.rows.get("entities", 0),
+        rows_removed=rows,
+        entities_removed=rows.get("entities", 0),
         summaries_removed=removed.summaries,
         derived_removed=removed.derived,
         documents_removed=tuple(versions[-1] for versions in chosen.documents),
         residual_holders=removed.holders,
-        edges_removed=removed.rows.get("edges", 0),
+        edges_removed=rows.get("edges", 0),
         **_proved(proof),
         dry_run=how.dry_run,
         seq=seq,
         degraded=tuple(degraded),
         warnings=_said_of_equal_texts(same_text),
     )
+
+
+def _as_seen(
+    session: Session, proof: erasure.ErasureProof, rows: dict[str, int], same_text: Sequence[str]
+) -> tuple[erasure.ErasureProof, dict[str, int]]:
+    """The proof and the rows that went, as a caller may see them: a view learns nothing of what
+    other scopes hold as well."""
+    if session.scope is None:
+        return proof, rows
+    own = {name: count for name, count in rows.items() if name not in _SHARED_BY_SCOPES}
+    return msgspec.structs.replace(proof, shared_occurrences=len(same_text)), own
 
 
 def _where_they_came_from(view: LedgerView, space: str, chosen: _Selected) -> str:
@@ -352,11 +368,14 @@ def forget_finish(session: Session) -> ForgetReport:
         )
 
 
-def prove(session: Session, runs: erasure.RunsBySeq | None = None) -> erasure.ErasureProof:
+def prove(
+    session: Session, runs: erasure.RunsBySeq | None = None, own: Collection[str] = ()
+) -> erasure.ErasureProof:
     """Erases and proves what is to be erased from the files.
 
     Args:
         runs: what this process has just forgotten, by the seq that removed it.
+        own: ids of that; an error names no others where the session is bound to a scope.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state.
@@ -372,7 +391,12 @@ def prove(session: Session, runs: erasure.RunsBySeq | None = None) -> erasure.Er
 
     with span("erase") as counts:
         proof = erasure.finish(
-            ledger, session.keeper, timeout_s=timeout_s, runs=runs or {}, proved=proved
+            ledger,
+            session.keeper,
+            timeout_s=timeout_s,
+            runs=runs or {},
+            proved=proved,
+            named=None if session.scope is None else own,
         )
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
     return msgspec.structs.replace(
@@ -385,11 +409,12 @@ def prove_and_run(
     runs: erasure.RunsBySeq,
     run: Callable[[], list[Degradation]],
     degraded: list[Degradation],
+    own: Collection[str] = (),
 ) -> erasure.ErasureProof:
     """Proves it, then runs the jobs; also where the proof fails, for one that is repeated runs
     none."""
     try:
-        proof = prove(session, runs)
+        proof = prove(session, runs, own)
     except ForgetIncompleteError:
         run()
         raise

@@ -16,7 +16,11 @@ import msgspec
 
 from vestig.answers import ScoreFormula
 from vestig.decoders import decoded
-from vestig.language.languages import begins_with_function_word
+from vestig.language.languages import (
+    begins_with_function_word,
+    is_function_word,
+    language_of,
+)
 from vestig.language.words import ContentTerm, orders_at, stands_otherwise
 from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
@@ -200,6 +204,8 @@ def missing(
         and not _is_half_a_pair(one.term)
     ]
     words = [word for word in words if not stands_otherwise(word, texts)]
+    language = language_of(query) if words else None
+    words = [word for word in words if not is_function_word(word, language)]
     found = [*names, *(word for word in words if not any(word in name for name in names))]
     return tuple(dict.fromkeys(found))
 

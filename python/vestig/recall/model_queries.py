@@ -58,7 +58,7 @@ def with_synthesized_query(
     except (ProviderError, ConfigError) as error:
         return request, [degradation_of(error)]
     arguments = msgspec.structs.replace(request.arguments, query=query)
-    return msgspec.structs.replace(request, query=query, arguments=arguments), []
+    return msgspec.structs.replace(request, query=query, asked=None, arguments=arguments), []
 
 
 def names_by_model(

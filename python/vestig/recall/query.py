@@ -80,7 +80,7 @@ from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
-from vestig.store.records.memory_queries import begins_of_keys, unconfirmed
+from vestig.store.records.memory_queries import unconfirmed, values_of_keys
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import span
 from vestig.times import from_us, to_us
@@ -474,8 +474,8 @@ class BoundQuery:
             rows, levels = read.rows, read.levels
         if by.newer_first:
             of_now = asks_about_now(chosen.query, bool(self.query.windows))
-            at_us = chosen.moments.query_time_us
-            begins = partial(begins_of_keys, self.view, chosen.namespace)
+            at_us = chosen.moments.holding_at_us
+            keyed = partial(values_of_keys, self.view, chosen.namespace)
             rows = newest_first(
                 self.session,
                 self.view.seq,
@@ -489,12 +489,12 @@ class BoundQuery:
                 at_us=at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
                 recalled=texts,
-                keyed=begins,
+                keyed=keyed,
                 compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
             )
             rows = held_first(rows, held)
             if of_now and not words.speaks_of_future(chosen.query):
-                rows = announced_last(rows, begins, at_us)
+                rows = announced_last(rows, keyed, at_us)
         rows = called_first(rows, chosen.query, texts)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]

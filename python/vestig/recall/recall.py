@@ -29,6 +29,7 @@ from vestig.config import Config
 from vestig.config.signals import KINDS
 from vestig.errors import Description, ProviderError, StoreLockedError, ValidationError, kind_of
 from vestig.language.languages import ENGLISH, language_of
+from vestig.language.text_forms import as_it_stands, plain_characters
 from vestig.language.time.expressions import days_in_figures, with_named_months
 from vestig.language.words import asks_for_all, states
 from vestig.other_words import by_caller
@@ -44,8 +45,10 @@ from vestig.recall.unread import each_known, read_when_known
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.filter_names import unknown_names
 from vestig.session.opening import check_reranker
-from vestig.session.references import common_words
+from vestig.session.references import resolved
 from vestig.session.session import Session, ahead_notice
+from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.projection.scan_objects import Projection, ln
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import current_trace, span
 from vestig.times import from_us
@@ -266,7 +269,7 @@ class OneRecall:
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
             "certainty": _certainty(ranked),
-            "missing": bound.missing(scan, [hit.content for hit in found.hits]),
+            "missing": _as_asked(request, bound.missing(scan, [hit.content for hit in found.hits])),
             "abstained": ranked.silent,
             "nearest": found.hits if withheld else (),
             "associated": found.associated,
@@ -353,16 +356,49 @@ def _embedded_queries(calls: Sequence[OneRecall]) -> list[_EmbeddedQuery]:
 
 def _with_days_read(session: Session, request: Request) -> Request:
     """The request with the days of its query that stand there in figures as models know them, but
-    for those that a memory of the namespace holds in the same figures."""
+    for those that an eligible memory holds in the same figures: another may change no answer."""
     days = days_in_figures(request.query)
     if not days:
         return request
-    held = session.keeper.run(lambda view, _: common_words(session, view, request.namespace, days))
+
+    def read(view: LedgerView, core: Projection) -> set[str]:
+        # without a vector nothing is similar
+        chosen = resolved(view, core, request.filter) | {"min_similarity": None}
+        none_holds = ln(2.0 + 2.0 * session.keeper.eligible_count(view, chosen))
+        found = core.idfs(view.seq, " ".join(days), CoreFilter(**chosen))
+        # one memory more with a term takes ln 3 from its idf
+        return {day for day in days if found.get(day, none_holds) < none_holds - 0.5}
+
+    held = session.keeper.run(read)
     query = with_named_months(
         request.query, {day: other for day, other in days.items() if day not in held}
     )
+    if query == request.query:
+        return request
     arguments = msgspec.structs.replace(request.arguments, query=query)
-    return msgspec.structs.replace(request, query=query, asked=request.query, arguments=arguments)
+    asked = request.asked or request.query
+    return msgspec.structs.replace(request, query=query, asked=asked, arguments=arguments)
+
+
+def _as_asked(request: Request, parts: Sequence[str]) -> tuple[str, ...]:
+    """Parts of the query that is read, as they stand in the one that was asked, each once."""
+    if request.asked is None:
+        return tuple(parts)
+    plain = plain_characters(request.asked)
+    days = days_in_figures(plain)
+    days = {figures: named for figures, named in days.items() if named in request.query}
+
+    def in_figures(part: str) -> str:
+        holding = (figures for figures, named in days.items() if part in named)
+        return part if part in plain else next(holding, with_figures(part))
+
+    def with_figures(part: str) -> str:
+        for figures, named in days.items():
+            part = part.replace(named, figures)
+        return part
+
+    found = [as_it_stands(in_figures(part), request.asked) for part in parts]
+    return tuple(dict.fromkeys(found))
 
 
 def _context(

@@ -16,7 +16,7 @@ from vestig.calls.argument import RANDOM
 from vestig.calls.queries import RecallRequest
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.filters import FilterParts, Moments, filter_parts, moments
-from vestig.language.text_forms import normal_form
+from vestig.language.text_forms import normal_form, plain_characters
 from vestig.messages import SPEAKERS, only_calls_tools, text_parts
 from vestig.ports import is_finite
 
@@ -252,9 +252,9 @@ def as_stored(text: str) -> str:
 
 
 def query_argument(value: object) -> tuple[str, tuple[str, ...]]:
-    """Return the query in the Unicode form in which texts are stored, cut to `QUERY_CHARS_MAX` code
+    """Return the query in the Unicode form in which it is read, cut to `QUERY_CHARS_MAX` code
     points with a warning."""
-    query = as_stored(text_argument("query", value))
+    query = plain_characters(as_stored(text_argument("query", value)))
     if not query.strip():
         raise ValidationError("query", Description("blank text"), "a question or some words")
     if len(query) <= QUERY_CHARS_MAX:
@@ -300,6 +300,7 @@ def check_request(
     # a vector alone is a query without words
     query, warnings = ("", ()) if text is None else query_argument(text)
     request = arguments
+    asked = None if text is None else as_stored(text)[:QUERY_CHARS_MAX]
     if text is not None and arguments.query is not query:
         request = msgspec.structs.replace(arguments, query=query, messages=None)
     if request.namespace is not None:
@@ -315,6 +316,7 @@ def check_request(
     return Request(
         arguments=request,
         query=query,
+        asked=None if asked == query else asked,
         conversation=conversation,
         query_vector=None
         if vector is None

@@ -19,7 +19,9 @@ import msgspec
 from vestig.decoders import decoded
 from vestig.language.words import (
     STOPWORDS,
+    asks_for_all,
     content_terms,
+    speaks_of_future,
     speaks_of_past,
     speaks_of_present,
 )
@@ -29,7 +31,7 @@ from vestig.recall.judgement import Judgement
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
 from vestig.store.projection.scan_objects import Filter as CoreFilter
-from vestig.store.records.memory_queries import unconfirmed
+from vestig.store.records.memory_queries import OfKey, unconfirmed
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import RecalledMemory
 
@@ -39,7 +41,7 @@ ROWS_MOVED: Final = 10
 # Pairs that are read at most, and how well the later one has to read as an answer: a sentence about
 # a change ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
-ANSWERS_MIN: Final = -3.5
+ANSWERS_MIN: Final = -2.0
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 # Words that tell of opposite ends of one thing: what one of them tells is no newer version of what
@@ -123,14 +125,28 @@ def numbered(text: str) -> set[tuple[str, str]]:
     }
 
 
-def codes(text: str) -> set[str]:
-    """Codes in a text, in lower case: what a question calls by one is nothing that lacks it.
+def codes(text: str) -> set[tuple[str, ...]]:
+    """Codes in a text, each as its words: what a question calls by one is nothing that lacks it.
 
     Example:
         >>> sorted(codes("WAY-1041 blocks BX-300-04471 since 2026-03-01, 14:30, for 500 euros"))
-        ['bx-300-04471', 'way-1041']
+        [('bx', '300', '04471'), ('way', '1041')]
     """
-    return {word for word in _JOINED.findall(text.casefold()) if _CODE.fullmatch(word)}
+    joined = (word for word in _JOINED.findall(text.casefold()) if _CODE.fullmatch(word))
+    return {(*_WORD.findall(word),) for word in joined}
+
+
+def holds_code(words: Sequence[str], code: tuple[str, ...]) -> bool:
+    """Return whether the words of a code follow each other in a text.
+
+    Args:
+        words: of the text, in lower case.
+
+    Example:
+        >>> holds_code(["see", "feature", "way", "1042"], ("way", "1042"))
+        True
+    """
+    return any((*words[at : at + len(code)],) == code for at in range(len(words)))
 
 
 def is_about_another(query: str, older: str, newer: str) -> bool:
@@ -230,7 +246,7 @@ def newest_first(
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
-    keyed: Callable[[Sequence[bytes]], Mapping[bytes, tuple[str | None, str, int]]],
+    keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
     compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places; where the
@@ -248,7 +264,7 @@ def newest_first(
         at_us: when it is asked: what does not hold yet is no version.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
         recalled: reads the memories with these ids.
-        keyed: reads scope, key and beginning of the ids that have a key.
+        keyed: reads those of the ids that have a key.
         compared: reads pairs of an earlier and a later row: the logit that the later one takes the
             place of the earlier one, or None.
     """
@@ -257,11 +273,12 @@ def newest_first(
     if len(best) < 2:
         return rows
     of_models = unconfirmed([row.id for row in best])
+    # any of several things may be wanted
+    of_now = of_now and not asks_for_all(query)
     if not (of_now or of_models):
         return rows
-    answers = {id: one.answers for id, one in judged.items()}
     placed = [
-        (row.id, level, answers.get(row.id), row.id in of_models)
+        (row.id, level, judged[row.id].answers if row.id in judged else None, row.id in of_models)
         for row, level in zip(best, levels, strict=False)
     ]
     pairs = pairs_to_read(session, seq, placed, judged, at_us) if of_now and judged else []
@@ -272,27 +289,44 @@ def newest_first(
         placed,
         content,
         speaks_of_present(query),
+        not speaks_of_future(query),
         at_us,
         [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None],
         *fit().in_order(),
     )
     groups = _of_one_key(_of_one_thing(groups, best, query, recalled), best, keyed, at_us)
+    known = recalled([best[at].id for group in groups for at in group]) if groups else {}
+    announced = {id for id, one in known.items() if one.t_valid_us > at_us}
     moved = list(best)
     for group in groups:
         if not of_now:
             _put_last(moved, group, lambda at: placed[at][3])
             continue
-        # what a model stated behind what a user stated may be the later of both
-        alike = [at for at in group if placed[at][3] == placed[group[0]][3]]
-        newest = best[group[0]].id
-        for place, at in zip(sorted(group), group, strict=True):
-            first = at == group[0]
-            moved[place] = best[at].moved(
-                best[place].final_score,
-                newer_than=best[alike[1]].id if first and len(alike) > 1 else None,
-                older_than=None if first or at not in alike else newest,
-            )
+        # what a model stated behind what a user stated may be the later of both, and what does not
+        # hold yet is no older version
+        by_others = {at for at in group if placed[at][3] != placed[group[0]][3]}
+        others = by_others | {at for at in group[1:] if best[at].id in announced}
+        _put_newest_first(moved, best, group, [at for at in group if at not in others])
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _put_newest_first(
+    rows: list[Row], best: Sequence[Row], group: Sequence[int], versions: Sequence[int]
+) -> None:
+    """Puts the rows of a group into their places, the first of it into the best one.
+
+    Args:
+        group: places of the rows, the newest first.
+        versions: those of them that are versions of the first.
+    """
+    newest = best[group[0]].id
+    for place, at in zip(sorted(group), group, strict=True):
+        first = at == group[0]
+        rows[place] = best[at].moved(
+            best[place].final_score,
+            newer_than=best[versions[1]].id if first and len(versions) > 1 else None,
+            older_than=None if first or at not in versions else newest,
+        )
 
 
 def pairs_to_read(
@@ -330,9 +364,12 @@ def _of_one_thing(
     named, called = numbered(query), codes(query)
 
     def of_one(first: str, other: str) -> bool:
-        held = (named & numbered(first)) | (called & codes(first))
-        return held <= (numbered(other) | codes(other)) and not is_about_another(
-            query, first, other
+        one, two = (_WORD.findall(text.casefold()) for text in (first, other))
+        lacks = any(holds_code(one, code) and not holds_code(two, code) for code in called)
+        return (
+            named & numbered(first) <= numbered(other)
+            and not lacks
+            and not is_about_another(query, first, other)
         )
 
     texts = {at: known[best[at].id].content for group in groups for at in group}
@@ -342,7 +379,7 @@ def _of_one_thing(
 def _of_one_key(
     groups: list[list[int]],
     best: Sequence[Row],
-    keyed: Callable[[Sequence[bytes]], Mapping[bytes, tuple[str | None, str, int]]],
+    keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
     at_us: int,
 ) -> list[list[int]]:
     """The groups in which nothing takes the place of what holds under a key but another value of
@@ -350,17 +387,18 @@ def _of_one_key(
     slots = keyed([best[at].id for group in groups for at in group]) if groups else {}
 
     def of_key(group: list[int]) -> list[int]:
-        scope, key, begins_us = slots.get(best[min(group)].id, (None, None, 0))
-        if key is None or begins_us > at_us:
+        own = slots.get(best[min(group)].id)
+        if own is None or not own.holds(at_us):
             return group
-        return [at for at in group if slots.get(best[at].id, (None, None))[:2] == (scope, key)]
+        others = ((at, slots.get(best[at].id)) for at in group)
+        return [at for at, one in others if one and one.slot == own.slot]
 
     return [of_key(group) for group in groups]
 
 
 def announced_last(
     rows: Sequence[ScanRow],
-    begins: Callable[[Sequence[bytes]], Mapping[bytes, tuple[str | None, str, int]]],
+    keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
     at_us: int,
 ) -> Sequence[ScanRow]:
     """Return the rows with the values of a key that do not hold yet behind those of the same key
@@ -368,21 +406,20 @@ def announced_last(
 
     Args:
         rows: best first, each text once.
-        begins: reads scope, key and beginning of the ids that have a key.
+        keyed: reads those of the ids that have a key.
         at_us: when it is asked.
     """
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
-    known = begins([row.id for row in best]) if len(best) > 1 else {}
-    if all(begin_us <= at_us for _, _, begin_us in known.values()):
+    known = keyed([row.id for row in best]) if len(best) > 1 else {}
+    if all(one.begins_us <= at_us for one in known.values()):
         return rows
     slots: dict[tuple[str | None, str], list[int]] = {}
     for place, row in enumerate(best):
         if row.id in known:
-            scope, key, _ = known[row.id]
-            slots.setdefault((scope, key), []).append(place)
+            slots.setdefault(known[row.id].slot, []).append(place)
     moved = list(best)
     for places in slots.values():
-        _put_last(moved, places, lambda at: known[best[at].id][2] > at_us)
+        _put_last(moved, places, lambda at: known[best[at].id].begins_us > at_us)
     return [*moved, *rows[ROWS_MOVED:]]
 
 
@@ -398,19 +435,19 @@ def called_first(
         rows: best first, each text once.
         recalled: reads the memories with these ids.
     """
-    called = {code for code in codes(query) if _LONG_NUMBER.search(code)}
+    called = {code for code in codes(query) if any(_LONG_NUMBER.search(part) for part in code)}
     # those of a changed scan come from the core too
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if not called or len(best) < 2:
         return rows
     known, forms = recalled([row.id for row in best]), {_form(code) for code in called}
-    held = [codes(known[row.id].content) for row in best]
-    right = {at for at, own in enumerate(held) if not called.isdisjoint(own)}
-    others = {
-        at
-        for at, own in enumerate(held)
-        if at not in right and any(_form(code) in forms for code in own)
-    }
+    right, others = set[int](), set[int]()
+    for at, row in enumerate(best):
+        text = known[row.id].content
+        if any(holds_code(_WORD.findall(text.casefold()), code) for code in called):
+            right.add(at)
+        elif any(_form(code) in forms for code in codes(text)):
+            others.add(at)
     if not right or not others:
         return rows
     moved = [*best]
@@ -418,9 +455,9 @@ def called_first(
     return [*moved, *rows[ROWS_MOVED:]]
 
 
-def _form(code: str) -> str:
+def _form(code: tuple[str, ...]) -> tuple[str, ...]:
     """A code with 0 for each run of digits."""
-    return _DIGITS.sub("0", code)
+    return tuple(_DIGITS.sub("0", part) for part in code)
 
 
 def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence[ScanRow]:

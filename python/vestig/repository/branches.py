@@ -79,7 +79,7 @@ def branch_scope(project: str, branch: str) -> str:
     import hashlib
 
     digits = hashlib.sha256(os.fsencode(branch)).hexdigest()[:_DIGITS]
-    shown = "".join(one if one.isprintable() else "_" for one in branch)
+    shown = normalize("NFC", "".join(one if one.isprintable() else "_" for one in branch))
     room = SCOPE_CHARS_MAX - len(project) - len(_AT) - len(_SHORTENED) - _DIGITS
     return f"{project}{_AT}{shown[: max(0, room)]}{_SHORTENED}{digits}"
 

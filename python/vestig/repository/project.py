@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
+from unicodedata import normalize
 
 from vestig.lazy_pattern import lazy_pattern
 
@@ -238,8 +239,8 @@ def _decoded(part: str) -> str:
 
 
 def _escaped(name: str) -> str:
-    """A name without `@`, behind which the branch stands in a scope."""
-    return name.replace("%", "%25").replace(_AT, "%40")
+    """A name as a scope has it: in NFC, and without `@`, behind which the branch stands."""
+    return normalize("NFC", name.strip()).replace("%", "%25").replace(_AT, "%40")
 
 
 def _azure_name(user: str | None, host: str, parts: list[str]) -> str | None:

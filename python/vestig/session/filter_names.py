@@ -82,11 +82,25 @@ def unknown_names(
         *(
             f"entities: no entity is called {text[:NAME_CHARS_MAX]!r};"
             f" {_those_known(view, core, parts, text)}"
-            for text in parts.fields.get("entities", ())
+            for text in (() if session.scope is not None else parts.fields.get("entities", ()))
             if not entity_ids(view, core, space, (text,), at)
         ),
+        *_unmentioned(session, view, core, parts),
         *_unknown_values(session, view, core, parts, patterns, empty),
     )
+
+
+def _unmentioned(
+    session: Session, view: LedgerView, core: Any, parts: FilterParts
+) -> Iterator[str]:
+    """Warnings about entities that no memory of a view mentions. Entities have no scope, so a view
+    is told neither that another scope has one nor which there are."""
+    if session.scope is None:
+        return
+    bounds = {name: value for name, value in parts.fields.items() if name in BOUNDS}
+    for text in parts.fields.get("entities", ()):
+        if not _count(session, view, core, parts, {**bounds, "entities": (text,)}):
+            yield f"entities: no memory mentions {text[:NAME_CHARS_MAX]!r}"
 
 
 def _unknown_values(

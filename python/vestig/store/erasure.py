@@ -77,18 +77,20 @@ def finish(
     timeout_s: float,
     runs: RunsBySeq = MappingProxyType({}),
     proved: Callable[[int], None] = lambda _: None,
+    named: Collection[str] | None = None,
 ) -> ErasureProof:
     """Erases and proves every forgetting that is not proved yet; repeatable. What is in `runs` is
     searched for as it is, what an earlier process left by its marks, which takes longer. `proved`
     is called with the number of forgettings when the files hold nothing of them; where it raises,
-    or the process ends in it, the marks stay, and all of it is repeated the next time.
+    or the process ends in it, the marks stay, and all of it is repeated the next time. `named`: the
+    memories that an error may name; None: all.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state, after `timeout_s`.
     """
     with ledger.read() as view:
         erasures = unproved(view.connection)
-        ids = unfinished(view.connection)
+        ids = [one for one in unfinished(view.connection) if named is None or one in named]
     if not erasures:
         proved(0)
         return ErasureProof()

@@ -477,6 +477,7 @@ impl Projection {
         rows: Vec<FoundRow>,
         content: Vec<String>,
         of_present: bool,
+        announced: bool,
         at_us: i64,
         read: Vec<(usize, usize, f64)>,
         weights: Signals,
@@ -486,6 +487,7 @@ impl Projection {
         let question = Question {
             content: &content,
             of_present,
+            announced,
             at: at_us,
         };
         let read = read_pairs(read);

@@ -145,6 +145,38 @@ def test_what_variables_say_of_the_store_is_written_into_the_hooks(home: Path) -
     assert all(f"--store '{home}/play'" in one for one in commands(path))
 
 
+@pytest.mark.parametrize("editor", ["claude", "codex", "cursor"])
+def test_another_store_than_before_is_told(home: Path, editor: str) -> None:
+    work, default = f"the store {home}/work, by `--store '{home}/work'", f"{home}/DATA/vestig"
+    ours = {"VESTIG_STORE": str(home / "work")}
+    assert "The hooks had" not in call(home, editor, **ours).stdout
+    assert "The hooks had" not in call(home, editor, **ours).stdout
+    for words in (["--dry-run"], []):
+        said = call(home, editor, *words).stdout
+        assert f"The hooks had {work}`. Installed now: the store {default}, by no options" in said
+    said = call(home, editor, **ours, VESTIG_NAMESPACE="team").stdout
+    assert f"The hooks had the store {default}, by no options." in said
+    assert f"Installed now: {work} --namespace team`." in said
+
+
+@pytest.mark.parametrize("editor", ["claude", "codex"])
+@pytest.mark.parametrize("said", ["variable", "option", "file"])
+def test_a_store_in_memory_is_none_for_an_editor(home: Path, editor: str, said: str) -> None:
+    config = home / "vestig.yaml"
+    home.mkdir()
+    config.write_text("store: {path: ':memory:'}")
+    words = {"option": ["--store", ":memory:"], "file": ["--config", str(config)]}.get(said, [])
+    variables = {"VESTIG_STORE": ":memory:"} if said == "variable" else {}
+    for word in ([], ["--check"]):
+        refused = call(home, editor, *words, *word, **variables)
+        assert refused.returncode == 2
+        assert "give --store PATH" in refused.stderr
+        assert list(files_of(home)) == [str(config)]
+    assert call(home, editor, *words, "--remove", **variables).returncode == 0
+    if said == "variable":
+        assert call(home, editor, "--store", str(home / "s"), **variables).returncode == 0
+
+
 def test_the_first_prompt_finds_the_weights_packed(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,14 +248,61 @@ def test_a_command_that_does_more_is_its_owners(home: Path, command: str) -> Non
     assert path.read_bytes() == was
 
 
-def test_what_was_there_is_copied_before_a_command_is_replaced(home: Path) -> None:
+def hook_of(command: str, **more: object) -> dict[str, object]:
+    return {"type": "command", "command": command, "timeout": 5, **more}
+
+
+ANOTHER = "/opt/vestig hook SessionStart --store /mine"
+OWN = {
+    "a bare command": {"hooks": [hook_of("vestig hook SessionStart")]},
+    "another timeout": {"hooks": [hook_of(ANOTHER, timeout=60)]},
+    "a note beside": {"hooks": [hook_of(ANOTHER, note="mine")]},
+    "a matcher": {"matcher": "startup", "hooks": [hook_of(ANOTHER)]},
+    "a folder of here": {"hooks": [hook_of("/opt/vestig hook SessionStart --store ./mine")]},
+    "quotes": {"hooks": [hook_of("/opt/vestig hook 'SessionStart'")]},
+    "one of two": {"hooks": [hook_of("log"), hook_of("vestig hook SessionStart")]},
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_hook_that_vestig_did_not_write_stays_and_gets_no_second(home: Path, name: str) -> None:
     path = hooks_file(home, "codex")
-    hook = {"type": "command", "command": "/opt/vestig hook SessionStart --store /mine"}
-    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
+    path.write_text(json.dumps({"hooks": {"SessionStart": [OWN[name]]}}))
+    was = files_of(path.parent)
+    said = f"Hooks of your own in {path} run Vestig at SessionStart: they stay"
+    for _ in range(2):
+        assert said in call(home, "codex").stdout
+        assert json.loads(path.read_text())["hooks"]["SessionStart"] == [OWN[name]]
+        assert len(commands(path)) == len(EVENTS["codex"])
+    assert call(home, "codex").stdout.split()[1] == "current"
+    assert said in call(home, "codex", "--remove").stdout
+    assert files_of(path.parent) == was
+
+
+def test_own_hooks_alone_are_none_of_vestigs(home: Path) -> None:
+    path = hooks_file(home, "cursor")
+    own = {event: [{"command": f"vestig hook {event}"}] for event in EVENTS["cursor"]}
+    path.write_text(json.dumps({"hooks": own}))
+    was = files_of(path.parent)
+    for words in ([], ["--remove"]):
+        said = call(home, "cursor", *words).stdout
+        assert said.split()[:2] == ["cursor", "absent"]
+        assert "added hooks" not in said
+        assert "took" not in said
+        assert files_of(path.parent) == was
+
+
+@pytest.mark.parametrize(
+    "command",
+    [ANOTHER, "/old/bin/python3.12 -m vestig hook SessionStart --namespace 'my team'"],
+)
+def test_what_was_there_is_copied_before_a_command_is_replaced(home: Path, command: str) -> None:
+    path = hooks_file(home, "codex")
+    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook_of(command)]}]}}))
     was = path.read_bytes()
     assert "hooks.json.before-vestig" in call(home, "codex").stdout
     assert (path.parent / "hooks.json.before-vestig").read_bytes() == was
-    assert "/mine" not in path.read_text()
+    assert command not in path.read_text()
     assert call(home, "codex", "--remove").returncode == 0
     assert files_of(path.parent) == {}
 
@@ -260,7 +339,9 @@ def test_every_byte_of_a_file_comes_back(home: Path, name: str) -> None:
     assert call(home, editor).returncode == 0
     assert path.read_bytes().count(b" hook ") == len(EVENTS[editor])
     # as an earlier version wrote it
-    path.write_bytes(path.read_bytes().replace(b'"timeout": 5', b'"timeout": 6'))
+    client = f"-I -S {Path(install.__file__).with_name('client.py')}"
+    path.write_bytes(path.read_bytes().replace(client.encode(), b"-m vestig"))
+    assert call(home, editor, "--dry-run").stdout.split()[1] == "outdated"
     assert call(home, editor).returncode == 0
     assert path.read_bytes().count(b" hook ") == len(EVENTS[editor])
     assert call(home, editor, "--remove").returncode == 0
@@ -280,11 +361,39 @@ def test_what_was_edited_meanwhile_stays_as_it_was_written(home: Path, name: str
     left = path.read_bytes().decode()
     assert '{ "mine": 2.50' in left
     assert " hook " not in left
-    # a version beside hooks may be what the editor asks for
-    if name not in ("nothing", "no version"):
+    if name != "nothing":  # there the comma goes with the hooks
         assert left.replace(' "mine": 2.50,', "", 1) == text
     assert f"{path.with_name(COPY)} stays: " in said
     assert path.with_name(COPY).read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("version", ["", ' "version": 1,'])
+def test_edits_between_rounds_leave_no_version_and_one_copy_each(home: Path, version: str) -> None:
+    """`version`: what the file says of its own, which stays."""
+    path = hooks_file(home, "cursor")
+    path.write_text(f'{{"a": 0,{version} "hooks": {{}}}}')
+    seen = []
+    for number in range(3):
+        seen.append(path.read_text())
+        for _ in range(2):
+            call(home, "cursor")
+        path.write_text(path.read_text().replace(f'"a": {number}', f'"a": {number + 1}'))
+        call(home, "cursor", "--remove")
+        assert path.read_text() == f'{{"a": {number + 1},{version} "hooks": {{}}}}'
+    # nothing was edited: no copy is added
+    for words in ([], ["--remove"]):
+        call(home, "cursor", *words)
+    assert sorted(one.read_text() for one in path.parent.glob(f"{COPY}*")) == seen
+
+
+def test_without_a_copy_a_version_stays(home: Path) -> None:
+    """It may be what the editor asks for."""
+    path = hooks_file(home, "cursor")
+    path.write_text('{"hooks": {"stop": [{"command": "mine"}]}}')
+    call(home, "cursor")
+    path.with_name(COPY).unlink()
+    call(home, "cursor", "--remove")
+    assert json.loads(path.read_text())["version"] == 1
 
 
 def test_a_file_put_in_the_place_of_the_first_is_copied_too(home: Path) -> None:

@@ -151,3 +151,19 @@ def test_the_web_framework_is_loaded_by_the_command_only() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert done.stdout.rstrip().endswith("[]")
+
+
+def test_answers_of_a_server_name_no_words_of_the_command_line(tmp_path: Path) -> None:
+    with started(tmp_path) as server:
+        assert server.ask("POST", "commit", {"content": "Deploys run on Fridays"})[0] == 201
+        with vestig.open(":memory:", embedder=HashingEmbedder(64)) as other:
+            other.commit("Deploys run on Mondays")
+            other.export(tmp_path / "all.jsonl")
+        link = http.client.HTTPConnection("127.0.0.1", server.port)
+        headers = {"Content-Type": "application/jsonl"}
+        body = (tmp_path / "all.jsonl").read_bytes()
+        link.request("POST", "/api/memory/import", body, headers)
+        said = json.loads(link.getresponse().read())["detail"]
+        link.close()
+    assert "add by id with merge=true" in said
+    assert "--" not in said

@@ -291,11 +291,14 @@ class _Readers:
         self._header = header
         self._times, self._of_facts = times, of_facts
         self._reading = reading
+        # the session of rows that somebody says and that name none
+        self._whole = ""
         # how often each row came
         self._seen: Counter[str] = Counter()
 
     def draft(self, row: Row, place: int) -> Draft | Unreadable:
         """One row, which has the cells of the header."""
+        self._whole = self._whole or self._reading.session_of(row.digest)
         cells = dict(zip(self._header.names, row.cells, strict=True))
         filled = {name: cell for name, cell in cells.items() if cell.strip()}
         try:
@@ -351,7 +354,7 @@ class _Readers:
         for name in SEQUENCE_KEYS:
             if name in value:
                 value[name] = _whole_number(name, value[name])
-        found = message(value, place, self._reading)
+        found = message(value, place, self._reading, self._whole)
         assert found is not None, "a row without a text is refused"
         content, arguments = found
         arguments |= of_fact
@@ -373,7 +376,8 @@ class _Readers:
         scoped = any(name in SCOPE_KEYS for name in header.names)
         if _USER_ID in value and not scoped and self._reading.scope is None:
             value[SCOPE_KEYS[0]] = value.pop(_USER_ID)
-        return value
+        # as a key, a scope has no white space at its ends
+        return value | {name: value[name].strip() for name in SCOPE_KEYS if name in value}
 
     def _fact(self, value: dict[str, Any]) -> dict[str, str]:
         """Takes what is of a fact alone out of the values of a row; `tag` joins its tags."""

@@ -100,9 +100,18 @@ class Reading:
         self.anchors = anchors
         # (message, path, text) of each edit since they were taken
         self._edits: list[tuple[str | None, str, str]] = []
+        # digests of beginnings of conversations
+        self._begun: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
         self.other_keys: dict[str, None] = {}
         self.said: dict[str, None] = {}
+
+    def session_of(self, digest: str) -> str:
+        """Return the session of a conversation without an id, by the digest of its beginning; of
+        those of a file that begin alike each has its own."""
+        self._begun[digest] += 1
+        count = self._begun[digest]
+        return f"{self.name}:{digest}" if count == 1 else f"{self.name}:{digest}:{count}"
 
     def say(self, what: str) -> None:
         """Notes once what the report says about how the file was read."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import parse_time
 from vestig.config.documents import parse
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile
@@ -35,6 +37,7 @@ _NAME_CHARS: Final = 48
 _ESCAPED: Final = lazy_pattern(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # Names of metadata that a commit gives by arguments of their own.
 _OTHER_ARGUMENTS: Final = ("source", "structured", "tags")
+_TIMES: Final = ("t_valid", "t_invalid", "retention_until")
 # Fields that say what a memory was in its store; they are no arguments.
 _OF_ITS_STORE: Final = ("vestig", "t_created")
 _STATUSES: Final = {one.word.lower(): one for one in Status}
@@ -100,6 +103,30 @@ def _arguments(memory: Memory) -> dict[str, Any]:
         "pinned": memory.pinned or None,
         "metadata": metadata or None,
     }
+
+
+def differs(memory: Memory, status: Status | None, arguments: Mapping[str, Any]) -> bool:
+    """Return whether the file of a memory says otherwise what it is; the text is compared by
+    others.
+
+    Args:
+        status: that of the file.
+        arguments: those of a commit that the file gives, and the import with them.
+    """
+    if (status or Status.ACTIVE) is not memory.status:
+        return True
+    own = _arguments(memory)
+    # one without a source gets that of the import
+    own["source"] = own["source"] or arguments.get("source")
+    return any(_compared(name, own[name]) != _compared(name, arguments.get(name)) for name in own)
+
+
+def _compared(name: str, value: Any) -> Any:
+    """A value by which two are the same: lists in any order, times however they are written."""
+    if value is None or name in _TIMES:
+        with suppress(ValidationError):
+            return None if value is None else parse_time(value, name)
+    return sorted(value) if name == "tags" else msgspec.to_builtins(value)
 
 
 def _time(moment: Any) -> str | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
+from vestig.calls.commit import CommitRequest
+from vestig.calls.declaration import rows_of
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, RunningDigest, Unreadable, no_object
 from vestig.exchange.formats.drafts import Draft, Found, Reading, last_change, missing, refused
@@ -32,8 +35,14 @@ _MEANINGS: Final = (
     SCOPE_KEYS,
 )
 KEYS: Final = frozenset((*(key for keys in _MEANINGS for key in keys), *_PLAIN_KEYS))
+# Arguments of a commit that no message has.
+OF_MEMORIES: Final = frozenset(rows_of(CommitRequest)) - KEYS
 # One of them is enough to be a message.
 _SIGNS: Final = ("timestamp", "message_id", "turn", "speaker")
+# What a conversation beside its messages may be known by.
+CONVERSATION_KEYS: Final = (*SESSION_KEYS, "conversation_id", "id")
+# The meanings that a message of a program to a language model has, with its role.
+_OF_MODELS: Final = frozenset(("role", "content", "id", "timestamp", "created_at", *SESSION_KEYS))
 _SHARED: Final = (*SCOPE_KEYS, *SESSION_KEYS)
 # A commit sets these two itself; a record's own stay under another name.
 _RESERVED: Final = {
@@ -43,7 +52,7 @@ _RESERVED: Final = {
 }
 
 
-def first_present(record: dict[str, Any], keys: tuple[str, ...]) -> Any:
+def first_present(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     """The value of the first key that is there and not null; None when there is none.
 
     Example:
@@ -67,7 +76,11 @@ def text_or_number(field: str, value: Any) -> str | None:
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Return whether this is a message, or an object with a list of them."""
+    """Return whether this is a message of a chat log, or an object with a list of them; one with
+    role and content, of which nothing else is known but when it was and where, is none."""
+    if isinstance(record.get("role"), str) and "content" in record:
+        known = record.keys() & (KEYS | OF_MEMORIES)
+        return any(key in record for key in _SIGNS) and not known <= _OF_MODELS
     if any(key in record for key in _SIGNS):
         return True
     listed = record.get("messages")
@@ -76,14 +89,16 @@ def recognises(record: dict[str, Any]) -> bool:
 
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
-    """The messages of a file in its order."""
-    place = 0
+    """The messages of a file in its order; those of somebody that name no session are of one, the
+    file."""
+    place, whole = 0, ""
     for record in expanded(file.records(), reading):
         if isinstance(record, Unreadable):
             yield record
             continue
+        whole = whole or reading.session_of(record.digest)
         try:
-            found = message(record.value, place, reading)
+            found = message(record.value, place, reading, whole)
         except ValidationError as error:
             yield refused(record.line, error)
             continue
@@ -96,39 +111,63 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
                 line=record.line,
                 content=found[0],
                 arguments=found[1],
-                digest=record.digest,
+                digest=digest_of(record.digest, found[1]),
                 changed_us=last_change(record.value),
             )
+
+
+def digest_of(digest: str, arguments: Mapping[str, Any]) -> str:
+    """The digest of a turn: one without a time is known by its session too, for other sessions may
+    begin with the same words; with a time it is the same in a file of another name."""
+    session = arguments.get("session_id")
+    if session is None or arguments.get("t_ref") is not None:
+        return digest
+    own = hashlib.sha256(f"{session}:{digest}".encode("utf-8", "surrogatepass")).hexdigest()
+    return own[: len(digest)]
 
 
 def expanded(
     records: Iterator[Record | Unreadable], reading: Reading
 ) -> Iterator[Record | Unreadable]:
-    """The records, and in the place of an object with a list `messages` these, each with the scope
-    and the session of the whole."""
+    """The records, and in the place of an object with a list `messages` these, each with its place
+    in the list, and with the scope and the session of the whole."""
     for record in records:
         listed = None if isinstance(record, Unreadable) else record.value.get("messages")
         if isinstance(record, Unreadable) or not isinstance(listed, list):
             yield record
             continue
         shared = {key: record.value[key] for key in _SHARED if record.value.get(key) is not None}
-        reading.leave_unread(record.value, ("messages", *_SHARED), "beside messages")
-        digest = RunningDigest()
+        named = first_present(record.value, CONVERSATION_KEYS)
+        read = ("messages", *CONVERSATION_KEYS, *_SHARED)
+        reading.leave_unread(record.value, read, "beside messages")
+        digest, session = RunningDigest(), named
         for place, value in enumerate(listed):
             so_far = digest.after(msgspec.json.encode(value))
+            session = session or reading.session_of(so_far)
             if isinstance(value, dict):
-                yield Record(record.line + place, {**shared, **value}, so_far)
+                own = {SESSION_KEYS[-1]: session} if _is_said(value) else {}
+                if first_present(value, SEQUENCE_KEYS) is None:
+                    own[SEQUENCE_KEYS[-1]] = place
+                yield Record(record.line + place, {**own, **shared, **value}, so_far)
             else:
                 yield Unreadable(record.line + place, no_object(value))
 
 
+def _is_said(record: Mapping[str, Any]) -> bool:
+    """Return whether somebody says it."""
+    return first_present(record, (*AUTHOR_KEYS, "role")) is not None
+
+
 def message(
-    record: dict[str, Any], position: int, reading: Reading
+    record: dict[str, Any], position: int, reading: Reading, whole: str
 ) -> tuple[str, dict[str, Any]] | None:
-    """(content, commit arguments without content), or None where nothing is said. `position`:
-    order in the file, from 0.
+    """(content, commit arguments without content), or None where nothing is said.
 
     The argument `artifact_ref` is absent when the record has no id.
+
+    Args:
+        position: order in the file, from 0.
+        whole: the session of what somebody says and that names none.
 
     Raises:
         ValidationError: no text, or a field that is not text.
@@ -148,6 +187,8 @@ def message(
     if author is None and role is None and time is None and not has_title:
         # Nobody says it at any moment: a passage, and the session names what it is of.
         title, session = session, None
+    elif session is None and _is_said(record):
+        session = whole
     scope = text_or_number("scope", first_present(record, SCOPE_KEYS))
     sequence = first_present(record, SEQUENCE_KEYS)
     found = {

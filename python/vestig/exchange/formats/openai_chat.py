@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.calls.commit import CommitRequest
-from vestig.calls.declaration import rows_of
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, RunningDigest, Unreadable, no_object
 from vestig.exchange.formats.drafts import (
@@ -22,11 +20,11 @@ from vestig.exchange.formats.drafts import (
     text_of,
 )
 from vestig.exchange.formats.messages import (
-    KEYS as MESSAGE_KEYS,
-)
-from vestig.exchange.formats.messages import (
+    CONVERSATION_KEYS,
+    OF_MEMORIES,
     SCOPE_KEYS,
     SESSION_KEYS,
+    digest_of,
     first_present,
     text_or_number,
 )
@@ -44,12 +42,9 @@ ROLES: Final = {
     "function": "tool",
 }
 _TIMES: Final = ("timestamp", "created_at")
-_SESSIONS: Final = (*SESSION_KEYS, "conversation_id", "id")
 # What is taken of an object with a list of messages, and of a message.
-_OF_LISTS: Final = ("messages", "title", *_SESSIONS, *SCOPE_KEYS[:2])
+_OF_LISTS: Final = ("messages", "title", *CONVERSATION_KEYS, *SCOPE_KEYS[:2])
 _OF_MESSAGES: Final = ("role", "content", "name", "id", *_TIMES, *SESSION_KEYS)
-# Arguments of a commit that no message has.
-_OF_MEMORIES: Final = frozenset(rows_of(CommitRequest)) - MESSAGE_KEYS
 
 # Names that its records have.
 KEYS: Final = frozenset(("role", "content", "messages"))
@@ -62,7 +57,7 @@ def recognises(record: dict[str, Any]) -> bool:
     if isinstance(listed, list):
         return any(isinstance(one, dict) and "role" in one for one in listed[:1])
     said = "content" in record or only_calls_tools(record)
-    return "role" in record and said and not record.keys() & _OF_MEMORIES
+    return "role" in record and said and not record.keys() & OF_MEMORIES
 
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
@@ -78,7 +73,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             yield from _list(record, listed, reading)
             continue
         if whole is None:
-            whole = f"{reading.name}:{record.digest}"
+            whole = reading.session_of(record.digest)
         given = text_or_number("session_id", first_present(record.value, SESSION_KEYS))
         yield from _turn(record, {"session_id": given or whole}, place, reading)
         place += 1
@@ -86,7 +81,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
 
 def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found]:
     try:
-        session = text_or_number("session_id", first_present(record.value, _SESSIONS))
+        session = text_or_number("session_id", first_present(record.value, CONVERSATION_KEYS))
         shared = {
             "session_id": session or f"{reading.name}:{record.digest}",
             "title": text_of("title", record.value.get("title")),
@@ -136,7 +131,12 @@ def _turn(record: Record, shared: dict[str, Any], place: int, reading: Reading) 
         yield refused(record.line, error)
         return
     reading.leave_unread(message, _OF_MESSAGES, "of a message")
-    yield Draft(line=record.line, content=text, arguments=present(arguments), digest=record.digest)
+    yield Draft(
+        line=record.line,
+        content=text,
+        arguments=present(arguments),
+        digest=digest_of(record.digest, arguments),
+    )
 
 
 def _count_parts(content: Any, reading: Reading) -> None:

@@ -310,7 +310,7 @@ class _Restoration:
                 if fetch(self._conn, sql, (space,)):
                     raise ConflictError(
                         f"namespace {space}: expected an empty one to restore into, it holds"
-                        " records; import into another store or namespace, or add by id with"
+                        " records; import into another store, or add by id with"
                         f" {by_caller('merge=True', '--merge')}"
                     )
 
@@ -441,6 +441,11 @@ class _Restoration:
             try:
                 written = self._write(table, values)
             except apsw.ConstraintError as error:
+                if table.node:
+                    # says which id another namespace holds
+                    stored_node(
+                        self._conn, table.name, values, values[table.names.index("namespace")]
+                    )
                 raise ConflictError(
                     f"line {number}: expected a record that fits the store, the store refused it"
                     f" ({type(error).__name__}: a second record of one id, text or pair);"

@@ -103,17 +103,30 @@ def unconfirmed(view: LedgerView, namespace: str, ids: Sequence[bytes]) -> set[b
         return {id for (id,) in select_in(view.connection, sql, tuple(ids), (namespace,))}
 
 
-def begins_of_keys(
-    view: LedgerView, namespace: str, ids: Sequence[bytes]
-) -> dict[bytes, tuple[str | None, str, int]]:
-    """Id of 16 bytes → scope and key, and since when it holds, of those that have a key."""
+class OfKey(NamedTuple):
+    """The value of a key. Attributes:
+    slot: scope and key.
+    begins_us: since when it holds; `ends_us`: until when, or None.
+    """
+
+    slot: tuple[str | None, str]
+    begins_us: int
+    ends_us: int | None
+
+    def holds(self, at_us: int) -> bool:
+        """Return whether it has begun and not ended."""
+        return self.begins_us <= at_us and (self.ends_us is None or at_us < self.ends_us)
+
+
+def values_of_keys(view: LedgerView, namespace: str, ids: Sequence[bytes]) -> dict[bytes, OfKey]:
+    """Id of 16 bytes → scope, key and times of those that have a key."""
     sql = (
-        "SELECT id, scope, key, t_valid_us FROM memories"
+        "SELECT id, scope, key, t_valid_us, t_invalid_us FROM memories"
         " WHERE +namespace = ? AND key IS NOT NULL AND id IN (?*)"
     )
     with store_faults(view.where):
         rows = select_in(view.connection, sql, tuple(ids), (namespace,))
-        return {id: (scope, key, begins_us) for id, scope, key, begins_us in rows}
+        return {id: OfKey((scope, key), *times) for id, scope, key, *times in rows}
 
 
 _KINDS: Final = ", ".join(f"'{kind}'" for kind in sorted(STORING_EVENTS))

@@ -218,7 +218,7 @@ def stored_node(
         if space != namespace:
             raise ConflictError(
                 f"{id}: expected an id that is free in this store, another namespace holds it;"
-                " nothing was written"
+                " nothing was written; another store takes it"
             )
         if value != named[column]:
             raise ConflictError(

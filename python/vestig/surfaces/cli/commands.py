@@ -334,7 +334,7 @@ def _put_project(operation: Operation, call: Call) -> None:
     """Puts the project of the folder in the place of the scope `auto`: a filter has its scopes by
     name, and what takes one scope is asked of a view of the store."""
     from vestig.api.views import binding_of
-    from vestig.calls.argument import AUTO
+    from vestig.calls.scope import AUTO
 
     scope = call.args.get("scope")
     if isinstance(scope, list) and AUTO in scope:

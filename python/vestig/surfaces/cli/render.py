@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.calls.argument import AUTO
+from vestig.calls.scope import AUTO
 from vestig.language.text_forms import count_of, escaped_breaks, one_line, row
 from vestig.printed import MORE, none_here, said_by, status_words
 from vestig.times import to_plain

@@ -89,9 +89,8 @@ def hook_options(words: Sequence[str]) -> tuple[str, dict[str, str]] | None:
 
 
 def is_hook_command(command: object, event: str) -> bool:
-    """Return whether a command is one that `hook_command` writes for an event, wherever Vestig is
-    installed, or starts `vestig hook` as a person writes it. One that does anything else beside is
-    its owner's.
+    """Return whether a command runs an event's hook and nothing else, as `hook_command` or a person
+    writes it, wherever Vestig is installed.
 
     Example:
         >>> is_hook_command("/opt/bin/vestig hook SessionEnd --store /srv/s", "SessionEnd")
@@ -118,6 +117,41 @@ def is_hook_command(command: object, event: str) -> bool:
         return False
     found = hook_options(words[start:])
     return found is not None and found[0] == event
+
+
+def is_written_command(command: object, event: str) -> bool:
+    """Return whether a hook's command is as `hook_command` writes it, in any version and wherever
+    Vestig is installed: a whole path starts it, and whole paths are its options.
+
+    Example:
+        >>> is_written_command("/opt/bin/vestig hook SessionEnd --store /srv/s", "SessionEnd")
+        True
+        >>> is_written_command("vestig hook SessionEnd", "SessionEnd")
+        False
+    """
+    if not isinstance(command, str) or not is_hook_command(command, event):
+        return False
+    words = shlex.split(command)
+    start = words[: words.index("hook")]
+    options = options_of_command(command)
+    if options is None or not os.path.isabs(words[0]):
+        return False
+    return command == shlex.join([*start, "hook", event, *store_options(options)])
+
+
+def options_of_command(command: object) -> dict[str, str] | None:
+    """The options of every command in one that `hook_command` wrote; None for others.
+
+    Example:
+        >>> options_of_command("/opt/bin/vestig hook SessionEnd --store /srv/s")
+        {'store': '/srv/s'}
+    """
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return None
+    found = hook_options(words[words.index("hook") :]) if "hook" in words else None
+    return None if found is None else found[1]
 
 
 _COPY_END: Final = ".before-vestig"
@@ -167,9 +201,31 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
             return "absent"
         return "current" if self._is_current(text, options) else "outdated"
 
-    def installed(self, options: Mapping[str, Any]) -> Change:
-        """The file with the hooks among those of others. What was there is copied, unless a copy
-        has it.
+    def own(self) -> list[str]:
+        """The events for which a hook of the file's owner runs Vestig: none is put beside it.
+
+        Raises:
+            ConfigError: the file cannot be read as one of hooks.
+        """
+        text = self._text(self.path)
+        return [] if text is None else self._own(text)
+
+    def options(self) -> dict[str, str] | None:
+        """The options of the first hook of Vestig's; None without one.
+
+        Raises:
+            ConfigError: the file cannot be read as one of hooks.
+        """
+        text = self._text(self.path) or _NEW
+        for event, entries in self._entries(text).items():
+            for part in chain.from_iterable(self._ours(text, one, event) for one in entries):
+                hook = read_json(text[part.value : part.end])
+                return options_of_command(hook.get(_HOOKS, [hook])[0]["command"])
+        return None
+
+    def installed(self, options: Mapping[str, Any]) -> Change | None:
+        """The file with the hooks among those of others; None where none is to be put in. What was
+        there is copied, unless a copy has it.
 
         Raises:
             ConfigError: the file cannot be read as one of hooks, or not be written.
@@ -177,6 +233,8 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         text = self._text(self.path)
         if text is None:
             return Change(text=self._with_ours(_NEW, options))
+        if self._is_current(text, options):
+            return None
         self._check_writable()
         copies = self._copies()
         # with hooks of Vestig in it, it is what an earlier installation has copied
@@ -241,8 +299,10 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
             left = there[source]
             was_there = copies[source] == left
         else:
-            # edited since, or of another origin: nothing tells whether Vestig put the version in
-            left = self._without_ours(text, self._stays.union(*known.values()))
+            # edited since, or of another origin: only copies tell what Vestig put in beside hooks
+            left = self._without_ours(
+                text, frozenset().union(*known.values()) if known else self._stays
+            )
             was_there = left != _NEW and any(there[path] == copies[path] for path in copies)
         return None if self._is_nothing(left) and not was_there else left
 
@@ -337,16 +397,17 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def _with_ours(self, text: str, options: Mapping[str, Any]) -> str:
         """Vestig's entry stands where it stood, else last."""
-        if self._is_current(text, options):
-            return text
         text = self._without_ours(text, self._named(text))
+        events = [event for event in self.events if event not in self._own(text)]
+        if not events:
+            return text
         for name in self.empty:
             if name not in _named_parts(text, begin(text)):
                 value = json.dumps(self.empty[name])
                 if name == _HOOKS:
                     value = f"{{{line(text, 1)}}}"
                 text = appended(text, begin(text), f"{json.dumps(name)}: {value}", 1)
-        for event in self.events:
+        for event in events:
             entry = json.dumps(self._entry(event, options), ensure_ascii=False)
             hooks = _named_parts(text, begin(text))[_HOOKS].value
             there = _named_parts(text, hooks).get(event)
@@ -363,14 +424,39 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         return {name: parts(text, events[name].value) for name in self.events if name in events}
 
     def _is_current(self, text: str, options: Mapping[str, Any]) -> bool:
-        """Return whether each event has one entry of Vestig's, as it is to be."""
-        entries = self._entries(text)
+        """Return whether each event has one entry of Vestig's, as it is to be, or its owner's."""
+        entries, own = self._entries(text), self._own(text)
         for event in self.events:
             ours = [one for one in entries.get(event, ()) if self._ours(text, one, event)]
-            wanted = self._entry(event, options)
-            if [read_json(text[one.value : one.end]) for one in ours] != [wanted]:
+            wanted = [] if event in own else [self._entry(event, options)]
+            if [read_json(text[one.value : one.end]) for one in ours] != wanted:
                 return False
         return True
+
+    def _own(self, text: str) -> list[str]:
+        """The events for which a command that is none of Vestig's runs the hook."""
+        return [
+            event
+            for event, entries in self._entries(text).items()
+            if any(self._runs(text, one, event) for one in entries)
+        ]
+
+    def _runs(self, text: str, entry: Part, event: str) -> bool:
+        """Return whether a command of an entry runs the hook, beside what is Vestig's part."""
+        found, ours = read_json(text[entry.value : entry.end]), self._ours(text, entry, event)
+        if not isinstance(found, dict) or entry in ours:
+            return False
+        commands = found.get(_HOOKS) if self.grouped else None
+        each = (
+            [one for one in commands if isinstance(one, dict)]
+            if isinstance(commands, list)
+            else [found]
+        )
+        names = (event, self.names.get(event, event))
+        running = [
+            one for one in each if any(is_hook_command(one.get("command"), name) for name in names)
+        ]
+        return len(running) > len(ours)
 
     def _has_ours(self, text: str) -> bool:
         return any(
@@ -381,8 +467,12 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def _entry(self, event: str, options: Mapping[str, Any]) -> dict[str, Any]:
         name = self.names.get(event, event)
-        command = {"command": hook_command(name, options), "timeout": _TIMEOUT_S}
-        return {"hooks": [{"type": "command", **command}]} if self.grouped else command
+        hook = self._hook(hook_command(name, options))
+        return {_HOOKS: [hook]} if self.grouped else hook
+
+    def _hook(self, command: str) -> dict[str, Any]:
+        written = {"command": command, "timeout": _TIMEOUT_S}
+        return {"type": "command", **written} if self.grouped else written
 
     def _named(self, text: str) -> frozenset[str]:
         """The members of a file and the events in it."""
@@ -426,20 +516,31 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         return without(text, [*found, *cuts(text, begin(text), gone)])
 
     def _ours(self, text: str, entry: Part, event: str) -> list[Part]:
-        """Vestig's part of an entry: all of it, some of its commands, or nothing."""
+        """Vestig's part of an entry: all of it, some of its commands, or nothing. What differs in
+        anything from what Vestig writes is its owner's, a group with more in it than commands
+        too."""
         found = read_json(text[entry.value : entry.end])
-        if not isinstance(found, dict):
+        if not self.grouped:
+            return [entry] if self._is_written(found, event) else []
+        if not isinstance(found, dict) or found.keys() != {_HOOKS}:
             return []
-        commands, name = found.get(_HOOKS), self.names.get(event, event)
-        if not self.grouped or not isinstance(commands, list):
-            return [entry] if is_hook_command(found.get("command"), name) else []
+        commands = found[_HOOKS]
+        if not isinstance(commands, list):
+            return []
         places = parts(text, _named_parts(text, entry.value)[_HOOKS].value)
         ours = [
             place
             for place, one in zip(places, commands, strict=True)
-            if isinstance(one, dict) and is_hook_command(one.get("command"), name)
+            if self._is_written(one, event)
         ]
         return [entry] if ours and len(ours) == len(commands) else ours
+
+    def _is_written(self, hook: object, event: str) -> bool:
+        if not isinstance(hook, dict):
+            return False
+        command = hook.get("command")
+        name = self.names.get(event, event)
+        return is_written_command(command, name) and hook == self._hook(str(command))
 
     def _write(self, path: Path, data: bytes) -> None:
         """Another file in its place at once, with the mode of the one that was there."""

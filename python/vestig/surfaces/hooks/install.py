@@ -13,27 +13,40 @@ from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from vestig.arguments import is_address
+from vestig.config import load
 from vestig.config.environment import (
     editor_folder,
+    foreign_variables,
     project_folder,
     state_directory,
     user_folder,
     variables_of_settings,
 )
-from vestig.errors import ConflictError, ValidationError, VestigError
+from vestig.config.files import MEMORY_PATH
+from vestig.errors import ConfigError, ConflictError, ValidationError, VestigError
+from vestig.firewall import masked_text
 from vestig.hints import install_line
 from vestig.repository.project import project_scope
 from vestig.store.sqlite.files import HOOK_LOG
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.hooks.client import CODEX, CURSOR, STRICT
-from vestig.surfaces.hooks.hooks_file import HooksFile, hook_command, program, store_options
+from vestig.surfaces.hooks.hooks_file import (
+    HooksFile,
+    hook_command,
+    options_of_command,
+    program,
+    store_options,
+)
 from vestig.surfaces.hooks.round_trip import failures_of_hooks, faults_of_installation
 from vestig.surfaces.hooks.sessions import TRANSCRIPT, Journal, fault, pack_weights
+
+if TYPE_CHECKING:
+    from vestig.config import Config
 
 _NAME: Final = "vestig"
 _ID: Final = f"{_NAME}@{_NAME}"
@@ -151,6 +164,14 @@ class Plugin:
         if same and self.missing:
             return "written"
         return "current" if same and self._is_installed() else "outdated"
+
+    def options(self) -> dict[str, str] | None:
+        """The options in the hooks that are there; None where none can be read."""
+        try:
+            entries = json.loads((self.folder / _HOOKS).read_bytes())["hooks"]["SessionStart"]
+            return options_of_command(entries[0]["hooks"][0]["command"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
 
     def install(self) -> None:
         """Writes the folder, and brings the plugin into Claude Code where there is one; one that is
@@ -373,7 +394,13 @@ def installations(options: Mapping[str, Any]) -> list[Installation]:
 
 def check(editor: str, options: Mapping[str, Any]) -> Installation:
     """How one editor stands. Where its hooks are current, a memory is stored in a scope of its own,
-    recalled through them and forgotten; what fails is in `faults`."""
+    recalled through them and forgotten; what fails is in `faults`.
+
+    Raises:
+        ValidationError: the store is one in memory.
+    """
+    with suppress(ConfigError):  # trying it says so
+        _check_store(configuration(options))
     found = _stands(editor, options)
     faults: tuple[str, ...] = ()
     if found.state in _STANDING:
@@ -396,15 +423,17 @@ def install(
         strict: an action is refused where the rules cannot be asked.
 
     Raises:
-        ValidationError: `strict` for an editor other than Claude Code.
+        ValidationError: `strict` for an editor other than Claude Code, or a store in memory.
         ConfigError: the options name a configuration that no hook could read.
     """
     if strict and editor != "claude":
         raise ValidationError("strict", editor, "claude: nothing else is refused unasked")
     config = configuration(options)
+    _check_store(config)
     state, place = _state(editor, options, strict=strict)
     done: list[str] = []
     notes = [_TRUST[editor]]
+    moved = _other_store(editor, options)
     if editor == "claude":
         plugin = _plugin(options, strict=strict)
         commands = [shlex.join(one) for one in plugin.commands]
@@ -416,16 +445,10 @@ def install(
             if not dry_run:
                 plugin.install()
     elif state != "current":
-        file = _hooks_file(editor)
-        change = file.installed(options)
-        if not dry_run:
-            file.apply(change)
-        done = [_step("add", f"hooks to {place}", dry_run=dry_run)]
-        if change.copied is not None:
-            done.append(_step("copy", f"what was there to {change.copied}", dry_run=dry_run))
+        done = _hooks_added(_hooks_file(editor), options, dry_run=dry_run)
     if editor in _BINDS:
-        notes.append(_BINDS[editor])
-    notes += _unwritten_variables()
+        notes += [_BINDS[editor], *_own_hooks(editor)]
+    notes += [*moved, *_unwritten_variables()]
     if strict:
         notes += _without_store(options)
     if not done:
@@ -445,6 +468,7 @@ def remove(editor: str, options: Mapping[str, Any], *, dry_run: bool = False) ->
     notes: list[str] = []
     if editor != "claude":
         done, notes = _hooks_removed(_hooks_file(editor), state, dry_run=dry_run)
+        notes += _own_hooks(editor)
     elif state != "absent":
         done, notes = _plugin_removed(_plugin(options), dry_run=dry_run)
     if state != "absent":
@@ -482,6 +506,32 @@ def _plugin_removed(plugin: Plugin, *, dry_run: bool) -> tuple[list[str], list[s
         commands = [shlex.join(one) for one in plugin.removals]
         notes += ["claude is not in PATH. Where it is, run:", *commands]
     return done, notes
+
+
+def _hooks_added(file: HooksFile, options: Mapping[str, Any], *, dry_run: bool) -> list[str]:
+    """Puts the hooks into a file: the steps."""
+    change = file.installed(options)
+    if change is None:
+        return []
+    if not dry_run:
+        file.apply(change)
+    done = [_step("add", f"hooks to {file.path}", dry_run=dry_run)]
+    if change.copied is not None:
+        done.append(_step("copy", f"what was there to {change.copied}", dry_run=dry_run))
+    return done
+
+
+def _own_hooks(editor: str) -> list[str]:
+    """That a person's own hooks run Vestig, where they do: they are neither replaced nor taken
+    out."""
+    file = _hooks_file(editor)
+    events = ", ".join(file.own())
+    if not events:
+        return []
+    return [
+        f"Hooks of your own in {file.path} run Vestig at {events}: they stay as they are, and none"
+        " of Vestig's is added there."
+    ]
 
 
 def _hooks_removed(file: HooksFile, state: str, *, dry_run: bool) -> tuple[list[str], list[str]]:
@@ -581,11 +631,47 @@ def _without_store(options: Mapping[str, Any]) -> list[str]:
     return [f"There is no store at {store} yet: until `vestig add` makes it, --strict denies all."]
 
 
+def _other_store(editor: str, options: Mapping[str, Any]) -> list[str]:
+    """That the hooks had other options, where they had: another store is asked then."""
+    holder = _plugin(options) if editor == "claude" else _hooks_file(editor)
+    before = holder.options()
+    if before is None or store_options(before) == store_options(options):
+        return []
+    return [f"The hooks had {_asked(before)}. Installed now: {_asked(options)}."]
+
+
+def _asked(options: Mapping[str, Any]) -> str:
+    """Which store hooks with some options ask, in an editor without variables of Vestig."""
+    store = options.get("store")
+    with suppress(VestigError):  # an earlier configuration may be gone
+        if store is None:
+            path, profile = options.get("config"), options.get("profile")
+            found = load(path, profile=profile, environ=foreign_variables(), cwd=os.path.sep)
+            store = found.settings.store.path
+    words = shlex.join(store_options(options))
+    with_words = f"`{words}`" if words else "no options"
+    text = with_words if store is None else f"the store {store}, by {with_words}"
+    return masked_text(text)[0]
+
+
+def _check_store(config: Config) -> None:
+    """A hook is a process of its own: what it keeps in memory ends with it.
+
+    Raises:
+        ValidationError: the store is one in memory.
+    """
+    if config.settings.store.path == MEMORY_PATH:
+        allowed = "a folder or an address, which outlasts a hook: give --store PATH"
+        raise ValidationError("store", MEMORY_PATH, allowed)
+
+
 def _stands(editor: str, options: Mapping[str, Any]) -> Installation:
     state, place = _state(editor, options)
     notes: list[str] = []
     if editor == "claude" and state != "absent":
         notes = [*_unregistered(_plugin(options)), *_without_tools()]
+    elif editor != "claude":
+        notes = _own_hooks(editor)
     return Installation(editor=editor, state=state, place=str(place), notes=tuple(notes))
 
 

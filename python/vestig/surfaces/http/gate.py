@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, Final
 
 from vestig.ids import new_id
-from vestig.other_words import IN_REQUESTS
+from vestig.other_words import AT_COMMAND_LINE, IN_REQUESTS
 from vestig.surfaces.http.access import (
     Access,
     ClientGone,
@@ -62,6 +62,8 @@ class Gate:
         # the names of a query are read otherwise than those of a body
         has_body = scope["method"] == "POST" and scope["path"] != IMPORT_PATH
         spoken = IN_REQUESTS.set(in_requests if has_body else in_query)
+        # who started the server at a command line does not read the answers
+        typed = AT_COMMAND_LINE.set(False)
 
         async def tell(message: Message) -> None:
             nonlocal started
@@ -92,6 +94,7 @@ class Gate:
             await send_problem(tell, error, request_id)
         finally:
             IN_REQUESTS.reset(spoken)
+            AT_COMMAND_LINE.reset(typed)
 
     def _cors(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         if not self._access.cors_origins:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import replace
 
-from vestig.calls.argument import AUTO, check_scope
+from vestig.calls.scope import AUTO, check_scope, scope_name
 from vestig.config.environment import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
@@ -48,7 +48,9 @@ def prepare(call: Call) -> None:
         call.args[_BY_FOLDER] = True
     elif scope is not None and not scope.strip():
         raise ValidationError("scope", scope, "the name of a scope, or auto")
-    check_scope("scope", call.args.get("scope"))
+    elif scope is not None:
+        check_scope("scope", scope)
+        call.args["scope"] = scope_name("scope", scope)
     port = call.args.get("port", 0)
     if not 0 <= port <= _PORT_MAX:
         raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")

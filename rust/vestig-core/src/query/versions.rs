@@ -144,6 +144,8 @@ pub struct Question<'a> {
     pub content: &'a [String],
     /// It has a word of the present.
     pub of_present: bool,
+    /// There may be memories among what is found that do not hold yet.
+    pub announced: bool,
     /// When it is asked, µs.
     pub at: i64,
 }
@@ -220,7 +222,7 @@ pub struct ReadPair {
 /// Where the query has a word of the present, it may lack 0.3 of the query's idf and a number, lie 3
 /// below, and be linked by 0.3. Where a judge read both, it reads as an answer too. Texts of more than
 /// 250 code points are compared by a model alone, questions not at all, and what does not hold yet
-/// only where the query has a word of the present: what holds stands before it.
+/// only where that is announced: what holds stands before it.
 ///
 /// `rows`: best first. `read`: pairs of them that a model read.
 #[must_use]
@@ -239,7 +241,7 @@ pub fn versions(
         rows,
         &rule.content,
         question.at,
-        question.of_present,
+        question.announced,
     );
     let others = Others::of(&found);
     let read: HashMap<_, _> = read

@@ -1,7 +1,7 @@
 //! Shapes of identifiers: numbers, ids, tickets, names of things. A name that means nothing but a
 //! secret (`password`, `api_key`) may have such a value; behind any other they are none.
 
-use super::random::{is_uuid, shape};
+use super::random::{is_hex, is_uuid, shape};
 
 /// Returns whether a token has a shape that is nearly always an identifier's: a number, a UUID, an
 /// id that begins with its time, the number of a parcel, the address of a network card.
@@ -12,6 +12,7 @@ pub(super) fn is_identifier(token: &str) -> bool {
         || is_object_id(token)
         || is_of_parcel(token)
         || is_of_interface(token)
+        || is_of_instance(token)
 }
 
 /// Returns whether a token names a thing: a ticket, an algorithm, words and numbers with a joint.
@@ -73,6 +74,17 @@ fn is_of_interface(token: &str) -> bool {
         && token
             .split(separator)
             .all(|pair| pair.len() == 2 && pair.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// `i-0123456789abcdef0`, as clouds count machines and networks.
+fn is_of_instance(token: &str) -> bool {
+    token.split_once('-').is_some_and(|(kind, number)| {
+        (1..=2).contains(&kind.len())
+            && kind.bytes().all(|b| b.is_ascii_lowercase())
+            && matches!(number.len(), 8 | 17)
+            && number.bytes().all(|b| b.is_ascii_alphanumeric())
+            && is_hex(number)
+    })
 }
 
 /// `WAY-1187`.
@@ -179,6 +191,7 @@ mod tests {
             "RR473124829SE",
             "1Z999AA10123456784",
             "00:1b:44:11:3a:b7",
+            "i-0123456789abcdef0",
         ] {
             assert!(is_identifier(id), "{id}");
         }

@@ -13,6 +13,9 @@ const LEAD_BYTES_MAX: usize = 160;
 /// A line of so many bytes before a name begins with nobody's name.
 const LINE_BYTES_MAX: usize = 400;
 
+/// Who speaks in a conversation with a program.
+const ROLES: [&str; 6] = ["user", "assistant", "system", "human", "ai", "bot"];
+
 /// The text on the next line, where this one has no more: behind a blank line too, and behind
 /// what opens a block of code.
 pub(super) fn next_line(rest: &str) -> Option<&str> {
@@ -73,7 +76,7 @@ pub(super) fn answer_behind(text: &str, start: usize, end: usize) -> Option<usiz
 /// Returns whether words before and behind a name ask for what it names: "What is the … of the
 /// router?", "send me the … for staging".
 fn asks(before: &str, behind: &str) -> bool {
-    // they ask for something else, wherever they stand
+    // they ask for something else, wherever they stand in their part of the sentence
     const CLAUSES: [&str; 15] = [
         "who", "whose", "when", "where", "why", "how", "if", "whether", "wer", "wann", "wenn",
         "wo", "warum", "quand", "pourquoi",
@@ -84,33 +87,66 @@ fn asks(before: &str, behind: &str) -> bool {
         "what", "whats", "which", "send", "tell", "give", "share", "need", "wie", "welche",
         "welches", "gib", "schick", "brauche", "quel", "quelle", "envoie",
     ];
+    const GIVEN: [&str; 4] = ["send", "tell", "give", "share"];
+    const THANKS: [&str; 8] = [
+        "thanks", "thank", "thx", "ty", "please", "danke", "bitte", "merci",
+    ];
     let signs = |c: char| matches!(c, '*' | '"' | '”' | ' ' | '\t' | '\r');
+    let polite = behind.rfind('?').filter(|&at| {
+        words_of(&behind[at..])
+            .next()
+            .is_some_and(|one| is_one_of(&THANKS, one))
+    });
+    let behind = polite.map_or(behind, |at| &behind[..=at]);
     let behind = behind.trim_end_matches(signs);
     let rest = behind.trim_end_matches('?');
     let ends = |c: char| matches!(c, '?' | '!' | ':' | '=' | ';');
     let sentence = before
-        .rfind(['.', '?', '!'])
+        .rfind(['.', '?', '!', ','])
         .map_or(before, |at| &before[at + 1..]);
-    let words = || {
-        let words = sentence.split(|c: char| !c.is_alphanumeric());
-        words.filter(|one| !one.is_empty())
-    };
-    let is_one_of = |words: &[&str], one: &str| words.iter().any(|it| it.eq_ignore_ascii_case(one));
-    let next = rest
-        .trim_start()
-        .split(|c: char| !c.is_alphanumeric())
-        .next();
-    if rest.contains(ends)
-        || rest.contains(". ")
-        || next.is_some_and(|one| sections(one) & word::HARMLESS != 0)
-    {
+    let words = || words_of(sentence);
+    let first = || words().next();
+    if rest.contains(ends) || rest.contains(". ") || !goes_on(words().last(), rest) {
         return false;
     }
-    let otherwise = words().any(|one| is_one_of(&CLAUSES, one));
+    // where it is and what it is are asked for alike
+    let place = first().is_some_and(|one| is_one_of(&["where", "wo"], one));
+    let otherwise = words()
+        .skip(usize::from(place))
+        .any(|one| is_one_of(&CLAUSES, one));
     if rest.len() < behind.len() {
-        return !otherwise && !words().next().is_some_and(|one| is_one_of(&VERBS, one));
+        let given = first().is_some_and(|one| is_one_of(&["will"], one))
+            && words().any(|one| is_one_of(&GIVEN, one));
+        return !otherwise && (given || !first().is_some_and(|one| is_one_of(&VERBS, one)));
     }
     !otherwise && words().any(|one| is_one_of(&WANTED, one))
+}
+
+/// Returns whether words behind a name say whose it is, or ask on: a noun or a verb there is what is
+/// asked about.
+fn goes_on(before: Option<&str>, behind: &str) -> bool {
+    const ON: [&str; 34] = [
+        "do", "does", "did", "has", "have", "had", "should", "can", "could", "will", "i", "we",
+        "you", "they", "it", "that", "which", "again", "please", "pls", "now", "then", "here",
+        "there", "today", "so", "and", "hat", "haben", "hier", "jetzt", "nochmal", "bitte", "déjà",
+    ];
+    const CHOICES: [&str; 3] = ["which", "welche", "welches"];
+    let Some(next) = words_of(behind).next() else {
+        return true;
+    };
+    let bits = sections(next);
+    let chosen = before.is_some_and(|one| is_one_of(&CHOICES, one));
+    bits & word::HARMLESS == 0
+        && (bits & word::OF != 0 || is_one_of(&ON, next) || bits & word::IS != 0 && !chosen)
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|one| !one.is_empty())
+}
+
+fn is_one_of(words: &[&str], one: &str) -> bool {
+    words.iter().any(|it| it.eq_ignore_ascii_case(one))
 }
 
 /// The length of what stands before the word of an answer: "it is ".
@@ -158,7 +194,8 @@ fn speaker(line: &str) -> Option<usize> {
     let who = name[..end].trim_end_matches('*');
     let plain =
         |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '\'' | '-' | '_' | '(' | ')');
-    let begins = who.starts_with(|c: char| open && c.is_alphabetic() || c.is_uppercase());
+    let begins = ROLES.contains(&who)
+        || who.starts_with(|c: char| open && c.is_alphabetic() || c.is_uppercase());
     let words = who.split_whitespace().count();
     let behind = name[end + 1..].trim_start_matches('*');
     let spaced = behind.starts_with([' ', '\t']);

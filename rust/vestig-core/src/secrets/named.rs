@@ -5,7 +5,7 @@ use super::bytes;
 use super::lexemes::{Lexeme, ends_as_name, kind_of_key, lexemes, parts, sections};
 use super::lines::{alone_behind, answer_behind, behind_speaker, next_line};
 use super::lists::word;
-use super::random::{is_random, shape};
+use super::random::{is_random, is_uuid, shape};
 use super::values::{Link, Value, is_secret, value_at};
 
 /// Between a name and its value stand so many words at most, in so many bytes.
@@ -93,11 +93,17 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
         }
         let before = place.checked_sub(1).map(|at| lexemes[at]);
         let before = before.filter(|one| is_joint(&whole_text[one.end..start]));
-        return judged(
-            text,
-            before.map_or("", |one| &whole_text[one.start..one.end]),
-            false,
-        );
+        let before = before.map_or("", |one| &whole_text[one.start..one.end]);
+        let named = judged(text, before, false)?;
+        return Some(if is_header(whole_text, start, text) {
+            Name {
+                strength: Strength::Strong,
+                sure: true,
+                ..named
+            }
+        } else {
+            named
+        });
     }
     let mut words = parts(text);
     while words.len() > 1 {
@@ -113,6 +119,20 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
     }
     let last = words.pop()?;
     judged(last, words.last().copied().unwrap_or(""), true)
+}
+
+/// `X-Vault-Token`, `X-Example-Key`.
+fn is_header(text: &str, start: usize, last: &str) -> bool {
+    const HEADER_BYTES_MAX: usize = 60;
+    let before = bytes::just_before(text, start, HEADER_BYTES_MAX);
+    let dashed = before
+        .rfind(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+        .map_or(before, |at| &before[at + 1..]);
+    let ends = last.eq_ignore_ascii_case("token") || last.eq_ignore_ascii_case("key");
+    ends && dashed.len() > 2
+        && dashed.ends_with('-')
+        && dashed.starts_with(['X', 'x'])
+        && dashed[1..].starts_with('-')
 }
 
 /// Names in scripts without spaces.
@@ -165,8 +185,11 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
     if context & word::OPEN != 0 || (is_code(last) && context & (word::JOINED | word::NAME) == 0) {
         return None;
     }
-    let joined =
-        context & (word::JOINED | word::NAME) != 0 && matches!(rule, "key" | "pin" | "secret");
+    // the key of a router opens its network
+    let of_router = (kind_of_key(last).is_some() || last.eq_ignore_ascii_case("ключ"))
+        && before.eq_ignore_ascii_case("router");
+    let joined = (context & (word::JOINED | word::NAME) != 0 || of_router)
+        && matches!(rule, "key" | "pin" | "secret");
     let strength = if joined {
         Strength::Strong
     } else {
@@ -175,7 +198,7 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
     Some(Name {
         strength,
         rule,
-        sure: joined && is_sure(last, before, compound, rule),
+        sure: joined && (of_router || is_sure(last, before, compound, rule)),
     })
 }
 
@@ -194,12 +217,16 @@ fn is_sure(last: &str, before: &str, compound: bool, rule: &str) -> bool {
     ];
     // of a conversation, and of what reads a queue
     const OF_ANYTHING: [&str; 2] = ["session", "consumer"];
+    const OF_SECRETS: [&str; 3] = ["bearer", "refresh", "oauth"];
     let is_one_of = |words: &[&str], word: &str| words.contains(&word.to_lowercase().as_str());
     match rule {
         "token" | "key" => {
             let joined = sections(before) & (word::JOINED | word::NAME) != 0;
-            let said = compound && !before.is_empty() || joined || !is_one_of(&BARE, last);
-            said && !(rule == "key" && is_one_of(&OF_ANYTHING, before))
+            let told = joined || rule == "token" && is_one_of(&OF_SECRETS, before);
+            let said = compound && !before.is_empty() || told || !is_one_of(&BARE, last);
+            // `SESSION_KEY` is a setting, `session_key` a field
+            let setting = compound && before.bytes().all(|b| b.is_ascii_uppercase());
+            said && (setting || rule != "key" || !is_one_of(&OF_ANYTHING, before))
         }
         _ => true,
     }
@@ -246,7 +273,7 @@ fn rule_of(word: &str) -> &'static str {
 
 /// Looks for a value of the name at a word.
 pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
-    let Some(name) = name_at(scan, place) else {
+    let Some(mut name) = name_at(scan, place) else {
         return;
     };
     let Some((from, link)) = link_behind(scan, place, &name) else {
@@ -261,6 +288,12 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
     } else {
         value
     };
+    if is_of_network(scan, place, value.start, &name) {
+        name.strength = Strength::Strong;
+        name.sure = true;
+    }
+    name.sure |= is_in_query(scan.text, scan.lexemes[place])
+        || is_alone_assigned(scan, scan.lexemes[place], &value);
     if is_secret(
         &scan.text[value.start..value.end],
         value.quoted,
@@ -269,6 +302,66 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
     ) {
         scan.found(value.start, value.end, name.rule);
     }
+}
+
+/// Returns whether a key is one for a wireless network: "Schlüssel für das WLAN".
+fn is_of_network(scan: &Scan<'_>, place: usize, until: usize, name: &Name) -> bool {
+    const NETWORKS: [&str; 14] = [
+        "wifi",
+        "fi",
+        "wlan",
+        "wlans",
+        "wpa",
+        "wpa2",
+        "wpa3",
+        "router",
+        "routers",
+        "hotspot",
+        "роутера",
+        "роутеру",
+        "вайфай",
+        "фай",
+    ];
+    let word = |one: &Lexeme| &scan.text[one.start..one.end];
+    let behind = &scan.lexemes[place + 1..];
+    let phrase = behind
+        .first()
+        .is_some_and(|one| sections(word(one)) & word::OF != 0);
+    name.rule == "key"
+        && phrase
+        && behind
+            .iter()
+            .take(WORDS_BETWEEN)
+            .take_while(|one| one.end <= until)
+            .any(|one| NETWORKS.contains(&word(one).to_lowercase().as_str()))
+}
+
+/// `?token=` and `&token=` in an address.
+fn is_in_query(text: &str, name: Lexeme) -> bool {
+    text[..name.start].ends_with(['?', '&'])
+        && text[name.end..].starts_with('=')
+        && text[name.start..name.end].eq_ignore_ascii_case("token")
+}
+
+/// Returns whether a line says that a token is a UUID, and nothing else: `token: 3f2504e0-…`.
+fn is_alone_assigned(scan: &Scan<'_>, name: Lexeme, value: &Value) -> bool {
+    let text = scan.text;
+    let signs = |c: char| c.is_whitespace() || matches!(c, '-' | '{' | '"' | '\'' | '}' | ',');
+    let before = bytes::just_before(text, name.start, BYTES_OF_CELL);
+    let cut = before.len() < name.start;
+    let line = before.rfind('\n').map(|at| &before[at + 1..]);
+    let first = line.or((!cut).then_some(before)).is_some_and(|line| {
+        let line = line.trim_start_matches(signs);
+        line.is_empty() || line == "export "
+    });
+    let behind = bytes::just_behind(text, value.end, BYTES_OF_CELL);
+    let rest = behind.split('\n').next().unwrap_or(behind);
+    first
+        && text[name.start..name.end].eq_ignore_ascii_case("token")
+        && text[name.end..value.start].contains([':', '='])
+        && !text[name.end..value.start].contains('\n')
+        && is_uuid(&text[value.start..value.end])
+        && rest.chars().all(signs)
 }
 
 /// `name: Type = value` has its value behind the type.

@@ -31,7 +31,7 @@ pub(super) fn says_secret(token: &str) -> bool {
         && parts.any(|part| MARKS.iter().any(|mark| part.eq_ignore_ascii_case(mark)))
 }
 
-/// `prod_…`, `sub_sched_…`: prefixes of the data file; `i-0abc…`, whose rest is hexadecimal.
+/// `prod_…`, `sub_sched_…`: prefixes of the data file.
 fn has_public_prefix(token: &str) -> bool {
     let Some(at) = token.find(['_', '-']) else {
         return false;
@@ -40,8 +40,7 @@ fn has_public_prefix(token: &str) -> bool {
     // keys are made for an environment; of identifiers few are
     let mut parts = token[at + 1..].split(['_', '-']);
     let live = parts.any(|part| matches!(part, "live" | "test" | "prod"));
-    let counted = matches!(body.len(), 8 | 17) && is_hex(&token[at + 1..]);
-    (at >= 3 || !dashed || counted)
+    (at >= 3 || !dashed)
         && (!live || &token[..at] == "cs")
         && token[..at]
             .bytes()

@@ -4,9 +4,9 @@ use super::Scan;
 use super::blocks::is_encoded_line;
 use super::bytes::{TOKEN, is_in};
 use super::identifiers::is_identifier;
-use super::lexemes::{Lexeme, sections_of_parts};
+use super::lexemes::{Lexeme, sections, sections_of_parts};
 use super::lists::word;
-use super::named::name_at;
+use super::named::{Name, name_at};
 use super::public::{is_public, says_secret};
 use super::random::{is_hex, is_random, is_uuid, shape};
 use super::values::is_placeholder;
@@ -34,11 +34,12 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
         .bytes()
         .take_while(|&b| b == b'=')
         .count();
-    if token.len() < LEAST || !(says_secret(token) || follows_name(scan, place)) {
+    let led = follows_name(scan, place);
+    if token.len() < LEAST || !(says_secret(token) || led.is_some()) {
         return;
     }
     let end = start + token.len();
-    if is_secret(token)
+    if is_secret(token, led == Some(Led::Surely))
         && !is_address_or_path(scan, token, start)
         && !is_encoded_line(scan.text, start, end)
     {
@@ -63,16 +64,25 @@ fn is_address_or_path(scan: &Scan<'_>, token: &str, start: usize) -> bool {
         || parted
 }
 
-fn is_secret(token: &str) -> bool {
+/// `sure`: it is what the name of a secret gets, so that the shape of an identifier says nothing.
+fn is_secret(token: &str, sure: bool) -> bool {
     let random = is_random(token, LEAST);
     let hex = is_hex(token) && token.len() >= HEX_LEAST;
-    let plain = is_placeholder(token) || is_identifier(token) || is_public(token);
+    let plain = is_placeholder(token) || !sure && is_identifier(token) || is_public(token);
     (random || hex) && !plain && (says_secret(token) || hex || !is_built(token))
 }
 
-/// Returns whether the name of a secret stands before a token, and nothing between that has such
-/// values and is no secret.
-fn follows_name(scan: &Scan<'_>, place: usize) -> bool {
+/// How the name of a secret leads to a token.
+#[derive(Clone, Copy, PartialEq)]
+enum Led {
+    /// The token is the value of a name that names nothing else.
+    Surely,
+    Nearly,
+}
+
+/// How the name of a secret that stands before a token leads there; None where there is none, or
+/// where something between has such values and is no secret.
+fn follows_name(scan: &Scan<'_>, place: usize) -> Option<Led> {
     let first = scan.lexemes[place].start;
     let mut end = first;
     for at in (place.saturating_sub(WORDS_BEFORE)..place).rev() {
@@ -82,18 +92,37 @@ fn follows_name(scan: &Scan<'_>, place: usize) -> bool {
             || between.contains(['\n', ';', '?', '!', '|', '{', '}'])
             || between.contains(". ")
         {
-            return false;
+            return None;
         }
-        if name_at(scan, at).is_some() {
-            return true;
+        if let Some(name) = name_at(scan, at) {
+            let given = name.sure && is_given(scan, &name, at, place);
+            return Some(if given { Led::Surely } else { Led::Nearly });
         }
         let bits = sections_of_parts(&scan.text[one.start..one.end]);
         if bits & (word::BENIGN | word::HARMLESS) != 0 {
-            return false;
+            return None;
         }
         end = one.start;
     }
-    false
+    None
+}
+
+/// Returns whether the words between a name and a token give the one to the other: "password is",
+/// "password of the router was changed to", none behind what is typed; "belongs to" does not.
+fn is_given(scan: &Scan<'_>, name: &Name, at: usize, place: usize) -> bool {
+    let bits = |one: &Lexeme| sections(&scan.text[one.start..one.end]);
+    let between = &scan.lexemes[at + 1..place];
+    let Some((last, before)) = between.split_last() else {
+        let signs = &scan.text[scan.lexemes[at].end..scan.lexemes[place].start];
+        return name.is_typed() || name.rule == "key" || signs.contains([':', '=']);
+    };
+    let leads_on = bits(last) & word::OF != 0;
+    let changed = before
+        .last()
+        .is_some_and(|one| bits(one) & word::ADVERB != 0);
+    bits(last) & (word::IS | word::ADVERB) != 0
+        && (!leads_on || changed)
+        && !between.iter().any(|one| bits(one) & word::OWNED != 0)
 }
 
 /// A name that programs put together: words, numbers, dates, short hexadecimal numbers.
