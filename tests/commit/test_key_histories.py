@@ -232,6 +232,18 @@ statements = st.lists(
 )
 
 
+def test_a_return_told_before_an_exception_is_kept_behind_it() -> None:
+    values = ((TEXTS[0], 0, None), (TEXTS[0], 4, None), ("an exception", 1, 1), (TEXTS[1], 3, None))
+    with vestig.open(":memory:", embedder=HashingEmbedder(16)) as store:
+        for text, day, length in values:
+            begins = START + timedelta(days=day)
+            end = None if length is None else begins + timedelta(days=length)
+            store.commit(text, key=KEY, t_valid=begins, t_invalid=end)
+        held = [store.get(KEY, valid_at=START + timedelta(days=day)).content for day in range(6)]
+    one, other = TEXTS[:2]
+    assert held == [one, "an exception", one, other, one, one]
+
+
 @pytest.mark.slow
 @given(
     statements, st.permutations(range(30)), st.randoms(use_true_random=False), st.integers(0, 60)

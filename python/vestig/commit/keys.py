@@ -34,6 +34,8 @@ _ONE_AT_A_TIME: Final = frozenset(
     )
 )  # fmt: skip
 
+# Of the event that stores what holds again: when its text was stated after that.
+_STATED_AGAIN: Final = "stated_again"
 # From when a commit begins to when its memory is stored.
 _COMMIT_US_MAX: Final = 600_000_000
 
@@ -288,10 +290,13 @@ def continuation(known: Memory, stretch: Stretch, text: str, id: str, now_us: in
 
 
 def told_times(stretch: Stretch) -> dict[str, Any]:
-    """Since when a text that holds again was stated to hold, and until when where that is another
-    end than it has, as `span_of` reads them."""
+    """Since when a text that holds again was stated to hold, until when where that is another end
+    than it has, and when it was stated again later, as `span_of` reads them."""
     told: dict[str, Any] = {CONTINUES: format_us(stretch.since_us)}
     span, ends_us = stretch.span, stretch.ends_us
+    again = () if span is None else (one for one in span.said_us if one > stretch.begins_us)
+    if stated := [format_us(one) for one in again]:
+        told[_STATED_AGAIN] = stated
     if span is not None and ends_us is not None and ends_us != span.told_end_us:
         known = None if span.told_end_us is None else format_us(span.told_end_us)
         told |= {"t_invalid": format_us(ends_us), "previous_t_invalid": known}
@@ -321,6 +326,8 @@ def span_of(version: Memory, events: Callable[[], Sequence[Happening]]) -> Span:
     happened = events()
     if happened and CONTINUES in happened[0].payload:
         since_us = microseconds(happened[0].payload[CONTINUES]) or since_us
+        stated = happened[0].payload.get(_STATED_AGAIN, ())
+        said = tuple([us for one in stated if (us := microseconds(one)) is not None])
     for one in happened:
         if wrote_end(one.kind, one.payload):
             told_us = microseconds(one.payload["previous_t_invalid"])
@@ -328,7 +335,7 @@ def span_of(version: Memory, events: Callable[[], Sequence[Happening]]) -> Span:
     if version.status is Status.DEPRECATED:
         told_us = None
     if again:
-        said = tuple([one.occurred_us for one in happened if _is_dated(one)])
+        said += tuple([one.occurred_us for one in happened if _is_dated(one)])
         # a return that was told for the time at which it holds again is a beginning of its own
         since_us = begins_us if begins_us in said else since_us
     return Span(version, begins_us, ends_us, since_us, told_us, said)
