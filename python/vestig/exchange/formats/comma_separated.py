@@ -291,7 +291,7 @@ class _Readers:
         self._header = header
         self._times, self._of_facts = times, of_facts
         self._reading = reading
-        # the session of rows that somebody says and that name none
+        # the session of rows with a role that name none
         self._whole = ""
         # how often each row came
         self._seen: Counter[str] = Counter()

@@ -89,7 +89,7 @@ def recognises(record: dict[str, Any]) -> bool:
 
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
-    """The messages of a file in its order; those of somebody that name no session are of one, the
+    """The messages of a file in its order; those with a role that name no session are of one, the
     file."""
     place, whole = 0, ""
     for record in expanded(file.records(), reading):
@@ -167,7 +167,7 @@ def message(
 
     Args:
         position: order in the file, from 0.
-        whole: the session of what somebody says and that names none.
+        whole: the session of turns with a role that name none.
 
     Raises:
         ValidationError: no text, or a field that is not text.
@@ -187,7 +187,7 @@ def message(
     if author is None and role is None and time is None and not has_title:
         # Nobody says it at any moment: a passage, and the session names what it is of.
         title, session = session, None
-    elif session is None and _is_said(record):
+    elif session is None and role is not None:
         session = whole
     scope = text_or_number("scope", first_present(record, SCOPE_KEYS))
     sequence = first_present(record, SEQUENCE_KEYS)
