@@ -689,7 +689,8 @@ class Batch(Group):
                 decision.warnings.append(f"this text holds at no time: {current.id} stays current")
             return
         spans = self._spans(view, item, beside, by_key, current)
-        place = place_of(item.begins_us, ends_us, spans)
+        stated = self._without_stated(item, by_key, spans)
+        place = place_of(item.begins_us, ends_us, stated)
         following = self._placed(view, item, decision, place, memory, current)
         if following is not None:
             left, now = self._known[memory.id], self._current(slot)

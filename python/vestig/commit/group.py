@@ -248,26 +248,6 @@ class Group:
         Args:
             by_key: what had the key and is replaced, as it was before.
         """
-
-        spans = self._spans_beside(view, item, beside, by_key, current)
-        first = next(spans, None)
-        if first is None:
-            return spans
-        spans = itertools.chain((first,), spans)
-        stated = first.version
-        if first.since_us > item.begins_us or stated.content_hash != item.identity:
-            return spans
-        replaced = by_key is not None and by_key.id == stated.id
-        return spans if replaced else without(first, item.begins_us, spans)
-
-    def _spans_beside(
-        self,
-        view: LedgerView,
-        item: Item,
-        beside: Neighbours,
-        by_key: Memory | None,
-        current: Memory | None,
-    ) -> Iterator[Span]:
         before, begins_us = beside.before, item.begins_us
         if before is not None and (before.t_invalid is None or to_us(before.t_invalid) > begins_us):
             found = self._span(view, before)
@@ -289,6 +269,21 @@ class Group:
             yield self._span(view, last)
         if last is None or last.id != current.id:
             yield self._span(view, current)
+
+    def _without_stated(
+        self, item: Item, by_key: Memory | None, spans: Iterator[Span]
+    ) -> Iterator[Span]:
+        """The same versions; where the first states what the item states, and is not replaced,
+        without what was to hold again of it."""
+        first = next(spans, None)
+        if first is None:
+            return spans
+        spans = itertools.chain((first,), spans)
+        stated = first.version
+        if first.since_us > item.begins_us or stated.content_hash != item.identity:
+            return spans
+        replaced = by_key is not None and by_key.id == stated.id
+        return spans if replaced else without(first, item.begins_us, spans)
 
     def _span(self, view: LedgerView, version: Memory) -> Span:
         return span_of(version, lambda: self._events(view, version))

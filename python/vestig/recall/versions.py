@@ -261,7 +261,7 @@ def newest_first(
         judged: what a judge says of each that it read.
         content: content terms of the query.
         of_now: the newest version answers the query.
-        at_us: when it is asked: what does not hold yet is no version.
+        at_us: when what is asked for holds: what does not hold yet stands behind what does.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
         recalled: reads the memories with these ids.
         keyed: reads those of the ids that have a key.
@@ -294,8 +294,8 @@ def newest_first(
         [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None],
         *fit().in_order(),
     )
-    groups = _of_one_key(_of_one_thing(groups, best, query, recalled), best, keyed, at_us)
     known = recalled([best[at].id for group in groups for at in group]) if groups else {}
+    groups = _of_one_key(_of_one_thing(groups, best, query, known), best, keyed, at_us)
     announced = {id for id, one in known.items() if one.t_valid_us > at_us}
     moved = list(best)
     for group in groups:
@@ -354,13 +354,10 @@ def _of_one_thing(
     groups: list[list[int]],
     best: Sequence[Row],
     query: str,
-    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+    known: Mapping[bytes, RecalledMemory],
 ) -> list[list[int]]:
     """The groups without those that lack a number or a code by which the question calls what the
     first of them is about, and without those that say the same of something else."""
-    if not groups:
-        return groups
-    known = recalled([best[at].id for group in groups for at in group])
     named, called = numbered(query), codes(query)
 
     def of_one(first: str, other: str) -> bool:
