@@ -17,7 +17,7 @@ from vestig.language.languages import HAN, JAPANESE, differ, language_of
 from vestig.recall.layouts import render
 from vestig.types import CommitOutcomeKind
 
-FACT = "Der Ersatzschlüssel liegt unter dem blauen Blumentopf und nicht im Haus."
+FACT = "Mirela hat den Ersatzschlüssel unter dem blauen Blumentopf und nicht im Haus."
 QUESTION = "Where does Mirela keep the spare key of the house?"
 FOREIGN = ", in another language than the question"
 SENTENCE = "Written in German; the question is in English."
@@ -107,6 +107,58 @@ def test_a_hit_in_another_language_is_flagged(found: RecallResult) -> None:
 def test_the_first_line_says_so_where_the_first_hit_is(found: RecallResult) -> None:
     for layout in ("text", "compact", "explain", "list"):
         assert FOREIGN in render(found, layout).split("\n")[0]
+
+
+NOTES = (
+    "The deposit for a bicycle is 200 euros.",
+    "The bike wash is behind the shop.",
+    "The vending machine takes coins only.",
+    "The summer party is on the roof.",
+)
+
+
+@each(
+    "question",
+    [
+        "Who painted the ceiling of the Sistine Chapel?",
+        "What is the boiling point of mercury?",
+        "Which moon of Saturn has lakes?",
+    ],
+)
+def test_a_memory_in_another_language_does_not_end_silence(question: str) -> None:
+    with vestig.open(":memory:") as store:
+        for text in (*NOTES, FACT):
+            store.commit(text)
+        found = store.recall(question)
+    assert found.abstained
+    assert not list(found)
+
+
+def test_what_the_judge_cannot_read_comes_alone_where_the_rest_does_not_answer() -> None:
+    with vestig.open(":memory:") as store:
+        for text in (*NOTES, FACT):
+            store.commit(text)
+        found = store.recall(QUESTION)
+        every = store.recall(QUESTION, all=True)
+    assert [hit.content for hit in found] == [FACT]
+    assert len(every) > 1
+    assert found.counts.cut == len(every) - 1
+
+
+def test_what_the_judge_cannot_read_stays_beside_an_answer_if_it_has_a_word() -> None:
+    answer = "Mirela keeps the spare key of the house in the shed."
+    with vestig.open(":memory:") as store:
+        for text in (*NOTES, FACT, answer):
+            store.commit(text)
+        found = store.recall(QUESTION)
+    assert [hit.content for hit in found] == [answer, FACT]
+
+
+def test_a_promised_silence_takes_no_word_for_an_answer() -> None:
+    with vestig.open(":memory:") as store:
+        for text in (*NOTES, FACT):
+            store.commit(text)
+        assert store.recall(QUESTION, silence=0.02).abstained
 
 
 def test_abstention_says_so_too() -> None:

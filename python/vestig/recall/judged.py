@@ -119,8 +119,8 @@ class Judgements:
         self.compared: dict[tuple[bytes, bytes], float] = {}
         # those that ask or state nothing, or speak another language: they are not read
         self.silent: set[bytes] = set()
-        # one of those speaks another language
-        self.meets_language = False
+        # those of them in another language → whether it holds a content word of the question
+        self.in_other_language: dict[bytes, bool] = {}
         # successor → the memory that it replaced, in whose place it is found
         self.replaced: Mapping[bytes, bytes] = {}
         self.degraded: Degradation | None = None
@@ -206,14 +206,13 @@ class ReadRows(NamedTuple):
         levels: L of each row with what the judge adds; of those that it did not read, with the
             least that it added to another.
         read: what it says of each that it read.
-        best: the greatest *answers*; None where one of the best is in a language that the judge
-            does not read, so that it may answer all the same.
+        best: the greatest *answers*.
     """
 
     rows: Sequence[ScanRow]
     levels: Sequence[float]
     read: Mapping[bytes, Judgement]
-    best: float | None
+    best: float
 
 
 def may_read(bound: BoundQuery, ranking: Ranking) -> bool:
@@ -322,8 +321,8 @@ def judged(
         return None
     unread = [row for row in best if row.id not in known.known and row.id not in known.silent]
     if unread and known.degraded is None:
-        texts, foreign = _texts(bound, unread)
-        known.meets_language |= foreign
+        texts, others = _texts(bound, unread)
+        known.in_other_language |= others
         known.silent.update(row.id for row in unread if row.id not in texts)
         if texts:
             wanted = ToJudge(question, [*texts], [*texts.values()], known, settings.budget_ms)
@@ -348,7 +347,7 @@ def judged(
         moved,
         placed,
         {best[at].id: one for at, one in found.items()},
-        None if known.meets_language else max(one.answers for one in found.values()),
+        max(one.answers for one in found.values()),
     )
 
 
@@ -407,9 +406,12 @@ def compared(
     return [known.compared.get((older.id, newer.id)) for older, newer in asked]
 
 
-def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, MemoryText], bool]:
-    """Return what is read of these memories, without those that ask or state nothing or are in
-    another language, and whether one is; of the turns before them, those that the filters of the
+def _texts(
+    bound: BoundQuery, rows: Sequence[ScanRow]
+) -> tuple[dict[bytes, MemoryText], dict[bytes, bool]]:
+    """Return what is read of these memories, without those that ask or state nothing; those in
+    another language, each with whether it holds a content word of the query; of the turns before
+    them, those that the filters of the
     call let through, and in their place the stored question that a turn answers, or the memory
     that a successor replaced."""
     # imported here: most reads end with what is known
@@ -425,9 +427,13 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
     found = {one.id: one for one in stored}
     memories = [found[row.memory_id] for row in rows]
     memories = [one for one in memories if states(one.content)]
-    count = len(memories)
-    memories = [one for one in memories if language_of(one.content) in (None, ENGLISH)]
-    foreign = len(memories) < count
+    asked = _terms(bound, in_time=True)
+    others = {
+        id_bytes(one.id): not asked.isdisjoint(of.term for of in content_terms(one.content, ()))
+        for one in memories
+        if language_of(one.content) not in (None, ENGLISH)
+    }
+    memories = [one for one in memories if id_bytes(one.id) not in others]
     sessions = sessions_of(bound, memories)
     turns = turns_around(bound, sessions, memories)
     zone = zone_named(bound.query.config.settings.time.zone)
@@ -460,7 +466,7 @@ def _texts(bound: BoundQuery, rows: Sequence[ScanRow]) -> tuple[dict[bytes, Memo
         )
         for one in memories
     }
-    return texts, foreign
+    return texts, others
 
 
 def _day(moment: datetime, zone: tzinfo) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from vestig.answers import LIKELY_MIN, QueryEntity, QueryName, ScoreFormula
+from vestig.answers import QueryEntity, QueryName, ScoreFormula
 from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
@@ -53,9 +53,7 @@ from vestig.recall.judged import (
     is_ordered_by_judge,
     judged,
     may_read,
-    with_all_of_name,
 )
-from vestig.recall.judgement import confidence_with, kind_fit
 from vestig.recall.pages import COUNTED, better_scores, is_all, kept_behind, scores_of
 from vestig.recall.ranking import (
     Ranking,
@@ -67,14 +65,19 @@ from vestig.recall.ranking import (
 from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
 from vestig.recall.scan import scan_distinct, with_successors
-from vestig.recall.silence import SHARE_MIN, cuts_unasked, least_of_call, says_the_same, share_min
+from vestig.recall.silence import (
+    SHARE_MIN,
+    cuts_unasked,
+    how_sure,
+    share_min,
+    with_what_may_answer,
+)
 from vestig.recall.versions import (
     announced_last,
     asks_about_now,
     called_first,
     held_first,
     newest_first,
-    with_stated,
 )
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
@@ -377,12 +380,9 @@ class BoundQuery:
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held = self._ordered(request, ranking, limit, watch)
-        confidence, judged = self.confidence(evidence, by), None
-        if confidence is not None and answers is not None:
-            judged = kind_fit(chosen.query)
-            read = confidence_with(confidence, answers, judged)
-            if read >= confidence or not self._is_certain(chosen, rows[:limit], held):
-                confidence = read
+        plain = self.confidence(evidence, by)
+        sure = how_sure(self, chosen, by, scan, rows[:limit], held, plain=plain, answers=answers)
+        confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
@@ -392,24 +392,20 @@ class BoundQuery:
             scores = scores_of(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
-        needed = least_of_call(self, chosen, by, scan, judged)
-        if chosen.silence is None and rows and rows[0].id in held:
-            needed = min(needed, LIKELY_MIN)
-        silent = confidence is not None and confidence < needed
         least, kept = None, results  # in silence, these are the nearest misses
         cuts = cuts_unasked(self, by, scan)
         wanted = cuts or chosen.budget is not None or chosen.silence is not None
-        share = share_min(chosen.query, judged) if cuts else SHARE_MIN
-        if line is not None and wanted and not (chosen.all or silent):
+        share = share_min(chosen.query, sure.judged) if cuts else SHARE_MIN
+        if unread:
+            kept = [row for row in results if row.id in unread]
+        elif line is not None and wanted and not (chosen.all or silent):
             scores = better_scores(results, line)
             least = self.query.least_score(by, scores, share)
         if least is not None:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
             if len(kept) < len(results):
-                terms = frozenset(self.content_terms(scan))
-                kept = with_stated(self.view, chosen.namespace, results, kept, terms)
-                kept = with_all_of_name(self, chosen.namespace, results, kept)
-        behind = [] if silent else kept_behind(rows[limit:], by.min_score, line, least)
+                kept = with_what_may_answer(self, scan, chosen.namespace, results, kept)
+        behind = [] if silent or unread else kept_behind(rows[limit:], by.min_score, line, least)
         return Ranked(
             scan=scan,
             rows=rows,
@@ -418,23 +414,13 @@ class BoundQuery:
             below_cut=len(results) - len(kept),
             least=least,
             confidence=confidence,
-            least_confidence=needed,
+            least_confidence=sure.needed,
             silent=silent,
             line=line,
             behind=behind,
-            behind_is_all=silent or is_all(scan, len(rows), limit, len(behind)),
+            behind_is_all=silent or bool(unread) or is_all(scan, len(rows), limit, len(behind)),
             replaced=sum(row.id in held for row in rows),
         )
-
-    def _is_certain(
-        self, request: Request, rows: Sequence[ScanRow], held: Mapping[bytes, bytes]
-    ) -> bool:
-        """Return whether a memory answers whatever it reads as: what was answered when somebody
-        asked the same, what held in the time asked about, which is of another day than that, or a
-        note that is looked up by its own words."""
-        if rows and (rows[0].answers is not None or rows[0].id in held):
-            return True
-        return says_the_same(self.view, request, rows)
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes

@@ -9,15 +9,24 @@ share of them reaches, recall is silent; a further question of their kind reache
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vestig.answers import CLOSE_MIN
+from vestig.answers import CLOSE_MIN, LIKELY_MIN
 from vestig.language.words import content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import fit, holds_a_word, holds_its_words
-from vestig.recall.judged import asks_for_a_day, may_read
-from vestig.recall.judgement import LISTS, QUESTIONS, KindFit, kind_fit, kind_of, least_of_few
+from vestig.recall.judged import asks_for_a_day, may_read, with_all_of_name
+from vestig.recall.judgement import (
+    LISTS,
+    QUESTIONS,
+    KindFit,
+    confidence_with,
+    kind_fit,
+    kind_of,
+    least_of_few,
+)
+from vestig.recall.versions import with_stated
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -64,6 +73,21 @@ def says_the_same(view: LedgerView, request: Request, rows: Sequence[ScanRow]) -
     )
 
 
+def is_certain(
+    bound: BoundQuery, request: Request, rows: Sequence[ScanRow], held: Mapping[bytes, bytes]
+) -> bool:
+    """Return whether a memory answers whatever it reads as: what was answered when somebody asked
+    the same, what held in the time asked about, which is of another day than that, or a note that
+    is looked up by its own words.
+
+    Args:
+        held: as `with_successors` returns it.
+    """
+    if rows and (rows[0].answers is not None or rows[0].id in held):
+        return True
+    return says_the_same(bound.view, request, rows)
+
+
 def least_confidence(silence: float, unanswered: Sequence[float]) -> float:
     """The confidence below which at least 1 − `silence` of the questions without an answer lie.
 
@@ -95,11 +119,109 @@ def asks_what_was_said(bound: BoundQuery, scan: Scan) -> bool:
 
 def cuts_unasked(bound: BoundQuery, by: Ranking, scan: Scan) -> bool:
     """Return whether a call leaves out what scores far below the best though it says nothing of
-    it: the judge may read the query, did not fail, met no memory in another language among the
-    best, and the query does not ask for what a day holds."""
+    it: the judge may read the query, did not fail, and the query does not ask for what a day
+    holds."""
     known = bound.query.judgements
-    reads = known is not None and known.degraded is None and not known.meets_language
+    reads = known is not None and known.degraded is None
     return reads and may_read(bound, by) and not asks_for_a_day(bound, scan)
+
+
+class Sureness(NamedTuple):
+    """How sure the store is, and what follows.
+
+    Args:
+        confidence: with the judge, where it read; None where meaning was not compared.
+        judged: the fit that it is of; None without the judge.
+        needed: the confidence below which the call brings nothing.
+        silent: it brings nothing.
+        unread: it brings these alone, for the rest does not answer (`may_answer_unread`).
+    """
+
+    confidence: float | None
+    judged: KindFit | None
+    needed: float
+    silent: bool
+    unread: frozenset[bytes] = frozenset()
+
+
+def how_sure(
+    bound: BoundQuery,
+    request: Request,
+    by: Ranking,
+    scan: Scan,
+    rows: Sequence[ScanRow],
+    held: Mapping[bytes, bytes],
+    *,
+    plain: float | None,
+    answers: float | None,
+) -> Sureness:
+    """Return how sure the store is that the best rows answer, and whether it is silent.
+
+    Args:
+        held: as `with_successors` returns it.
+        plain: the confidence without the judge.
+        answers: the greatest *answers* of the judge, where it reads the rows.
+    """
+    confidence, judged = plain, None
+    if plain is not None and answers is not None:
+        judged = kind_fit(request.query)
+        read = confidence_with(plain, answers, judged)
+        if read >= plain or not is_certain(bound, request, rows, held):
+            confidence = read
+    needed = least_of_call(bound, request, by, scan, judged)
+    if request.silence is None and rows and rows[0].id in held:
+        needed = min(needed, LIKELY_MIN)
+    if confidence is None or plain is None or confidence >= needed:
+        return Sureness(confidence, judged, needed, silent=False)
+    unread = may_answer_unread(bound, request, scan, rows, plain)
+    if unread:
+        return Sureness(plain, judged, 0.0, silent=False, unread=unread)
+    return Sureness(confidence, judged, needed, silent=True)
+
+
+def may_answer_unread(
+    bound: BoundQuery,
+    request: Request,
+    scan: Scan,
+    rows: Sequence[ScanRow],
+    confidence: float,
+) -> frozenset[bytes]:
+    """Return which of the rows may answer though what the judge read does not: it left them unread
+    for their language, and one holds a content word of the query or the store is sure enough
+    without the judge that something is close; where the call sets a silence, as sure as that takes.
+
+    Args:
+        confidence: without the judge.
+    """
+    known = bound.query.judgements
+    others = {} if known is None else known.in_other_language
+    unread = [row.id for row in rows if row.id in others]
+    if not unread:
+        return frozenset()
+    silence = request.silence
+    least = CLOSE_MIN if silence is None else least_confidence(silence, fit(scan).unanswered)
+    if confidence >= least:
+        return frozenset(unread)
+    return frozenset(id for id in unread if others[id] and silence is None)
+
+
+def with_what_may_answer(
+    bound: BoundQuery,
+    scan: Scan,
+    namespace: str,
+    results: Sequence[ScanRow],
+    kept: Sequence[ScanRow],
+) -> Sequence[ScanRow]:
+    """Return the kept rows, with those of the results that may answer however far they score below
+    the best: what states the query's words, what has a word of the name that is asked about as a
+    whole, and what holds a content word of the query in a language that the judge does not read."""
+    terms = frozenset(bound.content_terms(scan))
+    kept = with_stated(bound.view, namespace, results, kept, terms)
+    kept = with_all_of_name(bound, namespace, results, kept)
+    known = bound.query.judgements
+    others = {} if known is None else known.in_other_language
+    chosen = {row.id for row in kept}
+    return [row for row in results if row.id in chosen or others.get(row.id, False)]
 
 
 def least_of_call(
@@ -131,9 +253,7 @@ def least_of_call(
             return least
         # a topic in a word, which the judge left alone
         return least_of_few(least, scan.eligible, kind_fit(request.query).few)
-    known = bound.query.judgements
-    foreign = known is not None and known.meets_language
-    if foreign or not (scan.rows and may_read(bound, by)):
+    if not (scan.rows and may_read(bound, by)):
         return 0.0
     if holds_a_word(bound.confidence_input(scan)):
         return 0.0
