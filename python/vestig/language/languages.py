@@ -108,7 +108,17 @@ def begins_with_function_word(text: str) -> bool:
         [True, False]
     """
     first, _, rest = text.partition(" ")
-    return bool(rest) and _own_words().get(first.lower(), ENGLISH) != ENGLISH
+    return bool(rest) and is_foreign_function_word(first)
+
+
+def is_foreign_function_word(word: str) -> bool:
+    """Return whether a word is a function word of a language but English.
+
+    Example:
+        >>> [is_foreign_function_word(word) for word in ("Welche", "Kamera", "which")]
+        [True, False, False]
+    """
+    return _own_words().get(word.lower(), ENGLISH) != ENGLISH
 
 
 def is_function_word(word: str, language: str | None) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from vestig.decoders import decoded
+from vestig.language.languages import is_foreign_function_word
 from vestig.language.words import (
     STOPWORDS,
     asks_for_all,
@@ -42,6 +43,8 @@ ROWS_MOVED: Final = 10
 # a change ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -2.0
+# Words of texts that are compared word by word; longer ones say more than one thing.
+_ALIGNED_MAX: Final = 80
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 # Words that tell of opposite ends of one thing: what one of them tells is no newer version of what
@@ -57,7 +60,23 @@ _OPPOSITES: Final = (
     ("checkin", "checkout"),
     ("gross", "net"),
 )
+# Function words that tell of opposite places, times or conditions.
+_CONTRASTS: Final = frozenset(
+    """above across after against along before behind below beneath beside beyond down inside near
+    off outside over under up within without""".split()  # noqa: SIM905
+)
+_DENIALS: Final = frozenset(
+    "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
+)
+# Beside them a denial tells that something ended, or has yet to be.
+_ENDS: Final = frozenset(("longer", "more", "anymore", "yet"))
+_YES_OR_NO: Final = lazy_pattern(
+    r"(?i)^\W*(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may"
+    r"|must)\b"
+)
 _WORD: Final = lazy_pattern(r"\w+")
+# Words, signs of comparison, and numbers with their sign, which a hyphen in a code is none.
+_PART: Final = lazy_pattern(r"[<>≤≥]|(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*\w*|\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 _DIGITS: Final = lazy_pattern(r"\d+")
 # A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
@@ -152,7 +171,8 @@ def holds_code(words: Sequence[str], code: tuple[str, ...]) -> bool:
 def is_about_another(query: str, older: str, newer: str) -> bool:
     """Return whether the question calls what it asks about by a word of the older text in whose
     place, between the same words, the newer one has another; by a form of a word in whose place
-    the newer one has an opposite; or by a form of a name in whose place it has another name.
+    the newer one has an opposite; or by a form of a name in whose place it has another name; or
+    by what only the older one has of two texts that say most in the same words (`Aligned`).
 
     Example:
         >>> is_about_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
@@ -178,6 +198,93 @@ def is_about_another(query: str, older: str, newer: str) -> bool:
         or (word in names[0] and other in names[1] and _has_form(asked, word, other))
         for before, word, behind in first
         if word not in others and (other := places.get((before, behind)))
+    ) or Aligned(older, newer).tells_apart(query)
+
+
+class Aligned:
+    """Two texts word by word, where they share at least half of the words of the longer one, in
+    order: then they say the same of two things or at two times, and what they do not share tells
+    them apart.
+
+    Example:
+        >>> upper = "Sample A-10 has an upper yield strength of 318 MPa."
+        >>> lower = "Sample A-10 has a lower yield strength of 306 MPa."
+        >>> pair = Aligned(upper, lower)
+        >>> pair.is_alike, pair.calls_first("What is the upper yield strength of A-10?")
+        (True, True)
+        >>> pair.calls_first("What is the yield strength of A-10?")
+        False
+    """
+
+    def __init__(self, first: str, second: str) -> None:
+        # imported here: most recalls compare no texts
+        from difflib import SequenceMatcher
+
+        self._first, self._second = _PART.findall(first), _PART.findall(second)
+        one = [part.casefold() for part in self._first]
+        two = [part.casefold() for part in self._second]
+        longer = max(len(one), len(two), 1)
+        matcher = SequenceMatcher(None, one, two, autojunk=False)
+        blocks = matcher.get_opcodes() if longer <= _ALIGNED_MAX else []
+        shared = sum(end - begin for tag, begin, end, _, _ in blocks if tag == "equal")
+        self.is_alike = 2 * shared >= longer
+        self._blocks = blocks if self.is_alike else []
+        self._folded = one, two
+
+    def tells_apart(self, query: str) -> bool:
+        """Return whether a question that is not answered by yes or no calls what it asks about as
+        the first text alone does, or one of both denies what the other states of something else."""
+        if not self._blocks or _YES_OR_NO.search(query):
+            return False
+        return self.calls_first(query) or self.denies_of_another()
+
+    def calls_first(self, query: str) -> bool:
+        """Return whether a question holds a word in whose place the second text has others, none
+        of which the question holds; or the same word in another case."""
+        asked = {*_PART.findall(query)}
+        folded = {part.casefold() for part in asked}
+        one, two = self._folded
+        first = second = False
+        for tag, begin, end, at, to in self._blocks:
+            if tag == "replace":
+                first |= any(_tells(word, folded, two) for word in one[begin:end])
+                second |= any(_tells(word, folded, one) for word in two[at:to])
+            elif tag == "equal" and begin:
+                pairs = zip(self._first[begin:end], self._second[at:to], strict=True)
+                for word, other in pairs:
+                    first |= word != other and word in asked and other not in asked
+                    second |= word != other and other in asked and word not in asked
+        return first and not second
+
+    def denies_of_another(self) -> bool:
+        """Return whether one text denies what the other states of something else: before the word
+        that denies, one has other words that tell something in the place of those of the other."""
+        one, two = self._folded
+        first, second = _denied(one), _denied(two)
+        if (first is None) == (second is None) or not _ENDS.isdisjoint((*one, *two)):
+            return False
+        return any(
+            tag == "replace" and _any_tells(one[begin:end]) and _any_tells(two[at:to])
+            for tag, begin, end, at, to in self._blocks
+            if (second is None or at < second) and (first is None or begin < first)
+        )
+
+
+def _denied(words: Sequence[str]) -> int | None:
+    """Where the first word stands that denies; None without one."""
+    return next((at for at, word in enumerate(words) if word in _DENIALS), None)
+
+
+def _tells(word: str, asked: Collection[str], other: Collection[str]) -> bool:
+    """Return whether a word of the question tells two texts apart, of which the other lacks it."""
+    return word in asked and word not in other and (word in _CONTRASTS or _any_tells([word]))
+
+
+def _any_tells(words: Sequence[str]) -> bool:
+    """Return whether one of the words is no function word and denies nothing."""
+    return any(
+        word not in STOPWORDS and word not in _DENIALS and not is_foreign_function_word(word)
+        for word in words
     )
 
 
@@ -281,7 +388,9 @@ def newest_first(
         (row.id, level, judged[row.id].answers if row.id in judged else None, row.id in of_models)
         for row, level in zip(best, levels, strict=False)
     ]
-    pairs = pairs_to_read(session, seq, placed, judged, at_us) if of_now and judged else []
+    pairs = (
+        pairs_to_read(session, seq, placed, judged, at_us, recalled) if of_now and judged else []
+    )
     logits = compared([(best[older], best[newer]) for older, newer in pairs])
     groups = session.keeper.core.versions(
         seq,
@@ -335,19 +444,31 @@ def pairs_to_read(
     placed: Sequence[Placed],
     judged: Mapping[bytes, Judgement],
     at_us: int,
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> list[tuple[int, int]]:
     """Return the pairs of rows that the version reader reads: places of the earlier and of the
-    later one, which reads as an answer at least a little; those next to the top, of which most
-    hangs.
+    later one, which reads as an answer at least a little or says most in the same words; those
+    next to the top, of which most hangs.
 
     Args:
         placed: id, L, logit of the judge that read it, and if a model stated it; best first.
         judged: what the judge says of each that it read.
         at_us: when it is asked.
+        recalled: reads the memories with these ids.
     """
     pairs = session.keeper.core.version_pairs(seq, placed, at_us)
-    reading = [pair for pair in pairs if judged[placed[pair[1]][0]].answers >= ANSWERS_MIN]
-    return reading[:PAIRS_MAX]
+    texts: Mapping[bytes, RecalledMemory] = {}
+    reading: list[tuple[int, int]] = []
+    for older, newer in pairs:
+        first, second = placed[older][0], placed[newer][0]
+        if judged[second].answers < ANSWERS_MIN:
+            texts = texts or recalled([id for id, *_ in placed])
+            if not Aligned(texts[first].content, texts[second].content).is_alike:
+                continue
+        reading.append((older, newer))
+        if len(reading) == PAIRS_MAX:
+            break
+    return reading
 
 
 def _of_one_thing(
