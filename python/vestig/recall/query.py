@@ -395,7 +395,7 @@ class BoundQuery:
         needed = least_of_call(self, chosen, by, scan, judged)
         if chosen.silence is None and rows and rows[0].id in held:
             needed = min(needed, LIKELY_MIN)
-        silent = confidence is not None and confidence < needed
+        silent = not chosen.all and confidence is not None and confidence < needed
         least, kept = None, results  # in silence, these are the nearest misses
         cuts = cuts_unasked(self, by, scan)
         wanted = cuts or chosen.budget is not None or chosen.silence is not None

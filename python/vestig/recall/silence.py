@@ -116,7 +116,10 @@ def least_of_call(
     Args:
         judged: the fit of the confidence where a judge read the best; else None.
     """
-    if request.all or (request.silence is None and asks_what_was_said(bound, scan)):
+    if request.says_nothing:
+        return 1.0
+    whole = request.all and not request.tells_least
+    if whole or (request.silence is None and asks_what_was_said(bound, scan)):
         return 0.0
     silence = request.silence
     if silence is None and judged is not None and not asks_for_a_day(bound, scan):

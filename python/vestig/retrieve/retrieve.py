@@ -123,8 +123,9 @@ class _Retrieval:
         rounds = self.rounds
         iteration, tried, texts = rounds.count + 1, rounds.tried(), self.best_texts()
         planned: list[PlannedQuery] = []
-        made = self.model.plan(iteration, tried, texts)
+        made = self.model.plan(iteration, tried, texts) if self.analysis.focus else None
         if made is not None:
+            rounds.planned_by_model = True
             self.note("analyse", f"goal of {len(made.goal)} characters")
             most = self.settings.fallback_max_query_length
             known = {self.analysis.focus, *tried}
@@ -197,7 +198,7 @@ class _Retrieval:
         facts, found = rounds.facts(), list[Memory]()
         if self.deadline.passed:
             self.undone.append("no turns were searched")
-        else:
+        elif self.analysis.focus and not rounds.is_doubtful:
             found = turns.best(self.calls, rounds.successful(), {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
