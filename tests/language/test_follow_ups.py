@@ -54,6 +54,7 @@ def test_a_follow_up_takes_what_it_leans_on(
         "Did Aksel buy the boat, and when did he pay for it?",
         "When did Nora sell her boat?",
         "Does the gateway restart when it fails?",
+        "when do deploys run and what do they wait for",
         "What time is it in Oslo?",
         "Is there a key to the shed?",
         "Who left their coat in the hall?",

@@ -247,7 +247,8 @@ def _pronoun(text: str, lower: str, words: _Words) -> str | None:
             return _PERSON
         thing = word in words.things or two in words.things or two in words.behind
         thing = thing or (at == len(said) - 1 and word in words.last)
-        if word in words.possessive and _has_owner(before, words):
+        subject = word in words.things and not is_object
+        if (word in words.possessive or subject) and _has_owner(before, words):
             continue
         if thing and not determined and not (named and not is_object):
             return _THING
@@ -255,8 +256,8 @@ def _pronoun(text: str, lower: str, words: _Words) -> str | None:
 
 
 def _has_owner(before: Sequence[str], words: _Words) -> bool:
-    """Return whether a possessive may stand for what these words before it name: who does it, or
-    two words of a topic, such as a subject and its verb."""
+    """Return whether a possessive or a subject may stand for what these words before it name: who
+    does it, or two words of a topic, such as a subject and its verb."""
     return not words.who.isdisjoint(before) or len(content_terms(" ".join(before), ())) > 1
 
 
