@@ -13,6 +13,7 @@ from vestig.errors import ValidationError, kind_of
 
 # Roles of those who talk with each other, and of what stands beside the talk.
 SPEAKERS: Final = ("user", "assistant", "human", "ai", "model")
+ASSISTANTS: Final = ("assistant", "ai", "model")
 NEVER_SPOKEN: Final = ("system", "developer", "tool", "function")
 # Types of the parts of a content that hold text.
 TEXT_PARTS: Final = ("text", "input_text", "output_text")

@@ -17,13 +17,13 @@ from vestig.calls.argument import SEED_MAX
 from vestig.calls.queries import RecallRequest
 from vestig.errors import ValidationError
 from vestig.recall.request import (
-    CONVERSATION_CHARS_MAX,
+    MESSAGE_CHARS_MAX,
     Request,
     check_request,
     chosen_seed,
-    conversation_text,
+    conversation_in,
+    conversation_of,
     derived_seed,
-    messages_text,
 )
 from vestig.times import to_plain
 
@@ -45,21 +45,23 @@ def checked(**fields: Any) -> Request:
     )
 
 
-def test_the_end_of_a_long_conversation_is_the_query() -> None:
-    long = [{"author": "Ada", "content": f"Sentence number {n} of the talk."} for n in range(200)]
-    whole = "\n\n".join(f"Ada: Sentence number {n} of the talk." for n in range(200))
+def test_the_end_of_a_long_last_message_is_the_query() -> None:
+    whole = " ".join(f"Sentence number {n} of the talk." for n in range(200))
+    long = [{"author": "Ben", "content": "Hello there"}, {"author": "Ada", "content": whole}]
     for query in (
         checked(messages=long).query,
         checked(query=json.dumps(long)).query,
         checked(query="\n".join(map(json.dumps, long))).query,
         checked(query=json.dumps({"messages": long})).query,
     ):
-        assert query == "..." + whole[-CONVERSATION_CHARS_MAX:]
+        assert query == "..." + whole[-MESSAGE_CHARS_MAX:]
         assert len(query) == 2003
 
 
-def test_a_short_conversation_is_whole() -> None:
-    expected = "Ada: We moved the build to the new cluster.\n\nBen: Which day was that?"
+def test_a_follow_up_is_asked_with_what_it_leans_on() -> None:
+    expected = "Which day was that? We moved the build to the new cluster."
+    said = "Ada: We moved the build to the new cluster.\n\nBen: Which day was that?"
+    assert checked(messages=TALK).conversation == said
     assert checked(messages=TALK).query == expected
     assert checked(query=json.dumps(TALK)).query == expected
 
@@ -84,7 +86,9 @@ def test_lines_of_a_session_log() -> None:
         {"type": "system", "message": {"role": "system", "content": "hidden"}},
     ]
     text = "\n".join(map(json.dumps, lines))
-    assert checked(query=text).query == (
+    found = checked(query=text)
+    assert found.query == "Fix the build"
+    assert found.conversation == (
         "user: Fix the build\n\nassistant: Done.\n\nassistant: Anything else?"
     )
 
@@ -105,7 +109,7 @@ def test_lines_of_a_session_log() -> None:
     ],
 )
 def test_other_texts_are_queries_as_they_are(query: str) -> None:
-    assert conversation_text(query) is None
+    assert conversation_of(query) is None
     assert checked(query=query).query == query[:4000]
 
 
@@ -122,7 +126,7 @@ def test_other_texts_are_queries_as_they_are(query: str) -> None:
 )
 def test_messages_that_are_no_conversation_are_refused(messages: Any, field: str) -> None:
     with pytest.raises(ValidationError, match=field):
-        messages_text(messages)
+        conversation_in(messages)
 
 
 def test_exactly_one_of_query_and_messages() -> None:

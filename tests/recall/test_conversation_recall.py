@@ -16,7 +16,7 @@ TALK = [
 ]
 
 
-def test_a_conversation_asks_by_its_end(opener: Opener) -> None:
+def test_a_conversation_asks_by_its_last_message(opener: Opener) -> None:
     texts: list[str] = []
 
     class Listening(HashingEmbedder):
@@ -29,8 +29,7 @@ def test_a_conversation_asks_by_its_end(opener: Opener) -> None:
     long = [{"author": "Ada", "content": f"Sentence number {n} of the talk."} for n in range(200)]
     found = store.recall(messages=[*long, *TALK])
     assert found.query is not None
-    assert (len(found.query), found.query[:3]) == (2003, "...")
-    assert found.query.endswith("Ben: Which day was that?")
+    assert found.query == "Which day was that? We moved the build to the new cluster."
     assert texts[-1] == found.query, "the query is what is embedded"
     assert "cluster" in found.analysis.keywords
     assert found.results[0].content.startswith("The build moved")
@@ -46,3 +45,24 @@ def test_exactly_one_of_query_and_messages(store: vestig.Vestig) -> None:
         store.recall()
     with pytest.raises(vestig.ValidationError, match="messages"):
         store.recall(messages=[])
+
+
+def test_a_message_that_says_nothing_brings_nothing(opener: Opener) -> None:
+    store = opener(embedder=HashingEmbedder(64))
+    store.commit("A great thank you goes to the harbour, ok")
+    talk = [*TALK, {"role": "assistant", "content": "On the fifth of May."}]
+    for thanks in ("ok great, thank you!", "danke"):
+        said = [*talk, {"author": "Ben", "content": thanks}]
+        found = store.recall(messages=said)
+        assert (len(found), found.abstained, found.query) == (0, True, thanks)
+        assert any("asks nothing" in warning for warning in found.warnings)
+        assert len(store.recall(messages=said, all=True)) == 1
+
+
+def test_a_change_of_subject_is_asked_alone(opener: Opener) -> None:
+    store = opener(embedder=HashingEmbedder(64))
+    store.commit("The build moved to the new cluster on the fifth of May")
+    port = store.commit("The staging database runs on port 5433").memory_id
+    asked = "Which port does the staging database use?"
+    found = store.recall(messages=[*TALK, {"author": "Ben", "content": asked}])
+    assert (found.query, found[0].id) == (asked, port)

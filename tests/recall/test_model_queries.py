@@ -47,7 +47,7 @@ def test_the_model_sees_the_last_four_thousand_characters(opener: Opener) -> Non
 
 def test_only_where_it_is_wanted_and_there_is_a_model(opener: Opener) -> None:
     model = writing()
-    by_rule = "Ada: We painted the gate of the old harbour.\n\nBen: And which colour has it now?"
+    by_rule = "And which colour has it now? We painted the gate of the old harbour."
     assert opener("a", llm=model).recall(messages=TALK).query == by_rule
     result = opener("b", config=SYNTHESIZE).recall(messages=TALK)
     assert (result.query, result.degraded, model.requests) == (by_rule, (), [])
@@ -60,7 +60,7 @@ def test_an_answer_without_a_query_is_a_failure_and_rules_answer(
     opener: Opener, answer: Any
 ) -> None:
     result = opener(llm=writing(answer), config=SYNTHESIZE).recall(messages=TALK)
-    assert result.query.startswith("Ada: ")
+    assert result.query.startswith("And which colour has it now?")
     assert [entry.code for entry in result.degraded] == ["llm_failed"]
 
 

@@ -64,7 +64,12 @@ def test_a_strong_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_three_empty_searches() -> None:
-    found = made(configured(novelty_patience=9), facts=())
+    talk = said(
+        "Which cluster runs the billing service that Grace Hopper maintains since the outage of"
+        " March, which database stands behind its proxy in Oslo, who deploys new releases of the"
+        " gateway on Fridays, and where do the engineers keep the spare keys of the garden shed?"
+    )
+    found = made(configured(novelty_patience=9), facts=(), messages=talk)
     assert (found.stop_reason, found.iterations_used) == ("tool_loop", 3)
 
 

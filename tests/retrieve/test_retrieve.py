@@ -113,7 +113,7 @@ def test_every_field_of_the_filter_holds_in_every_round() -> None:
         for n, text in enumerate(texts):
             if not n % 3:
                 store.commit(text, scope="out")
-        asked = said("Which pump in hall 2 was oiled?", "And with which oil was the pump oiled?")
+        asked = said("Which pump in hall 2 was oiled?", "With which oil was it oiled by Ada?")
         for where in ({"scope": "in"}, {"tags": "good"}):
             found = store.retrieve(asked, where=where, debug=True, max_facts=500, budget=9_000)
             assert found.metadata.iterations_used >= 2

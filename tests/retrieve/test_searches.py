@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import pytest
-from conversations import opened, said
+from conversations import FACTS, opened, said
 from msgspec import UNSET
 
 import vestig
@@ -18,7 +18,7 @@ from vestig.recall import judged
 from vestig.retrieve import searches
 from vestig.retrieve.searches import READ
 from vestig.retrieve.values import FactDetail
-from vestig.testing import WordReranker
+from vestig.testing import FrozenClock, WordReranker
 
 ASKED = "Which port does the staging server use?"
 TEXTS = (
@@ -95,15 +95,14 @@ def test_the_newest_version_comes_first_and_the_reason_says_so(store: vestig.Ves
 def test_a_fact_of_another_query_has_the_score_and_the_reason_that_it_has_there() -> None:
     texts = [f"Note {number} about the harbour and its ships" for number in range(40)]
     texts.append("Grace keeps the lantern of the lighthouse in Bergen")
-    talk = said(
-        "I read about the lighthouse lantern in Bergen.",
-        "Which note is about the harbour and its ships?",
-    )
+    # what a follow-up leans on is longer than what is taken of it
+    before = "I read each note about the harbour and its ships. " * 7
+    talk = said(f"{before}And about the lighthouse lantern in Bergen.", "Where was it?")
     with opened(texts) as store:
         found = store.retrieve(talk, budget=100_000, debug=True).details
         assert found is not UNSET
         (one,) = [one for one in found if "lantern" in store.show(one.memory_id).memory.content]
-        assert one.query != talk[-1]["content"]
+        assert not one.query.startswith(talk[-1]["content"])
         (hit,) = [hit for hit in store.recall(one.query, limit=10) if hit.id == one.memory_id]
     assert one.score == pytest.approx(hit.score)
     assert one.reason.signals == hit.reason.signals
@@ -178,3 +177,37 @@ def test_what_is_forgotten_between_a_search_and_its_reading_is_no_fact(
     assert found.details is not UNSET
     assert gone.id not in [one.memory_id for one in found.details]
     assert len(found.facts) == len(TEXTS) - 1
+
+
+def test_what_recall_is_silent_about_brings_little_and_is_low() -> None:
+    """Five of the message itself, and nothing where the confidence is far from enough."""
+    places = ("The ferry to Bergen", "The library", "The bakery in Oslo", "The night train")
+    ends = ("opens at nine", "is closed on Sundays", "was painted green", "has a new owner")
+    config = {"judge.budget_ms": 60_000.0}
+    with vestig.open(":memory:", clock=FrozenClock(), config=config) as store:
+        store.commit_many([*FACTS, *(f"{place} {end}." for place in places for end in ends)])
+        for asked, most in (
+            ("Who won the chess match in Lima?", 0),
+            ("write a haiku about rain", 0),
+            ("Where does Grace Hopper live?", 5),
+        ):
+            found = store.retrieve(said(asked))
+            assert store.recall(asked).abstained
+            assert (len(found.facts), found.messages, found.confidence) == (most, (), "low")
+        answered = store.retrieve(said("Who maintains the billing service?"))
+        assert len(answered.facts) > 5
+        assert answered.confidence != "low"
+
+
+def test_thanks_are_not_searched_for(store: vestig.Vestig) -> None:
+    found = store.retrieve(said(ASKED, "Port 5433.", "ok great, thanks"), budget=9_000)
+    assert (found.facts, found.messages, found.confidence) == ((), (), "low")
+    assert (found.metadata.stop_reason, found.metadata.queries_executed) == ("no_queries", 0)
+
+
+def test_what_a_message_does_not_lean_on_is_not_searched_for(store: vestig.Vestig) -> None:
+    before = "Omar plays the cello in an orchestra, and Ada repairs the old server."
+    for asked, names_it in ((ASKED, False), ("Since when does he play it?", True)):
+        found = store.retrieve(said(before, asked), debug=True)
+        queries = [text for call in found.metadata.tool_calls for text in call.queries]
+        assert any("cello" in query for query in queries) == names_it

@@ -108,6 +108,30 @@ def test_runs_of_every_length_are_counted_at_every_place() -> None:
         }
 
 
+@pytest.mark.parametrize("size", [0, 30, (256 << 10) + 20, 900_000])
+def test_a_file_is_searched_across_its_windows(size: int) -> None:
+    data = bytearray(b"." * size)
+    for place in (0, 11, (256 << 10) - 8, (512 << 10) - 1, size - len(GONE)):
+        if 0 <= place <= size - len(GONE):
+            data[place : place + len(GONE)] = GONE
+    search = ByteRuns([GONE, GONE[:17], b"beyond"])
+    found = search.find_in_file(lambda start, count: bytes(data[start : start + count]))
+    assert found == (search.find(bytes(data), 0), size)
+
+
+def test_many_forgettings_read_a_file_once(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opener()
+    kept = store.commit("The gate of the lower lock is painted every other year").memory_id
+    for number in range(5):
+        store.commit(f"{GONE.decode()} {number * 7919}", retention_until="2020-01-01T00:00:00Z")
+    read: list[str] = []
+    reader = erasure._reader
+    monkeypatch.setattr(erasure, "_reader", lambda path: read.append(path.name) or reader(path))
+    assert store.admin.prune().removed == 5
+    assert [memory.id for memory in store.list()] == [kept]
+    assert read.count("ledger.sqlite") == len([name for name in read if name == "witness"]) == 1
+
+
 def test_texts_that_others_share_are_told_from_the_pages_alone(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,15 @@ def test_pragmas(store: Path) -> None:
         open_ledger(store, durability="none")
 
 
+def test_no_statement_is_compiled_anew_for_a_value(store: Path) -> None:
+    asked = apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1
+    with open_ledger(store) as ledger:
+        with ledger.write(NOW) as txn:
+            assert txn.connection.config(*asked) == 1
+        with ledger.read() as view:
+            assert view.connection.config(*asked) == 1
+
+
 def test_memory_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with open_ledger(None, state_dir=tmp_path / "state") as ledger:

@@ -568,6 +568,12 @@ class ByteRuns:
         """Number of a run → how often it stands in the data, and the first offset; what ends within
         the first `seen` bytes is left out."""
 
+    def find_in_file(
+        self, read: Callable[[int, int], bytes]
+    ) -> tuple[dict[int, tuple[int, int]], int]:
+        """What `find` returns, of a whole file, and its length. `read` gives the bytes from an
+        offset on, as many as asked or as there are."""
+
     def find_live(
         self,
         read: Callable[[int, int], bytes],

@@ -44,7 +44,8 @@ def with_synthesized_query(
 ) -> tuple[Request, list[Degradation]]:
     """The request with the query that a model writes from its conversation, where
     `recall.synthesize` wants that; and what degraded."""
-    if request.conversation is None or not config.settings.recall.synthesize:
+    wanted = config.settings.recall.synthesize and not request.says_nothing
+    if request.conversation is None or not wanted:
         return request, []
     try:
         asked = session.models.ask(

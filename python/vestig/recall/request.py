@@ -5,9 +5,9 @@ from __future__ import annotations
 import array
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -16,22 +16,41 @@ from vestig.calls.argument import RANDOM
 from vestig.calls.queries import RecallRequest
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.filters import FilterParts, Moments, filter_parts, moments
+from vestig.language.follow_ups import Question, Turn, question_of
 from vestig.language.text_forms import normal_form, plain_characters
-from vestig.messages import SPEAKERS, only_calls_tools, text_parts
+from vestig.messages import ASSISTANTS, SPEAKERS, only_calls_tools, text_parts
 from vestig.ports import is_finite
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# The end of a conversation holds what it asks for.
-CONVERSATION_CHARS_MAX: Final = 2_000
+# The end of a long message holds what it asks for.
+MESSAGE_CHARS_MAX: Final = 2_000
 _CUT: Final = "..."
 _BETWEEN: Final = "\n\n"
 
 
-def messages_text(messages: object) -> str:
-    """Return what was said in `messages=[…]`, `speaker: text` after `speaker: text`.
+class Conversation(NamedTuple):
+    """Turns of a conversation, oldest first, at least one, and who said each."""
+
+    turns: tuple[Turn, ...]
+    speakers: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return what was said: `speaker: text` after `speaker: text`.
+
+        Example:
+            >>> conversation_in([{"author": "Ada", "content": "Where is the key?"}]).text
+            'Ada: Where is the key?'
+        """
+        pairs = zip(self.speakers, self.turns, strict=True)
+        return _BETWEEN.join(f"{speaker}: {turn.text}" for speaker, turn in pairs)
+
+
+def conversation_in(messages: object) -> Conversation:
+    """The turns of `messages=[…]`.
 
     Args:
         messages: objects with `content` (text, or a list of parts) and a
@@ -42,33 +61,37 @@ def messages_text(messages: object) -> str:
         ValidationError: no list, an entry without text, or no text of a speaker.
 
     Example:
-        >>> messages_text([{"author": "Ada", "content": "Where is the key?"}])
-        'Ada: Where is the key?'
+        >>> conversation_in([{"role": "user", "content": "Where is the key?"}]).turns
+        (Turn(text='Where is the key?', assistant=False),)
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise ValidationError("messages", kind_of(messages), "a list of messages")
-    texts = []
+    turns: list[tuple[str, Turn]] = []
     for at, message in enumerate(messages):
         found = _spoken(message)
         if found is None:
             raise ValidationError(
                 f"messages[{at}]", kind_of(message), "an object with a text under content"
             )
-        texts += found
-    if not texts:
+        turns += found
+    if not turns:
         raise ValidationError(
             "messages", Description("no text"), "at least one entry that somebody said"
         )
-    return _BETWEEN.join(texts)
+    return _of(turns)
 
 
-def conversation_text(query: str) -> str | None:
-    """Return what was said in a query that is a JSON or JSONL conversation; None when it is none.
+def _of(turns: Sequence[tuple[str, Turn]]) -> Conversation:
+    return Conversation(tuple(turn for _, turn in turns), tuple(speaker for speaker, _ in turns))
+
+
+def conversation_of(query: str) -> Conversation | None:
+    """The turns of a query that is a JSON or JSONL conversation; None when it is none.
 
     Example:
-        >>> conversation_text('{"role": "user", "content": "Where is the key?"}')
+        >>> conversation_of('{"role": "user", "content": "Where is the key?"}').text
         'user: Where is the key?'
-        >>> conversation_text("where is {the} key?") is None
+        >>> conversation_of("where is {the} key?") is None
         True
     """
     text = query.strip()
@@ -77,13 +100,13 @@ def conversation_text(query: str) -> str | None:
     entries = _entries(text)
     if not entries:
         return None
-    texts = []
+    turns: list[tuple[str, Turn]] = []
     for entry in entries:
         found = _spoken(entry)
         if found is None:
             return None
-        texts += found
-    return _BETWEEN.join(texts) if texts else None
+        turns += found
+    return _of(turns) if turns else None
 
 
 def _entries(text: str) -> list[Any]:
@@ -104,8 +127,8 @@ def _decoded(text: str) -> Any:
         return None
 
 
-def _spoken(message: object) -> list[str] | None:
-    """`speaker: text` of each block of text; [] where nobody speaks; None for no message."""
+def _spoken(message: object) -> list[tuple[str, Turn]] | None:
+    """The speaker and turn of each block of text; [] where nobody speaks; None for no message."""
     if not isinstance(message, Mapping):
         return None
     inner = message.get("message")
@@ -122,7 +145,8 @@ def _spoken(message: object) -> list[str] | None:
     texts = text_parts(content)
     if texts is None or not isinstance(speaker, str):
         return None
-    return [f"{speaker}: {text.strip()}" for text in texts if text.strip()]
+    assistant = (role or speaker) in ASSISTANTS
+    return [(speaker, Turn(text.strip(), assistant)) for text in texts if text.strip()]
 
 
 def _first(*values: Any) -> Any:
@@ -130,14 +154,13 @@ def _first(*values: Any) -> Any:
 
 
 def ending(text: str) -> str:
-    """The query that a conversation stands for: its last 2000 characters, with leading `...` if
-    cut.
+    """The text of a question: its last 2000 characters, with leading `...` if cut.
 
     Example:
         >>> len(ending("x" * 3_000))
         2003
     """
-    return text if len(text) <= CONVERSATION_CHARS_MAX else _CUT + text[-CONVERSATION_CHARS_MAX:]
+    return text if len(text) <= MESSAGE_CHARS_MAX else _CUT + text[-MESSAGE_CHARS_MAX:]
 
 
 # Code points of a query that are read: a longer one is a text, and costs what it holds.
@@ -190,6 +213,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     asked: str | None = None
     # what was said in the conversation that the query stands for
     conversation: str | None
+    # what asks is a message that says nothing, for which nothing is brought
+    says_nothing: bool = False
     query_vector: bytes | None
     limit: int
     offset: int
@@ -202,6 +227,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     budget: int | None
     silence: float | None
     all: bool
+    # with `all`, the result has the confidence below which it would have brought nothing
+    tells_least: bool = False
     touch: bool
     include_vectors: bool
     trace: bool = False
@@ -263,22 +290,24 @@ def query_argument(value: object) -> tuple[str, tuple[str, ...]]:
     return query[:QUERY_CHARS_MAX], (warning,)
 
 
-def _conversation(arguments: RecallRequest) -> str | None:
-    """Return what was said in the conversation that stands in the place of a query; None = a
-    query."""
+def _conversation(arguments: RecallRequest) -> Conversation | None:
+    """Return the conversation that stands in the place of a query; None = a query."""
     if arguments.messages is not None:
         if arguments.query is not None:
             raise ValidationError(
                 "messages", Description("both"), "exactly one of query and messages"
             )
-        return messages_text(arguments.messages)
+        return conversation_in(arguments.messages)
     if arguments.query is None:
         if arguments.query_vector is not None:
             return None
         raise ValidationError(
             "query", None, "exactly one of query and messages, or a query_vector alone"
         )
-    return conversation_text(text_argument("query", arguments.query))
+    return conversation_of(text_argument("query", arguments.query))
+
+
+_NOTHING_ASKED: Final = ("the last message asks nothing: all=True brings the nearest memories",)
 
 
 def check_request(
@@ -296,7 +325,12 @@ def check_request(
         ValidationError: names the field, its value and what is allowed.
     """
     conversation = _conversation(arguments)
-    text = arguments.query if conversation is None else ending(conversation)
+    question: Question | None = None
+    text = arguments.query
+    if conversation is not None:
+        question = question_of(conversation.turns)
+        text = ending(question.text)
+    silent = question is not None and question.says_nothing and not arguments.all
     # a vector alone is a query without words
     query, warnings = ("", ()) if text is None else query_argument(text)
     request = arguments
@@ -317,7 +351,8 @@ def check_request(
         arguments=request,
         query=query,
         asked=None if asked == query else asked,
-        conversation=conversation,
+        conversation=None if conversation is None else conversation.text,
+        says_nothing=silent,
         query_vector=None
         if vector is None
         else vector_argument("query_vector", vector, dimensions),
@@ -334,5 +369,5 @@ def check_request(
         touch=request.touch,
         include_vectors=request.include_vectors,
         trace=request.trace,
-        warnings=warnings + at.warnings,
+        warnings=warnings + at.warnings + (_NOTHING_ASKED if silent else ()),
     )

@@ -171,10 +171,10 @@ def how_sure(
     needed = least_of_call(bound, request, by, scan, judged)
     if request.silence is None and rows and rows[0].id in held:
         needed = min(needed, LIKELY_MIN)
-    if confidence is None or plain is None or confidence >= needed:
+    if request.all or confidence is None or plain is None or confidence >= needed:
         return Sureness(confidence, judged, needed, silent=False)
     unread = may_answer_unread(bound, request, scan, rows, plain)
-    if unread:
+    if unread and not request.says_nothing:
         return Sureness(plain, judged, 0.0, silent=False, unread=unread)
     return Sureness(confidence, judged, needed, silent=True)
 
@@ -238,7 +238,10 @@ def least_of_call(
     Args:
         judged: the fit of the confidence where a judge read the best; else None.
     """
-    if request.all or (request.silence is None and asks_what_was_said(bound, scan)):
+    if request.says_nothing:
+        return 1.0
+    whole = request.all and not request.tells_least
+    if whole or (request.silence is None and asks_what_was_said(bound, scan)):
         return 0.0
     silence = request.silence
     if silence is None and judged is not None and not asks_for_a_day(bound, scan):

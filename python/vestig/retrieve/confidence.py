@@ -7,6 +7,7 @@ Deterministic; no component that grows lowers the score, and there is none witho
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
@@ -32,6 +33,8 @@ _WEIGHTS: Final[Mapping[str, float]] = {
 }
 HIGH: Final = 0.60
 _MEDIUM: Final = 0.20
+# The greatest score that is low.
+LOW_MAX: Final = math.nextafter(_MEDIUM, 0.0)
 
 
 class Components(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from vestig.types import Evidence
 
 # The first places are those of the message itself: queries of fragments of it find much that is
 # near a fragment alone.
-_LED_BY_FOCUS: Final = 5
+LED_BY_FOCUS: Final = 5
 # After these, so many of the focus stand behind each that another query found.
 _OF_FOCUS: Final = 2
 
@@ -45,7 +45,7 @@ def merged_order(
                 focus.setdefault(key, hit)
             elif key not in others or _place(hit) < _place(others[key]):
                 others[key] = hit
-    order = dict(islice(focus.items(), _LED_BY_FOCUS))
+    order = dict(islice(focus.items(), LED_BY_FOCUS))
     rest = iter(focus.items())
     found = iter(sorted(others.items(), key=lambda pair: _place(pair[1])))
     every = len(focus.keys() | others.keys())

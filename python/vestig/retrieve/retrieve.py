@@ -19,6 +19,7 @@ from vestig.memories.read import anchors_of
 from vestig.printed import anchor_words
 from vestig.recall.context.block import Measure
 from vestig.recall.context.budget import fitting_text, measure
+from vestig.recall.recall import NEAREST_MAX
 from vestig.recall.request import QUERY_CHARS_MAX
 from vestig.retrieve.calls import Calls, Deadline, ModelSteps, cleaned_queries
 from vestig.retrieve.confidence import (
@@ -88,7 +89,8 @@ class _Retrieval:
         self.trace: list[TraceStep] = []
         # places of the facts that the budget has room for
         self.shown: list[int] = []
-        # of all facts and turns, the best first, whatever the budget has room for
+        # of all facts and turns, the best first, whatever the budget has room for; where there are
+        # none, the nearest misses
         self.memory_ids: tuple[str, ...] = ()
 
     def run(self) -> RetrieveResult:
@@ -123,8 +125,9 @@ class _Retrieval:
         rounds = self.rounds
         iteration, tried, texts = rounds.count + 1, rounds.tried(), self.best_texts()
         planned: list[PlannedQuery] = []
-        made = self.model.plan(iteration, tried, texts)
+        made = self.model.plan(iteration, tried, texts) if self.analysis.focus else None
         if made is not None:
+            rounds.planned_by_model = True
             self.note("analyse", f"goal of {len(made.goal)} characters")
             most = self.settings.fallback_max_query_length
             known = {self.analysis.focus, *tried}
@@ -197,11 +200,13 @@ class _Retrieval:
         facts, found = rounds.facts(), list[Memory]()
         if self.deadline.passed:
             self.undone.append("no turns were searched")
-        else:
+        elif self.analysis.focus and not rounds.is_doubtful:
             found = turns.best(self.calls, rounds.successful(), {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
         self.memory_ids = (*(fact.id for fact in facts), *(one.id for one in found))
+        nearest = [hit.id for hit in rounds.order.values()][:NEAREST_MAX]
+        self.memory_ids = self.memory_ids or tuple(nearest)
         sources = self.sources()
         lines = [fact_text(fact, sources.get(fact.id, ())) for fact in facts]
         lines += [message_text(one, sources.get(one.id, ())) for one in found]
@@ -350,7 +355,8 @@ class _Retrieval:
 
 
 class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
-    """A result, and the ids of the memories behind its facts and messages, the best first."""
+    """A result, and the ids of the memories behind its facts and messages, the best first; where it
+    has none, of the nearest misses."""
 
     result: RetrieveResult
     memory_ids: tuple[str, ...]

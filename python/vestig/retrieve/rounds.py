@@ -11,11 +11,13 @@ import msgspec
 from vestig.answers import RecallHit
 from vestig.config import Config
 from vestig.config.recall_sections import RetrieveSettings
+from vestig.language.follow_ups import Turn, question_of
 from vestig.recall.query_entities import named_entities
 from vestig.recall.ranking import ranking_of
 from vestig.retrieve.calls import Calls
 from vestig.retrieve.confidence import (
     BEST_FACTS,
+    LOW_MAX,
     Components,
     compute_confidence_score,
     coverage_component,
@@ -24,6 +26,7 @@ from vestig.retrieve.confidence import (
 )
 from vestig.retrieve.facts import facts_of
 from vestig.retrieve.merge import (
+    LED_BY_FOCUS,
     Coverage,
     FactPool,
     Gain,
@@ -51,8 +54,12 @@ MESSAGES_READ: Final = 5
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
-    """Analysis of a conversation. `names`: entities of the store that it names; `idf`: index term →
-    idf over the eligible memories, None where the ranking counts no words."""
+    """Analysis of a conversation.
+
+    `focus`: the question, "" where the last message says nothing. `recent`: the messages that it
+    leans on. `names`: entities of the store that it names. `idf`: index term → idf over the
+    eligible memories, None where the ranking counts no words.
+    """
 
     goal: str
     focus: str
@@ -92,13 +99,22 @@ class Planner:
             self.search.cut(message.content) if message.content.strip() else ""
             for message in latest
         ]
-        goal = goal_of(window)
-        focus = window[-1].strip() or goal
-        names, idf = self._known_words("\n".join(dict.fromkeys((focus, goal, *window))))
+        said = [
+            Turn(text, message.assistant)
+            for text, message in zip(window, latest, strict=True)
+            if text
+        ]
+        if not said:
+            return Analysis(goal="", focus="", recent=(), names=(), facets=(), idf=None)
+        question = question_of(said)
+        focus = "" if question.says_nothing else question.text
+        recent = tuple(turn.text for turn in said[question.first : question.last])
+        goal = goal_of([*recent, focus]) if focus else ""
+        names, idf = self._known_words("\n".join(dict.fromkeys((focus, goal, *recent))))
         return Analysis(
             goal=goal,
             focus=focus,
-            recent=tuple(window[:-1]),
+            recent=recent,
             names=names,
             facets=() if self.deadline.passed else tuple(facets(goal, focus, names, idf=idf)),
             idf=idf,
@@ -202,6 +218,8 @@ class Rounds:
         self.new_evidence: list[int] = []
         self.failures: list[bool] = []
         self.streak = 0
+        # a language model plans queries, which may find what the message does not
+        self.planned_by_model = False
         # of the confidence, as the last round left it that every request has
         self.parts = Components()
 
@@ -220,6 +238,12 @@ class Rounds:
         """The answer of the focus; None = it was not run."""
         return next((one for one in self.answers if one.is_focus), None)
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether recall would bring nothing for the message, and rules made all queries."""
+        focus = self.focus
+        return focus is not None and focus.is_doubtful and not self.planned_by_model
+
     def above(self) -> frozenset[str]:
         """The memories above the cut of recall for the focus; where it cuts nothing, all read."""
         above = None if self.focus is None else self.focus.above_cut()
@@ -229,8 +253,12 @@ class Rounds:
 
     @property
     def returned(self) -> dict[FactKey, RecallHit]:
-        """The best facts, as many as the request takes."""
-        return dict(list(self.order.items())[: self.request.max_facts])
+        """The best facts, as many as the request takes: of a message that recall would be silent
+        about its own five, or none."""
+        most = self.request.max_facts
+        if self.is_doubtful:
+            most = 0 if self.focus is None or self.focus.is_silent else min(most, LED_BY_FOCUS)
+        return dict(list(self.order.items())[:most])
 
     def tried(self) -> dict[str, int]:
         """Query → number of its results, of those that were run."""
@@ -310,7 +338,10 @@ class Rounds:
         if not self.order or calls.failed == len(calls.made):
             return Components()
         reliability = reliability_component(calls.failed, calls.retried, len(calls.made))
-        return msgspec.structs.replace(self.parts, reliability=reliability)
+        relevance = self.parts.relevance
+        if self.is_doubtful:
+            relevance = min(relevance, LOW_MAX)
+        return msgspec.structs.replace(self.parts, relevance=relevance, reliability=reliability)
 
     def score(self, calls: Calls) -> float:
         """The confidence so far, from 0 to 1."""

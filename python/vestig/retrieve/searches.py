@@ -30,6 +30,8 @@ from vestig.types import Degradation
 READ: Final = 30
 # Results of every other query, and how far down one counts as a match of its query.
 PER_QUERY: Final = 10
+# Share of the confidence that recall needs, below which nothing is near.
+_NEAR_MIN: Final = 1 / 3
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +59,20 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     def holds(self, hit: RecallHit) -> bool:
         """Return whether a hit is one of this result."""
         return any(hit is own for own in self.hits)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether recall would bring nothing."""
+        return self._lacks(1.0)
+
+    @property
+    def is_silent(self) -> bool:
+        """Return whether it is far from bringing anything."""
+        return self._lacks(_NEAR_MIN)
+
+    def _lacks(self, share: float) -> bool:
+        certain, least = self.result.confidence, self.result.least_confidence
+        return certain is not None and least is not None and certain < share * least
 
     def above_cut(self) -> frozenset[str] | None:
         """Ids of the memories that recall would keep beside the best; None = it cuts nothing."""
@@ -95,7 +111,10 @@ class Searches:
         # a recall of this request; each query takes the place of its text
         given = RecallRequest(query="-", namespace=request.namespace, all=True)
         self._call = msgspec.structs.replace(
-            request_of(session, config, given), moments=request.moments
+            request_of(session, config, given),
+            moments=request.moments,
+            silence=config.settings.recall.silence,
+            tells_least=True,
         )
         # seconds that a query took, without what models read
         self._query_s = 0.0

@@ -26,7 +26,7 @@ from vestig.hints import NAME_CHARS_MAX, unknown_name_error
 from vestig.ids import new_id
 from vestig.language.claim_text import claim_attributes, claim_words
 from vestig.language.text_forms import single_spaced
-from vestig.messages import NEVER_SPOKEN, joined_text
+from vestig.messages import ASSISTANTS, NEVER_SPOKEN, joined_text
 from vestig.other_words import by_caller, nearest
 from vestig.printed import said_by
 from vestig.recall.request import as_stored
@@ -65,6 +65,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     content: str
     author: str = "user"
+    assistant: bool = False
     timestamp_us: int | None = None
     author_id: str | None = None
     message_id: str | None = None
@@ -278,6 +279,7 @@ def _message(field: str, item: object) -> Message | None:
     return Message(
         content=as_stored(text_argument(f"{field}.content", content)),
         author=author or alias or role or "user",
+        assistant=(role or author or alias) in ASSISTANTS,
         timestamp_us=stated,
         author_id=label(f"{field}.author_id", item.get("author_id")),
         message_id=label(f"{field}.message_id", item.get("message_id")),

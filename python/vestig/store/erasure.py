@@ -196,15 +196,19 @@ class _Search:
     def __init__(self, folder: Path, erasures: Sequence[Erasure], runs: RunsBySeq) -> None:
         self._folder = folder
         self._erasures = erasures
-        # Erasures whose runs are known: their runs, and all of them together, also as the ledger
-        # would hold them.
+        # Erasures whose runs are known, and these runs.
         self._known = {
             at: runs[erasure.seq] for at, erasure in enumerate(erasures) if runs.get(erasure.seq)
         }
-        self._plain: dict[int, tuple[tuple[bytes, ...], ByteRuns]] = {}
+        # All of them as they are and as the ledger would hold them, for one pass, and for each the
+        # erasures of which it is a run as it is.
+        self._owners: dict[bytes, list[int]] = {}
         for at, known in self._known.items():
-            forms = tuple(dict.fromkeys(form for run in known for form in _forms(run, known[run])))
-            self._plain[at] = forms, ByteRuns(forms)
+            for run in known:
+                self._owners.setdefault(run, []).append(at)
+                for form in _forms(run, known[run]):
+                    self._owners.setdefault(form, [])
+        self._plain = tuple(self._owners)
         # The others, by length.
         self._wanted: dict[tuple[int, int], set[int]] = {}
         for at, erasure in enumerate(erasures):
@@ -212,9 +216,7 @@ class _Search:
                 continue
             for pattern in erasure.patterns:
                 self._wanted.setdefault((at, pattern.length), set()).update(pattern.marks)
-        lengths = [length for _at, length in self._wanted]
-        lengths += [len(form) for forms, _search in self._plain.values() for form in forms]
-        self._overlap = max(lengths, default=1) - 1
+        self._overlap = max((length for _at, length in self._wanted), default=1) - 1
         self._hits: _Hits = defaultdict(Counter)
         # The first place of each known run in the ledger.
         self._places: dict[bytes, int] = {}
@@ -234,41 +236,38 @@ class _Search:
         files where a shorter one was found, since their fragments would be there too."""
         short = {key: marks for key, marks in self._wanted.items() if key[1] <= FRAGMENT_BYTES}
         long = {key: marks for key, marks in self._wanted.items() if key[1] > FRAGMENT_BYTES}
+        search = ByteRuns(self._plain)
         for path in _files(self._folder):
             if path.name == _NOT_READ:
                 continue
+            name = str(path.relative_to(self._folder))
             try:
-                self._bytes += self._look(path, short, plain=True)
-                name = str(path.relative_to(self._folder))
+                self._bytes += self._look_for_known(path, name, search)
+                if short:
+                    self._look(path, name, short)
                 if long and any(name in found for found in self._hits.values()):
-                    self._look(path, long)
+                    self._look(path, name, long)
             except FileNotFoundError:
                 continue  # removed by another process since it was listed
             self._read_files += 1
 
-    def _look(
-        self, path: Path, wanted: dict[tuple[int, int], set[int]], *, plain: bool = False
-    ) -> int:
-        """Adds the marks that a file holds to the hits; bytes read."""
-        name = str(path.relative_to(self._folder))
-        read = 0
+    def _look_for_known(self, path: Path, name: str, search: ByteRuns) -> int:
+        """Adds the known runs that a file holds to the hits; bytes read."""
+        with _reader(path) as read:
+            found, size = search.find_in_file(read)
+        for number, (count, offset) in found.items():
+            form = self._plain[number]
+            if name == LEDGER_FILE:
+                self._places[form] = offset
+            for at in self._owners[form]:
+                self._hits[at, len(form), self._known[at][form].mark][name] += count
+        return size
+
+    def _look(self, path: Path, name: str, wanted: dict[tuple[int, int], set[int]]) -> None:
+        """Adds the marks that a file holds to the hits."""
         for seen, data in _windows(path, self._overlap):
             for hit, count in self._find(data, seen, wanted).items():
                 self._hits[hit][name] += count
-            if plain:
-                self._look_for_known(data, seen, name, read - seen)
-            read += len(data) - seen
-        return read
-
-    def _look_for_known(self, data: bytes, seen: int, name: str, start: int) -> None:
-        """Adds the known runs in a window that starts there in a file."""
-        for at, (forms, search) in self._plain.items():
-            for number, (count, offset) in search.find(data, seen).items():
-                form = forms[number]
-                if name == LEDGER_FILE:
-                    self._places.setdefault(form, start + offset)
-                if form in self._known[at]:
-                    self._hits[at, len(form), self._known[at][form].mark][name] += count
 
     def _find(self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]) -> _Found:
         found = {}

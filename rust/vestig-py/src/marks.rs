@@ -29,6 +29,9 @@ fn find_marks(
     })
 }
 
+/// Number of a run → (how often, first offset).
+type RunsInFile = HashMap<u32, (u64, u64)>;
+
 /// Byte runs that are searched for together.
 #[pyclass(frozen, name = "ByteRuns", module = "vestig._core")]
 struct PyByteRuns(ByteRuns);
@@ -48,6 +51,27 @@ impl PyByteRuns {
         })
     }
 
+    /// Number of a run → (how often, first offset) in all that `read` (start, count) gives, which is
+    /// fewer bytes than asked for at the end alone; and how many these are.
+    fn find_in_file(&self, py: Python<'_>, read: &Bound<'_, PyAny>) -> PyResult<(RunsInFile, u64)> {
+        let mut found = RunsInFile::new();
+        let (mut start, mut end) = (0, 0);
+        loop {
+            let seen = end - start;
+            let window = read.call1((start, seen + WINDOW))?.cast_into::<PyBytes>()?;
+            let data = window.as_bytes();
+            if data.len() as u64 <= seen {
+                return Ok((found, end));
+            }
+            for (run, hits) in py.detach(|| self.0.find(data, seen as usize)) {
+                let first = start + hits.first as u64;
+                found.entry(run).or_insert((0, first)).0 += hits.count;
+            }
+            end = start + data.len() as u64;
+            start = end.saturating_sub(self.0.longest().saturating_sub(1) as u64);
+        }
+    }
+
     /// Numbers of the runs that stand in a live row of an SQLite file, one that begins in a page of
     /// these offsets, or in any (None); None where its pages cannot be followed.
     fn find_live(
@@ -58,6 +82,10 @@ impl PyByteRuns {
         offsets: Option<Vec<u64>>,
     ) -> PyResult<Option<Vec<u32>>> {
         let mut file = Blocks::new(read, size);
+        if offsets.is_some() {
+            // Few pages, far from each other.
+            file.length = LEAST_BLOCK;
+        }
         let head = file.at(0, 100)?.to_vec();
         if head.len() < 100 {
             return Ok(None);
@@ -69,6 +97,10 @@ impl PyByteRuns {
         let usable = page_size.saturating_sub(usize::from(head[20]));
         if page_size < 512 || usable < 480 {
             return Ok(None);
+        }
+        if page_size > file.length {
+            file.held.clear();
+            file.length = READ_BLOCK;
         }
         let number = |offset: &u64| u32::try_from(offset / page_size as u64 + 1).ok();
         let within: Option<HashSet<u32>> =
@@ -130,38 +162,47 @@ impl PyByteRuns {
     }
 }
 
+/// Bytes of a file that are looked at together: as much as a processor keeps near.
+const WINDOW: u64 = 256 << 10;
 const LIVE_BLOCK: usize = 1 << 18;
 const READ_BLOCK: usize = 1 << 16;
+const LEAST_BLOCK: usize = 1 << 12;
 const BLOCKS_MAX: usize = 1024;
 
 /// A file that is read in blocks through a function of its owner.
 struct Blocks<'a, 'py> {
     read: &'a Bound<'py, PyAny>,
     size: u64,
+    /// Of a block: a multiple of a page's length.
+    length: usize,
     held: HashMap<u64, Bound<'py, PyBytes>>,
 }
 
 impl<'a, 'py> Blocks<'a, 'py> {
     fn new(read: &'a Bound<'py, PyAny>, size: u64) -> Self {
         let held = HashMap::new();
-        Self { read, size, held }
+        Self {
+            read,
+            size,
+            length: READ_BLOCK,
+            held,
+        }
     }
 
-    /// Bytes that lie in one block, fewer at the end of the file: `READ_BLOCK` is a multiple of
-    /// every page's length.
+    /// Bytes that lie in one block, fewer at the end of the file.
     fn at(&mut self, start: u64, length: usize) -> PyResult<&[u8]> {
-        let number = start / READ_BLOCK as u64;
+        let number = start / self.length as u64;
         if !self.held.contains_key(&number) {
             if self.held.len() >= BLOCKS_MAX {
                 self.held.clear();
             }
-            let begin = number * READ_BLOCK as u64;
-            let bytes = self.size.saturating_sub(begin).min(READ_BLOCK as u64);
+            let begin = number * self.length as u64;
+            let bytes = self.size.saturating_sub(begin).min(self.length as u64);
             let read = self.read.call1((begin, bytes))?.cast_into::<PyBytes>()?;
             self.held.insert(number, read);
         }
         let block = self.held[&number].as_bytes();
-        let from = ((start % READ_BLOCK as u64) as usize).min(block.len());
+        let from = ((start % self.length as u64) as usize).min(block.len());
         Ok(&block[from..(from + length).min(block.len())])
     }
 }

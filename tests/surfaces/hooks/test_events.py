@@ -77,9 +77,11 @@ def test_a_prompt_brings_what_holds_in_its_project_and_everywhere(editor: Editor
     assert elsewhere not in block
 
 
-@pytest.mark.parametrize("prompt", ["port?", "       port?       ", "/port 6543 staging", ""])
-def test_short_prompts_and_commands_bring_nothing(editor: Editor, prompt: str) -> None:
-    remember(editor, "port", PORT)
+@pytest.mark.parametrize(
+    "prompt", ["port?", "       port?       ", "/port 6543 staging", "", "ok great, thank you!"]
+)
+def test_prompts_that_ask_nothing_bring_nothing(editor: Editor, prompt: str) -> None:
+    remember(editor, "port", PORT, "A great thank you goes to the port, ok")
     assert editor.shown("UserPromptSubmit", "one", prompt=prompt) == ""
 
 

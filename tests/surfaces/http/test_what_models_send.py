@@ -53,7 +53,7 @@ def test_messages_as_programs_have_them(site: Site, id: str) -> None:
     ]
     recalled = site.post("recall", {"messages": chat})
     assert recalled.status == 200, recalled
-    assert recalled.document["query"] == "user: Which lamp is on the pier?"
+    assert recalled.document["query"] == "Which lamp is on the pier?"
     retrieved = site.post("retrieve", {"messages": chat})
     assert retrieved.status == 200, retrieved
     assert any("green" in fact for fact in retrieved.document["facts"])

@@ -388,6 +388,8 @@ def _limit(conn: apsw.Connection, cache_kib: int) -> None:
     conn.execute(f"PRAGMA cache_size = -{cache_kib}")
     conn.execute("PRAGMA temp_store = MEMORY")
     conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    # Else SQLite compiles a statement anew for each value that might change its plan.
+    conn.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
 class Busy:

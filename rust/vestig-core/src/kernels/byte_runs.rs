@@ -41,6 +41,24 @@ fn bit(word: u64, shift: u32) -> usize {
     (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift) as usize
 }
 
+/// Where in a run the word stands that is looked for, of those that lie a multiple of `S` bytes behind
+/// `first`: the one of most different bytes, since zeros and the like stand in many places.
+fn telling_word<const W: usize, const S: usize>(run: &[u8], first: usize) -> usize {
+    let (mut best, mut most) = (first, 0);
+    for at in (first..=run.len() - W).step_by(S) {
+        let word = &run[at..at + W];
+        let is_new = |n: &usize| !word[..*n].contains(&word[*n]);
+        let different = (0..W).filter(is_new).count();
+        if different > most {
+            (best, most) = (at, different);
+        }
+        if most == W {
+            break;
+        }
+    }
+    best
+}
+
 /// A bitmap by the hash of a word.
 #[derive(Clone, Copy)]
 pub(crate) struct Sieve<'a> {
@@ -99,10 +117,13 @@ impl<const W: usize, const S: usize> Words<W, S> {
         let numbered: Vec<(u32, &Vec<u8>)> = (0..).zip(runs).collect();
         let mut places: Vec<Place> = Vec::new();
         for (number, run) in numbered.iter().filter(of_length) {
-            places.extend((0..S).map(|at| Place {
-                word: word::<W>(&run[at..]),
-                run: *number,
-                at: at as u32,
+            places.extend((0..S).map(|first| {
+                let at = telling_word::<W, S>(run, first);
+                Place {
+                    word: word::<W>(&run[at..]),
+                    run: *number,
+                    at: at as u32,
+                }
             }));
         }
         let bits = (places.len() * 128)
@@ -274,6 +295,12 @@ impl ByteRuns {
         self.runs.len()
     }
 
+    /// Length of the longest run.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.runs.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
     /// Number of a run → where it stands in the data; what ends within the first `seen` bytes is
     /// left out.
     #[must_use]
@@ -300,6 +327,16 @@ impl ByteRuns {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn zeros_are_looked_for_only_where_there_is_nothing_else() {
+        let mut run = [0; 24];
+        run[9..12].copy_from_slice(&[5, 6, 7]);
+        assert_eq!(telling_word::<8, 8>(&run, 0), 8);
+        assert_eq!(telling_word::<8, 8>(&run, 5), 5);
+        assert_eq!(telling_word::<8, 8>(&[0; 24], 3), 3);
+        assert_eq!(telling_word::<1, 1>(&[4], 0), 0);
+    }
 
     proptest! {
         #[test]

@@ -19,6 +19,8 @@ const MERGING: &str = "merging";
 /// A new segment is synced in steps of this size: a commit of another thread whose own sync has to
 /// wait for this one waits for one step.
 const SYNC_BYTES: usize = 8 << 20;
+/// Bytes that are given to the file at once, few enough to stay near the processor.
+const WRITE_BYTES: usize = 128 << 10;
 const DAMAGED: &str = ".damaged-";
 
 #[cfg(unix)]
@@ -180,7 +182,8 @@ impl Draft {
     ) -> io::Result<Option<SegmentEntry>> {
         let mut out = SyncedWriter {
             file: &self.file,
-            waiting: Vec::new(),
+            waiting: Vec::with_capacity(WRITE_BYTES),
+            unsynced: 0,
             bytes: 0,
             stop,
             stopped: false,
@@ -229,6 +232,8 @@ impl Drop for Draft {
 struct SyncedWriter<'a> {
     file: &'a File,
     waiting: Vec<u8>,
+    /// Of them in the file since it was synced.
+    unsynced: usize,
     bytes: u64,
     stop: &'a dyn Fn() -> bool,
     stopped: bool,
@@ -242,6 +247,7 @@ impl SyncedWriter<'_> {
         }
         self.file.write_all(&self.waiting)?;
         self.bytes += self.waiting.len() as u64;
+        self.unsynced += self.waiting.len();
         self.waiting.clear();
         Ok(())
     }
@@ -249,11 +255,14 @@ impl SyncedWriter<'_> {
 
 impl Write for SyncedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(SYNC_BYTES - self.waiting.len());
+        let taken = bytes.len().min(WRITE_BYTES - self.waiting.len());
         self.waiting.extend_from_slice(&bytes[..taken]);
-        if self.waiting.len() == SYNC_BYTES {
+        if self.waiting.len() == WRITE_BYTES {
             self.rest()?;
+        }
+        if self.unsynced >= SYNC_BYTES {
             self.file.sync_data()?;
+            self.unsynced = 0;
         }
         Ok(taken)
     }

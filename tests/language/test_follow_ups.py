@@ -1,0 +1,108 @@
+"""Follow-ups and messages that stand by themselves."""
+
+from __future__ import annotations
+
+from tables import each
+from vestig.language.follow_ups import Turn, question_of, says_nothing
+
+BIRTHDAY = ("When is Max's birthday?", "Max's birthday is on 3 May.")
+GARDEN = ("Who looks after the garden?", "Juno Ferreira looks after it.")
+KAYAK = ("I used the kayak today.", "Nice!")
+LENA = ("Wo wohnt Lena?", "Lena wohnt seit Mai in Freiburg.")
+WEDDING = ("The wedding is on 12 June at the old mill in Harwell. " * 20, "Noted.")
+
+
+def asked(before: tuple[str, str], *texts: str) -> str:
+    turns = [Turn(before[0]), Turn(before[1], assistant=True), *map(Turn, texts)]
+    return question_of(turns).text
+
+
+@each(
+    ("before", "text", "expected"),
+    [
+        (BIRTHDAY, "and Juno's?", "When is Juno's birthday?"),
+        (BIRTHDAY, "what about Juno?", "When is Juno's birthday?"),
+        (GARDEN, "and where does she live?", "Juno Ferreira: and where does she live?"),
+        (KAYAK, "How much was it?", "How much was it? I used the kayak today."),
+        (KAYAK, "how much?", "how much? I used the kayak today."),
+        (LENA, "und Jonas?", "Wo wohnt Jonas?"),
+        (LENA, "Und seit wann wohnt sie dort?", "Und seit wann wohnt sie dort? Wo wohnt Lena?"),
+        (
+            ("Où habite Anne ?", "Anne habite à Lyon."),
+            "et depuis quand ?",
+            "et depuis quand ? Où habite Anne ?",
+        ),
+        (
+            ("¿Cuánto costó el barco?", "El barco costó 900 euros."),
+            "¿y dónde está?",
+            "¿y dónde está? ¿Cuánto costó el barco?",
+        ),
+    ],
+)
+def test_a_follow_up_takes_what_it_leans_on(
+    before: tuple[str, str], text: str, expected: str
+) -> None:
+    found = asked(before, text)
+    assert found == expected or found.startswith(f"{expected} "), found
+
+
+@each(
+    "text",
+    [
+        "what's the capital of Peru?",
+        "And where is the wifi password of the cabin?",
+        "Did Aksel buy the boat, and when did he pay for it?",
+        "When did Nora sell her boat?",
+        "Does the gateway restart when it fails?",
+        "when do deploys run and what do they wait for",
+        "What time is it in Oslo?",
+        "Is there a key to the shed?",
+        "Who left their coat in the hall?",
+        "write a haiku about rain",
+        "Wo liegt der Schlüssel zum Dachboden?",
+        "Quelle heure est-il à Oslo ?",
+        "ERROR worker 7: it failed; they were retried, then it gave up\n" * 10,
+    ],
+)
+def test_a_message_that_stands_by_itself_is_asked_alone(text: str) -> None:
+    for before in (WEDDING, BIRTHDAY, LENA):
+        assert asked(before, text) == text.strip()
+
+
+def test_a_follow_up_of_a_follow_up() -> None:
+    turns = [*BIRTHDAY, "and Juno's?", "On 9 February.", "and Piet's?"]
+    talk = [Turn(text, assistant=at % 2 == 1) for at, text in enumerate(turns)]
+    assert question_of(talk).text == "When is Piet's birthday?"
+
+
+def test_remarks_between_are_passed_over_and_none_is_asked() -> None:
+    assert asked(BIRTHDAY, "thanks!", "and Juno's?") == "When is Juno's birthday?"
+    talk = [Turn(BIRTHDAY[0]), Turn(BIRTHDAY[1], assistant=True), Turn("ok great, thanks")]
+    found = question_of(talk)
+    assert (found.text, found.says_nothing, found.first) == ("ok great, thanks", True, 2)
+
+
+def test_what_is_said_behind_an_open_question_goes_with_it() -> None:
+    talk = [Turn("Where is the key?"), Turn("I looked everywhere.")]
+    assert question_of(talk).text == "Where is the key? I looked everywhere."
+    assert question_of([talk[0], Turn("please!")]).text == "Where is the key?"
+    talk.insert(1, Turn("In the hall.", assistant=True))
+    assert question_of(talk).text == "I looked everywhere."
+
+
+def test_an_assistant_asks_only_where_nobody_else_speaks() -> None:
+    talk = [Turn("Where is the key?"), Turn("Let me look.", assistant=True)]
+    assert question_of(talk).text == "Where is the key?"
+    assert question_of(talk[1:]).text == "Let me look."
+
+
+@each(
+    "text", ["Danke dir!", "merci beaucoup", "Gracias.", "grazie mille", "👍", "Yes, that helps."]
+)
+def test_remarks_of_several_languages(text: str) -> None:
+    assert says_nothing(text)
+
+
+@each("text", ["No, the red one", "the problem", "Thanks, and where is it?", "42", "ok by noon"])
+def test_other_messages_say_something(text: str) -> None:
+    assert not says_nothing(text)
