@@ -178,10 +178,10 @@ def example(name: str, fold: int, one: AboutNow) -> Example:
         placed = [
             (id, 0.0, known[id].answers if id in known else None, id in of_models) for id in ids
         ]
-        later = frozenset(core.version_pairs(view.seq, placed, at_us))
+        by_place = core.version_pairs(view.seq, placed, at_us)
         # where several things are asked for nothing is moved
         several = asks_for_all(one.query.text)
-        pairs = [] if several else pairs_to_read(session, view.seq, placed, known, at_us)
+        pairs = [] if several else pairs_to_read(by_place, placed, known)
         texts = [(rows[places[older]], rows[places[newer]]) for older, newer in pairs]
         again = BoundQuery(session, view, bound.query)
         logits = compared(again, judge, one.query.text, texts)
@@ -189,7 +189,9 @@ def example(name: str, fold: int, one: AboutNow) -> Example:
             (*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None
         ]
         signals = core.version_signals(view.seq, filter, placed, together, at_us)
-        return later, {(places[older], places[newer]): own for older, newer, own in signals}
+        return frozenset(by_place), {
+            (places[older], places[newer]): own for older, newer, own in signals
+        }
 
     later, pairs = read_when_known(session, lambda view: read(view, range(len(rows))))
     _, of_few = read_when_known(session, lambda view: read(view, few))

@@ -150,6 +150,7 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     previous: list[str]
     present: list[str]
     future: list[str]
+    anew: list[str]
 
 
 @cache
@@ -236,6 +237,16 @@ def said_about(query: str) -> int | None:
     """
     found = _SAID.search(query.lower())
     return None if found is None else found.end()
+
+
+def states_anew(text: str) -> bool:
+    """Return whether a statement says that what it tells holds since a change.
+
+    Example:
+        >>> [states_anew(one) for one in ("The key is now with Ada.", "The key is with Ada.")]
+        [True, False]
+    """
+    return _pattern("anew").search(text.lower()) is not None
 
 
 def speaks_of_present(query: str) -> bool:

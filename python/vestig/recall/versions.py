@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -25,6 +25,7 @@ from vestig.language.words import (
     speaks_of_future,
     speaks_of_past,
     speaks_of_present,
+    states_anew,
 )
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
@@ -43,6 +44,8 @@ ROWS_MOVED: Final = 10
 # a change ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -2.0
+# The logit of what says itself that it takes the place.
+_RESTATED: Final = 6.0
 # Words of texts that are compared word by word; longer ones say more than one thing.
 _ALIGNED_MAX: Final = 80
 # Content terms of two statements about the same.
@@ -207,12 +210,12 @@ class Aligned:
     them apart.
 
     Example:
-        >>> upper = "Sample A-10 has an upper yield strength of 318 MPa."
-        >>> lower = "Sample A-10 has a lower yield strength of 306 MPa."
+        >>> upper = "This sample has an upper yield strength of 318 MPa."
+        >>> lower = "This sample has a lower yield strength of 306 MPa."
         >>> pair = Aligned(upper, lower)
-        >>> pair.is_alike, pair.calls_first("What is the upper yield strength of A-10?")
+        >>> pair.is_alike, pair.calls_first("What is the upper yield strength of it?")
         (True, True)
-        >>> pair.calls_first("What is the yield strength of A-10?")
+        >>> pair.calls_first("What is the yield strength of it?")
         False
     """
 
@@ -249,9 +252,10 @@ class Aligned:
             if tag == "replace":
                 first |= any(_tells(word, folded, two) for word in one[begin:end])
                 second |= any(_tells(word, folded, one) for word in two[at:to])
-            elif tag == "equal" and begin:
+            elif tag == "equal":
+                # the first word of a text has a capital anyway
                 pairs = zip(self._first[begin:end], self._second[at:to], strict=True)
-                for word, other in pairs:
+                for word, other in islice(pairs, int(not (begin and at)), None):
                     first |= word != other and word in asked and other not in asked
                     second |= word != other and other in asked and word not in asked
         return first and not second
@@ -388,10 +392,11 @@ def newest_first(
         (row.id, level, judged[row.id].answers if row.id in judged else None, row.id in of_models)
         for row, level in zip(best, levels, strict=False)
     ]
-    pairs = (
-        pairs_to_read(session, seq, placed, judged, at_us, recalled) if of_now and judged else []
-    )
+    later = session.keeper.core.version_pairs(seq, placed, at_us) if of_now and judged else []
+    restated = _restated(query, later, best, recalled)
+    pairs = pairs_to_read([pair for pair in later if pair not in restated], placed, judged)
     logits = compared([(best[older], best[newer]) for older, newer in pairs])
+    read = [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None]
     groups = session.keeper.core.versions(
         seq,
         CoreFilter(**filter),
@@ -400,7 +405,7 @@ def newest_first(
         speaks_of_present(query),
         not speaks_of_future(query),
         at_us,
-        [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None],
+        [*read, *((*pair, _RESTATED) for pair in restated)],
         *fit().in_order(),
     )
     known = recalled([best[at].id for group in groups for at in group]) if groups else {}
@@ -439,36 +444,39 @@ def _put_newest_first(
 
 
 def pairs_to_read(
-    session: Session,
-    seq: int,
-    placed: Sequence[Placed],
-    judged: Mapping[bytes, Judgement],
-    at_us: int,
-    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+    pairs: Sequence[tuple[int, int]], placed: Sequence[Placed], judged: Mapping[bytes, Judgement]
 ) -> list[tuple[int, int]]:
-    """Return the pairs of rows that the version reader reads: places of the earlier and of the
-    later one, which reads as an answer at least a little or says most in the same words; those
-    next to the top, of which most hangs.
+    """Return the pairs of rows that the version reader reads: those next to the top, of which most
+    hangs, whose later one reads as an answer at least a little.
 
     Args:
+        pairs: places of an earlier and a later row, those next to the top first.
         placed: id, L, logit of the judge that read it, and if a model stated it; best first.
         judged: what the judge says of each that it read.
-        at_us: when it is asked.
-        recalled: reads the memories with these ids.
     """
-    pairs = session.keeper.core.version_pairs(seq, placed, at_us)
-    texts: Mapping[bytes, RecalledMemory] = {}
-    reading: list[tuple[int, int]] = []
-    for older, newer in pairs:
-        first, second = placed[older][0], placed[newer][0]
-        if judged[second].answers < ANSWERS_MIN:
-            texts = texts or recalled([id for id, *_ in placed])
-            if not Aligned(texts[first].content, texts[second].content).is_alike:
-                continue
-        reading.append((older, newer))
-        if len(reading) == PAIRS_MAX:
-            break
-    return reading
+    reading = [pair for pair in pairs if judged[placed[pair[1]][0]].answers >= ANSWERS_MIN]
+    return reading[:PAIRS_MAX]
+
+
+def _restated(
+    query: str,
+    pairs: Sequence[tuple[int, int]],
+    best: Sequence[Row],
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> list[tuple[int, int]]:
+    """Return the pairs whose later text says that something holds since a change, in most of the
+    words in which the earlier one says it without; and the rest tells them not apart for the
+    question."""
+    known = recalled([row.id for row in best]) if pairs else {}
+
+    def restates(older: str, newer: str) -> bool:
+        if not states_anew(newer) or states_anew(older):
+            return False
+        pair = Aligned(older, newer)
+        return pair.is_alike and not pair.tells_apart(query)
+
+    texts = [known[row.id].content for row in best] if known else []
+    return [pair for pair in pairs if restates(texts[pair[0]], texts[pair[1]])]
 
 
 def _of_one_thing(

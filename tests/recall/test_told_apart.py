@@ -1,0 +1,90 @@
+"""Two texts that say most in the same words: which of them a question is about."""
+
+from __future__ import annotations
+
+import vestig
+from tables import each
+from vestig.recall.versions import is_about_another
+
+NEIGHBOURS = [
+    (
+        "The hardness of weld Nord is 340 HV 10 in the heat-affected zone.",
+        "The hardness of weld Nord is 235 HV 10 in the weld metal.",
+        "What is the hardness of weld Nord in the heat-affected zone?",
+    ),
+    (
+        "The elongation of the sample is 24.5 % at 23 °C.",
+        "The elongation of the sample is 14.5 % at -23 °C.",
+        "What is the elongation of the sample at 23 °C?",
+    ),
+    (
+        "To start an evaluation without the cache run `evalx --no-cache`.",
+        "To start an evaluation with the cache run `evalx --cache`.",
+        "How do I run an evaluation without the cache?",
+    ),
+    (
+        "Specimens of batch Alfa are 25 mm wide.",
+        "Specimens of batch Alfa are 12 mm thick.",
+        "How wide are specimens of batch Alfa?",
+    ),
+    (
+        "The fume hood in room 108 is cleared for acids.",
+        "The fume hood in room 103 is not cleared for acids.",
+        "Which fume hood is cleared for acids?",
+    ),
+]
+
+
+@each(("older", "newer", "question"), NEIGHBOURS)
+def test_what_a_question_names_in_its_own_words_is_no_older_version(
+    older: str, newer: str, question: str
+) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for text in (older, newer):
+            store.commit(text)
+        found = store.recall(question)
+    assert found[0].content == older
+    assert not any(flag.startswith("older_than") for hit in found for flag in hit.reason.flags)
+
+
+@each(
+    ("older", "newer", "question"),
+    [
+        (
+            "The argon supplier is Linde.",
+            "The argon supplier is now Air Liquide.",
+            "Who is the argon supplier?",
+        ),
+        (
+            "The gas vendor is Messer.",
+            "The gas vendor is no longer Messer but Nippon Gases.",
+            "Which company is the gas vendor?",
+        ),
+    ],
+)
+def test_what_says_that_it_holds_now_comes_first(older: str, newer: str, question: str) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for text in (older, newer):
+            store.commit(text)
+        found = store.recall(question)
+    assert found[0].content == newer
+
+
+@each(
+    ("question", "older", "newer", "another"),
+    [
+        ("Where does Ada live?", "Ada lives in Oslo.", "Ada moved to Bergen.", False),
+        ("Which bus do we take?", "We take bus 41 there.", "We take bus X3 there.", False),
+        ("What is for June?", "The plan for June is A.", "The plan for July is B.", True),
+        ("How high is 5 mN?", "A load of 5 mN is low.", "A load of 5 MN is low.", True),
+        ("Is it open at noon?", "It is open at noon daily.", "It is open at one daily.", True),
+        ("Is rent 800 euros now?", "Rent is 800 euros here.", "Rent is 900 francs here.", False),
+        ("Who is allowed in?", "Ada is allowed in.", "Ada is not allowed in.", False),
+        ("Who is allowed in?", "Ada is allowed in.", "Ben is not allowed in.", True),
+        ("Who is allowed in?", "Ada is allowed in.", "Ben is no longer allowed in.", False),
+    ],
+)
+def test_the_rest_of_like_texts_tells_them_apart(
+    question: str, older: str, newer: str, another: bool
+) -> None:
+    assert is_about_another(question, older, newer) is another
