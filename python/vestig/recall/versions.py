@@ -66,7 +66,7 @@ _OPPOSITES: Final = (
 # Function words that tell of opposite places, times or conditions.
 _CONTRASTS: Final = frozenset(
     """above across after against along before behind below beneath beside beyond down inside near
-    off outside over under up within without""".split()  # noqa: SIM905
+    off outside over under up with within without""".split()  # noqa: SIM905
 )
 _DENIALS: Final = frozenset(
     "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
@@ -250,14 +250,15 @@ class Aligned:
         first = second = False
         for tag, begin, end, at, to in self._blocks:
             if tag == "replace":
-                first |= any(_tells(word, folded, two) for word in one[begin:end])
-                second |= any(_tells(word, folded, one) for word in two[at:to])
+                mine, other = one[begin:end], two[at:to]
+                first |= any(_tells(word, folded, two, other) for word in mine)
+                second |= any(_tells(word, folded, one, mine) for word in other)
             elif tag == "equal":
                 # the first word of a text has a capital anyway
                 pairs = zip(self._first[begin:end], self._second[at:to], strict=True)
-                for word, other in islice(pairs, int(not (begin and at)), None):
-                    first |= word != other and word in asked and other not in asked
-                    second |= word != other and other in asked and word not in asked
+                for word, same in islice(pairs, int(not (begin and at)), None):
+                    first |= word != same and word in asked and same not in asked
+                    second |= word != same and same in asked and word not in asked
         return first and not second
 
     def denies_of_another(self) -> bool:
@@ -279,9 +280,19 @@ def _denied(words: Sequence[str]) -> int | None:
     return next((at for at, word in enumerate(words) if word in _DENIALS), None)
 
 
-def _tells(word: str, asked: Collection[str], other: Collection[str]) -> bool:
-    """Return whether a word of the question tells two texts apart, of which the other lacks it."""
-    return word in asked and word not in other and (word in _CONTRASTS or _any_tells([word]))
+def _tells(
+    word: str, asked: Collection[str], other: Collection[str], place: Collection[str]
+) -> bool:
+    """Return whether a word of the question tells two texts apart.
+
+    Args:
+        other: words of the text that has to lack it; `place`: those that it has instead.
+    """
+    if word not in asked or word in other:
+        return False
+    if word in _CONTRASTS:
+        return not _CONTRASTS.isdisjoint(place)
+    return _any_tells([word])
 
 
 def _any_tells(words: Sequence[str]) -> bool:
