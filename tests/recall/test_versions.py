@@ -670,8 +670,8 @@ def test_what_holds_the_code_of_a_query_comes_before_what_holds_another(opener: 
         found(store, f"What is {it} about?", config=config) for it in ("it", "WAY-1042", "WAY-9999")
     ]
     orders = [[hit.id for hit in result] for result in asked]
-    assert orders == [[other, none, right], [right, none, other], [other, none, right]]
-    assert len({tuple(hit.final for hit in result) for result in asked}) == 1
+    assert orders == [[other, none, right], [right, none, other], [none]]
+    assert len({tuple(hit.final for hit in result) for result in asked[:2]}) == 1
 
 
 @pytest.mark.parametrize(

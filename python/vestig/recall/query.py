@@ -48,6 +48,7 @@ from vestig.recall.confidence import (
 )
 from vestig.recall.judged import (
     Judgements,
+    answers_without,
     asks_the_judge,
     compared,
     is_ordered_by_judge,
@@ -76,6 +77,7 @@ from vestig.recall.versions import (
     announced_last,
     asks_about_now,
     called_first,
+    called_otherwise,
     held_first,
     newest_first,
 )
@@ -381,6 +383,10 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
+        texts = partial(self.view.recalled, chosen.namespace)
+        others = frozenset() if chosen.all else called_otherwise(rows, chosen.query, texts)
+        if others and answers is not None:
+            answers = answers_without(self.query.judgements, others)
         sure = how_sure(self, chosen, by, scan, rows[:limit], held, plain=plain, answers=answers)
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
@@ -405,6 +411,8 @@ class BoundQuery:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
             if len(kept) < len(results):
                 kept = with_what_may_answer(self, scan, chosen.namespace, results, kept)
+        if not silent:
+            kept = [row for row in kept if row.id not in others]
         behind = [] if silent or unread else kept_behind(rows[limit:], by.min_score, line, least)
         return Ranked(
             scan=scan,

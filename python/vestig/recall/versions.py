@@ -22,6 +22,7 @@ from vestig.language.words import (
     STOPWORDS,
     asks_for_all,
     content_terms,
+    is_read_as_question,
     speaks_of_future,
     speaks_of_past,
     speaks_of_present,
@@ -85,6 +86,10 @@ _DIGITS: Final = lazy_pattern(r"\d+")
 # A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
 _JOINED: Final = lazy_pattern(r"\w+(?:[-_./#]\w+)*")
 _CODE: Final = lazy_pattern(r"(?=.*\d)(?:[^\W\d_].*|\d+[-_/#].*[^\W\d_].*|\d{5,})")
+# A word with a digit behind another word, which is no share, sum or part of a longer number.
+_ORDINAL: Final = lazy_pattern(
+    r"\b([^\W\d_]{2,})\s+#?(\w*\d\w*)(?!\w|[.,:/–-]\d|\s?[%€$£°])(?=(?:\s+([^\W\d_]+))?)"
+)
 # Shorter numbers count versions of a thing rather than things.
 _LONG_NUMBER: Final = lazy_pattern(r"\d{3}")
 # Two words are forms of one name where they begin alike and so few letters follow in either.
@@ -590,6 +595,53 @@ def called_first(
     moved = [*best]
     _put_last(moved, right | others, others.__contains__)
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def called_otherwise(
+    rows: Sequence[ScanRow],
+    query: str,
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> frozenset[bytes]:
+    """Return the rows that are about another thing than the one that a question calls by a code or
+    by a number behind a word ("WAY-1042", "ward 5"): they hold a code of its form, or another
+    number behind that word, and no row holds what is asked about.
+
+    Args:
+        rows: best first.
+        recalled: reads the memories with these ids.
+    """
+    if not (_DIGIT.search(query) and is_read_as_question(query)):
+        return frozenset()
+    content = {query[one.start : one.end].casefold() for one in content_terms(query, ())}
+    numbers = {pair: behind for pair, behind in _ordinals(query).items() if pair[0] in content}
+    called = codes(query)
+    if not (called or numbers):
+        return frozenset()
+    texts = {id: one.content for id, one in recalled([row.id for row in rows]).items()}
+    words = [_WORD.findall(text.casefold()) for text in texts.values()]
+    absent = [code for code in (*called, *numbers) if not any(holds_code(of, code) for of in words)]
+    forms = {_form(code) for code in absent if code in called}
+
+    def is_of_another(text: str) -> bool:
+        others = _ordinals(text)
+        # with the same word behind both, the numbers count that
+        return any(_form(code) in forms for code in codes(text)) or any(
+            pair in absent and pair[0] == other[0] and not (behind and behind == others[other])
+            for pair, behind in numbers.items()
+            for other in others
+        )
+
+    return frozenset(id for id, text in texts.items() if is_of_another(text))
+
+
+def _ordinals(text: str) -> dict[tuple[str, str], str]:
+    """Words with a digit in a text, each with the word before it; and the word behind it, or "".
+
+    Example:
+        >>> _ordinals("In ward 5 they pay 20 %, in ward 6A 1,500 euros")
+        {('ward', '5'): 'they', ('ward', '6a'): ''}
+    """
+    return {(before, word): behind for before, word, behind in _ORDINAL.findall(text.casefold())}
 
 
 def _form(code: tuple[str, ...]) -> tuple[str, ...]:
