@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import vestig
+from scripted import Opener
 from tables import each
 from vestig.recall.versions import is_about_another
+from vestig.testing import HashingEmbedder
 
 NEIGHBOURS = [
     (
@@ -33,6 +35,20 @@ NEIGHBOURS = [
         "Which fume hood is cleared for acids?",
     ),
 ]
+
+
+@each(("older", "newer", "question"), NEIGHBOURS)
+def test_what_a_question_names_comes_first_whatever_reads_better(
+    older: str, newer: str, question: str, opener: Opener
+) -> None:
+    """No judge reads them."""
+    for texts in ((older, newer), (newer, older)):
+        store = opener(embedder=HashingEmbedder())
+        for text in texts:
+            store.commit(text)
+        found = store.recall(question, all=True)
+        assert found[0].content == older
+        assert found[0].final == max(hit.final for hit in found)
 
 
 @each(("older", "newer", "question"), NEIGHBOURS)

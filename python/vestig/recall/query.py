@@ -80,6 +80,7 @@ from vestig.recall.versions import (
     called_otherwise,
     held_first,
     newest_first,
+    told_first,
 )
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
@@ -489,7 +490,7 @@ class BoundQuery:
             rows = held_first(rows, held)
             if of_now and not words.speaks_of_future(chosen.query):
                 rows = announced_last(rows, keyed, at_us)
-        rows = called_first(rows, chosen.query, texts)
+        rows = called_first(told_first(rows, chosen.query, texts), chosen.query, texts)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         best = read.best if read is not None and asks_the_judge(self, scan) else None

@@ -26,6 +26,7 @@ from vestig.language.words import (
     speaks_of_future,
     speaks_of_past,
     speaks_of_present,
+    states,
     states_anew,
 )
 from vestig.lazy_pattern import lazy_pattern
@@ -80,7 +81,7 @@ _YES_OR_NO: Final = lazy_pattern(
 )
 _WORD: Final = lazy_pattern(r"\w+")
 # Words, signs of comparison, and numbers with their sign, which a hyphen in a code is none.
-_PART: Final = lazy_pattern(r"[<>≤≥]|(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*\w*|\w+")
+_PART: Final = lazy_pattern(r"[<>≤≥]|(?<![\w.])[-+−±]?\d+(?:[.,/:–-]\d+)*\w*|\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
 _DIGITS: Final = lazy_pattern(r"\d+")
 # A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
@@ -245,6 +246,16 @@ class Aligned:
         if not self._blocks or _YES_OR_NO.search(query):
             return False
         return self.calls_first(query) or self.denies_of_another()
+
+    def means_first(self, query: str) -> bool:
+        """Return whether a question that is not answered by yes or no means the first text: it
+        calls that, or denies as only that does, or states as only that does."""
+        if not self._blocks or _YES_OR_NO.search(query):
+            return False
+        if self.calls_first(query):
+            return True
+        denies = _denied([part.casefold() for part in _PART.findall(query)]) is not None
+        return self.denies_of_another() and denies == (_denied(self._folded[0]) is not None)
 
     def calls_first(self, query: str) -> bool:
         """Return whether a question holds a word in whose place the second text has others, none
@@ -594,6 +605,52 @@ def called_first(
         return rows
     moved = [*best]
     _put_last(moved, right | others, others.__contains__)
+    return [*moved, *rows[ROWS_MOVED:]]
+
+
+def told_first(
+    rows: Sequence[ScanRow],
+    query: str,
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> Sequence[ScanRow]:
+    """Return the rows with those that the query calls by a word before those that have others in
+    its place and else say most in the same words (`Aligned`), among their places; each place keeps
+    its final score.
+
+    Args:
+        rows: best first, each text once.
+        recalled: reads the memories with these ids.
+    """
+    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    if len(best) < 2:
+        return rows
+    known = recalled([row.id for row in best])
+    texts = [known[row.id].content for row in best]
+    parts = [{*_PART.findall(text)} for text in texts]
+    asked = {*_PART.findall(query)}
+    asked |= {part.casefold() for part in asked}
+
+    def is_told(at: int, before: int) -> bool:
+        # most pairs share too little, or nothing that one of them has alone is asked about
+        own, other = parts[at], parts[before]
+        if 4 * len(own & other) < max(len(own), len(other)) or asked.isdisjoint(own - other):
+            return False
+        return states(texts[at]) and Aligned(texts[at], texts[before]).means_first(query)
+
+    order: list[int] = []
+    for at in range(len(best)):
+        ahead = next((place for place, other in enumerate(order) if is_told(at, other)), at)
+        order.insert(ahead, at)
+    if order == [*range(len(best))]:
+        return rows
+    moved = [
+        best[at].moved(
+            best[place].final_score,
+            newer_than=best[at].newer_than,
+            older_than=best[at].older_than,
+        )
+        for place, at in enumerate(order)
+    ]
     return [*moved, *rows[ROWS_MOVED:]]
 
 
