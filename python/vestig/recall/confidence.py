@@ -21,7 +21,13 @@ from vestig.language.languages import (
     is_function_word,
     language_of,
 )
-from vestig.language.words import ContentTerm, orders_at, stands_otherwise
+from vestig.language.words import (
+    ContentTerm,
+    is_joined,
+    orders_at,
+    stands_as_a_whole,
+    stands_otherwise,
+)
 from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
     FEATURES,
@@ -194,7 +200,12 @@ def missing(
         ordered = query[:begin]
         names = [name for name in names if name.partition(" ")[0] != ordered]
     # a question in another language begins with a capital too
-    names = [name for name in names if not begins_with_function_word(name)]
+    names = [
+        name
+        for name in names
+        if not begins_with_function_word(name)
+        and not (is_joined(name) and stands_as_a_whole(name, texts))
+    ]
     words = [
         query[one.start : one.end]
         for one in input.content_terms
@@ -203,11 +214,20 @@ def missing(
         and not (one.in_time and (times_read or input.dates_met))
         and not _is_half_a_pair(one.term)
     ]
-    words = [word for word in words if not stands_otherwise(word, texts)]
+    words = [word for word in words if not _stands(word, texts)]
     language = language_of(query) if words else None
     words = [word for word in words if not is_function_word(word, language)]
-    found = [*names, *(word for word in words if not any(word in name for name in names))]
-    return tuple(dict.fromkeys(found))
+    # the parts of a name or a code stand in it
+    wholes = {*names, *filter(is_joined, words)}
+    words = [word for word in words if not any(word in one for one in wholes - {word})]
+    return tuple(dict.fromkeys([*names, *words]))
+
+
+def _stands(word: str, texts: Sequence[str]) -> bool:
+    """Return whether a word stands in one of some texts in another form. A code whose parts stand
+    there apart does not."""
+    holds = stands_as_a_whole if is_joined(word) else stands_otherwise
+    return holds(word, texts)
 
 
 def _is_half_a_pair(term: str) -> bool:
