@@ -90,6 +90,9 @@ SECRETS = [
     (f"SESSION_KEY={_UUID}", _UUID),
     (f"with:\n  token: {_UUID}\n  verbose: true", _UUID),
     (f"https://dns.harbor.net/update?token={_UUID}", _UUID),
+    # behind a sign or a letter that is no Latin one
+    ("the “token” is Kx9!mmQ2vB", "Kx9!mmQ2vB"),
+    ("é-token: Kx9!mmQ2vB", "Kx9!mmQ2vB"),
     # the keys of networks
     ("WLAN-Netzwerkschlüssel: 49271836450192837465", "49271836450192837465"),
     ("Netzwerksicherheitsschlüssel: hafen77segel", "hafen77segel"),

@@ -125,9 +125,8 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
 fn is_header(text: &str, start: usize, last: &str) -> bool {
     const HEADER_BYTES_MAX: usize = 60;
     let before = bytes::just_before(text, start, HEADER_BYTES_MAX);
-    let dashed = before
-        .rfind(|c: char| !c.is_ascii_alphanumeric() && c != '-')
-        .map_or(before, |at| &before[at + 1..]);
+    let outside = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    let dashed = before.rsplit(outside).next().unwrap_or(before);
     let ends = last.eq_ignore_ascii_case("token") || last.eq_ignore_ascii_case("key");
     ends && dashed.len() > 2
         && dashed.ends_with('-')
