@@ -70,9 +70,10 @@ pub(super) enum List {
     PlaceholderMarks,
     PlaceholderBegins,
     WordsForSecrets,
+    Elements,
 }
 
-const LISTS: [(&str, List); 24] = [
+const LISTS: [(&str, List); 25] = [
     ("speakers", List::Speakers),
     ("clauses", List::Clauses),
     ("places", List::Places),
@@ -97,6 +98,7 @@ const LISTS: [(&str, List); 24] = [
     ("placeholder marks", List::PlaceholderMarks),
     ("placeholder begins", List::PlaceholderBegins),
     ("words for secrets", List::WordsForSecrets),
+    ("elements", List::Elements),
 ];
 
 /// A format of a vendor: `prefix`, then `least` to `most` characters of `class`.

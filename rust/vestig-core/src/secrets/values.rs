@@ -2,7 +2,7 @@
 
 use super::Scan;
 use super::bytes::{self, VALUE};
-use super::identifiers::{is_identifier, is_name};
+use super::identifiers::{is_formula, is_identifier, is_name, is_registered};
 use super::lexemes::{sections, sections_of_parts};
 use super::lists::{List, is_in, lists, word};
 use super::named::{Name, Strength};
@@ -153,6 +153,7 @@ pub(super) fn is_secret(value: &str, quoted: bool, link: Link, name: &Name) -> b
         || is_chord(value)
         || !name.is_typed() && is_built_path(value)
         || !name.sure && (is_identifier(value) || is_name(value))
+        || link == Link::Stated && is_told_of_anything(value, name)
     {
         return false;
     }
@@ -165,6 +166,16 @@ pub(super) fn is_secret(value: &str, quoted: bool, link: Link, name: &Name) -> b
     match name.strength {
         Strength::Weak => is_weak_secret(value, quoted, name),
         Strength::Strong => is_strong_secret(value, quoted, link, name),
+    }
+}
+
+/// Returns whether a sentence says something else of what a name means beside a secret: of a
+/// glaze's secret what it is made of, of an auditor's credential its number.
+fn is_told_of_anything(value: &str, name: &Name) -> bool {
+    match name.rule {
+        "secret" | "key" => is_formula(value),
+        "credential" => is_registered(value),
+        _ => false,
     }
 }
 
