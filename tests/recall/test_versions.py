@@ -403,7 +403,6 @@ def test_a_text_that_was_stated_again_stands_for_itself(opener: Opener) -> None:
         ({}, True),
         ({"t_valid": MONTHS[2]}, True),
         ({"t_ref": MONTHS[2], "provenance": {"artifact_ref": "notes.md:3"}}, True),
-        ({"role": "user"}, True),
         # an echo of what somebody else said
         ({"role": "assistant"}, False),
         ({"role": "tool", "t_valid": MONTHS[2]}, False),
@@ -443,13 +442,23 @@ def test_a_turn_that_is_sent_again_says_nothing_again(
     opener: Opener, sequence: int, returns: bool
 ) -> None:
     bergen, oslo = "Tom lives in Bergen", "Tom lives in Oslo"
-    vectors, clock = {bergen: vector_at(0.8, 8, 1), oslo: vector_at(0.9, 8, 1)}, FrozenClock(DAY)
+    vectors, clock = {bergen: vector_at(0.8), oslo: vector_at(0.9)}, FrozenClock(DAY)
     store = opener(vectors=vectors, config=PLAIN, clock=clock)
     for at, text in ((1, bergen), (2, oslo), (sequence, bergen)):
         store.commit(text, session_id="chat", sequence=at, role="user")
         clock.move(days=1)
     assert found(store)[0].content == (bergen if returns else oslo)
     assert found(store, known_at=DAY + timedelta(days=1))[0].content == oslo, "not yet said"
+
+
+def test_who_names_no_role_says_nothing_again_for_a_user(opener: Opener) -> None:
+    bergen, oslo = "Tom lives in Bergen", "Tom lives in Oslo"
+    store = opener(vectors={bergen: vector_at(0.8), oslo: vector_at(0.9)}, config=PLAIN)
+    for text, role, day in ((bergen, "user", 0), (oslo, "user", 1), (bergen, None, 2)):
+        store.commit(text, role=role, t_valid=MONTHS[day])
+    assert found(store)[0].content == oslo
+    store.commit(bergen, role="user", t_valid=MONTHS[2])
+    assert found(store)[0].content == bergen
 
 
 def test_a_question_is_no_later_version(opener: Opener) -> None:

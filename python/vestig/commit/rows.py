@@ -46,6 +46,7 @@ from vestig.types import (
     Kind,
     Memory,
     RetentionPolicy,
+    Role,
     Stability,
     Status,
     TemporalWindow,
@@ -453,9 +454,11 @@ def stated_us(item: Item, known: Memory) -> int:
 
 def _says_again(item: Item, known: Memory) -> bool:
     """Return whether an item says at a later time than before that what is known holds. What a
-    model repeats of others does not, nor does a passage that stays, nor what a file has without
-    telling when it was said: an older copy of it may have been read before."""
+    model repeats of others does not, nor what is repeated of a user without a role, a passage that
+    stays, or what a file has without telling when it was said: it may be an older copy."""
     request = item.request
+    if request.role is None and known.role == Role.USER:
+        return False
     told = request.t_valid is not None or request.t_ref is not None
     timed = not is_undated(request.metadata or {}) if told else request.artifact_ref is None
     later = stated_us(item, known) > to_us(known.t_valid)
