@@ -21,6 +21,7 @@ from vestig.language.languages import (
     is_function_word,
     language_of,
 )
+from vestig.language.quantities import currency_of
 from vestig.language.words import (
     ContentTerm,
     is_joined,
@@ -28,6 +29,7 @@ from vestig.language.words import (
     stands_as_a_whole,
     stands_otherwise,
 )
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
     FEATURES,
@@ -200,12 +202,8 @@ def missing(
         ordered = query[:begin]
         names = [name for name in names if name.partition(" ")[0] != ordered]
     # a question in another language begins with a capital too
-    names = [
-        name
-        for name in names
-        if not begins_with_function_word(name)
-        and not (is_joined(name) and stands_as_a_whole(name, texts))
-    ]
+    names = [name for name in names if not begins_with_function_word(name)]
+    names = [name for name in names if not _is_written_otherwise(name, texts)]
     words = [
         query[one.start : one.end]
         for one in input.content_terms
@@ -214,20 +212,28 @@ def missing(
         and not (one.in_time and (times_read or input.dates_met))
         and not _is_half_a_pair(one.term)
     ]
-    words = [word for word in words if not _stands(word, texts)]
+    # the parts of a name or a code stand in it, and are no other form of it
+    wholes = {*names, *filter(is_joined, words)}
+    words = [word for word in words if not _is_written_otherwise(word, texts)]
+    words = [word for word in words if is_joined(word) or not stands_otherwise(word, texts)]
     language = language_of(query) if words else None
     words = [word for word in words if not is_function_word(word, language)]
-    # the parts of a name or a code stand in it
-    wholes = {*names, *filter(is_joined, words)}
     words = [word for word in words if not any(word in one for one in wholes - {word})]
     return tuple(dict.fromkeys([*names, *words]))
 
 
-def _stands(word: str, texts: Sequence[str]) -> bool:
-    """Return whether a word stands in one of some texts in another form. A code whose parts stand
-    there apart does not."""
-    holds = stands_as_a_whole if is_joined(word) else stands_otherwise
-    return holds(word, texts)
+_MONEY: Final = lazy_pattern(r"[^\W\d_]+|[^\w\s]")
+
+
+def _is_written_otherwise(word: str, texts: Sequence[str]) -> bool:
+    """Return whether one of some texts has a code, however its parts are joined, or a currency by
+    another of its names."""
+    if is_joined(word):
+        return stands_as_a_whole(word, texts)
+    currency = currency_of(word)
+    return currency is not None and any(
+        currency == currency_of(one) for text in texts for one in _MONEY.findall(text)
+    )
 
 
 def _is_half_a_pair(term: str) -> bool:
