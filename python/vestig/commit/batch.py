@@ -70,7 +70,6 @@ from vestig.commit.speakers import (
     held_earlier,
     is_said_again,
     keeps_key,
-    may_follow,
     stays_ended,
 )
 from vestig.errors import VestigError
@@ -256,7 +255,7 @@ class Batch(Group):
         item, current = self.items[place], self._current(slot)
         then = None if decision.replaced else self._version_then(view, item, slot, current)
         span = None if then is None else self._span(view, then)
-        anew = span is not None and changes_end(item, span) and may_follow(item, span.version)
+        anew = span is not None and changes_end(item, span) and item.may_follow(span.version)
         if span is not None and not anew:
             self._reinforce(view, item, decision, span.version, None)
             if current is not None and current.id != span.version.id:

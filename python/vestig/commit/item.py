@@ -211,6 +211,10 @@ class Item(msgspec.Struct, kw_only=True):
         """Return whether an assistant or a tool states it."""
         return self.request.role in MODEL_ROLES
 
+    def may_follow(self, known: Memory) -> bool:
+        """Return whether it may say of a memory when it holds."""
+        return self.ordered or not self.is_of_model or not known.confirmed
+
     @property
     def is_of_user(self) -> bool:
         """Return whether a user states it."""

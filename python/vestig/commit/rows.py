@@ -15,6 +15,7 @@ import msgspec
 from vestig.calls.argument import without_twins
 from vestig.calls.commit import CommitRequest
 from vestig.changes import (
+    HOLDS_AGAIN,
     ChangeSet,
     MemoryPatch,
     NewAnchor,
@@ -45,9 +46,11 @@ from vestig.types import (
     Kind,
     Memory,
     RetentionPolicy,
+    Role,
     Stability,
     Status,
     TemporalWindow,
+    is_undated,
 )
 
 
@@ -449,6 +452,19 @@ def stated_us(item: Item, known: Memory) -> int:
     return item.reference_us if named is None else max(named, to_us(known.t_valid))
 
 
+def _says_again(item: Item, known: Memory) -> bool:
+    """Return whether an item says at a later time than before that what is known holds. What a
+    model repeats of others does not, nor what is repeated of a user without a role, a passage that
+    stays, or what a file has without telling when it was said: it may be an older copy."""
+    request = item.request
+    if request.role is None and known.role == Role.USER:
+        return False
+    told = request.t_valid is not None or request.t_ref is not None
+    timed = not is_undated(request.metadata or {}) if told else request.artifact_ref is None
+    later = stated_us(item, known) > to_us(known.t_valid)
+    return timed and later and item.document is None and item.may_follow(known)
+
+
 def add_reinforcement(
     rows: Rows, item: Item, known: Memory, wishes: RepeatWishes, *, near_score: float | None
 ) -> tuple[NewEvent, dict[str, Any]]:
@@ -463,10 +479,9 @@ def add_reinforcement(
     if added:
         metadata = fields.get("metadata", known.metadata)
         fields["metadata"] = metadata | {"tags": [*known.tags, *added]}
-    payload["added_tags"] = added
     other = {k: v for k, v in (request.metadata or {}).items() if k not in known.metadata
              or known.metadata[k] != v}  # fmt: skip
-    payload["metadata"] = other
+    payload |= {"added_tags": added, "metadata": other}
     windows = united_windows(known.times, item.windows)
     if windows is not None:
         fields["times"] = windows
@@ -483,6 +498,8 @@ def add_reinforcement(
         payload |= {"query_score": near_score, "variant": item.given}
     elif item.given != known.content:
         payload["variant"] = item.given
+    if item.position is None and _says_again(item, known):
+        payload[HOLDS_AGAIN] = True
     kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
     event = _event(rows, item, known.id, kind, payload)
     seen_us = stated_us(item, known)
@@ -543,6 +560,7 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
                 "tags": [],
                 "artifact_ref": None,
                 "repeated_by": repeated_by,
+                **({HOLDS_AGAIN: True} if _says_again(item, known) else {}),
             },
         )
     )

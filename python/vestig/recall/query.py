@@ -86,7 +86,7 @@ from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
-from vestig.store.records.memory_queries import unconfirmed, values_of_keys
+from vestig.store.records.memory_queries import said_again, unconfirmed, values_of_keys
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import span
 from vestig.times import from_us, to_us
@@ -469,7 +469,6 @@ class BoundQuery:
             rows, levels = read.rows, read.levels
         if by.newer_first:
             of_now = asks_about_now(chosen.query, bool(self.query.windows))
-            at_us = chosen.moments.holding_at_us
             keyed = partial(values_of_keys, self.view, chosen.namespace)
             rows = newest_first(
                 self.session,
@@ -481,15 +480,16 @@ class BoundQuery:
                 query=chosen.query,
                 content=self.content_terms(scan),
                 of_now=of_now,
-                at_us=at_us,
+                at_us=chosen.moments.holding_at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
+                said_again=partial(said_again, self.view, chosen.namespace, chosen.moments),
                 recalled=texts,
                 keyed=keyed,
                 compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
             )
             rows = held_first(rows, held)
             if of_now and not words.speaks_of_future(chosen.query):
-                rows = announced_last(rows, keyed, at_us)
+                rows = announced_last(rows, keyed, chosen.moments.holding_at_us)
         rows = called_first(told_first(rows, chosen.query, texts), chosen.query, texts)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]

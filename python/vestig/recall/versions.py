@@ -35,7 +35,7 @@ from vestig.recall.judgement import Judgement
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
 from vestig.store.projection.scan_objects import Filter as CoreFilter
-from vestig.store.records.memory_queries import OfKey, unconfirmed
+from vestig.store.records.memory_queries import OfKey, SaidAgain, unconfirmed
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import RecalledMemory
 
@@ -98,8 +98,8 @@ _STEM_MIN: Final = 3
 _ENDING_MAX: Final = 3
 
 
-# Id, L, logit of the judge, a model stated it.
-Placed = tuple[bytes, float, float | None, bool]
+# Id, L, logit of the judge, a model stated it, when it was said again.
+Placed = tuple[bytes, float, float | None, bool, SaidAgain | None]
 
 
 class VersionFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -383,6 +383,7 @@ def newest_first(
     of_now: bool,
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
+    said_again: Callable[[Sequence[bytes]], Mapping[bytes, SaidAgain]],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
     keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
     compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
@@ -401,6 +402,7 @@ def newest_first(
         of_now: the newest version answers the query.
         at_us: when what is asked for holds: what does not hold yet stands behind what does.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
+        said_again: when those of these ids that were said again were said last.
         recalled: reads the memories with these ids.
         keyed: reads those of the ids that have a key.
         compared: reads pairs of an earlier and a later row: the logit that the later one takes the
@@ -415,8 +417,10 @@ def newest_first(
     of_now = of_now and not asks_for_all(query)
     if not (of_now or of_models):
         return rows
+    again = said_again([row.id for row in best])
+    answers = {row.id: judged[row.id].answers for row in best if row.id in judged}
     placed = [
-        (row.id, level, judged[row.id].answers if row.id in judged else None, row.id in of_models)
+        (row.id, level, answers.get(row.id), row.id in of_models, again.get(row.id))
         for row, level in zip(best, levels, strict=False)
     ]
     later = session.keeper.core.version_pairs(seq, placed, at_us) if of_now and judged else []
@@ -478,7 +482,7 @@ def pairs_to_read(
 
     Args:
         pairs: places of an earlier and a later row, those next to the top first.
-        placed: id, L, logit of the judge that read it, and if a model stated it; best first.
+        placed: best first.
         judged: what the judge says of each that it read.
     """
     reading = [pair for pair in pairs if judged[placed[pair[1]][0]].answers >= ANSWERS_MIN]
