@@ -164,7 +164,9 @@ def get(session: Session, asked: GetRequest) -> Memory:
     with session.operation("get"), session.ledger.read() as view:
         if name.startswith("mem_"):
             return session.memory(view, space, name)
-        key, now_us = keyed_memories.stored_key(view, space, name), session.now_us()
+        key = keyed_memories.stored_key(view, space, name)
+        # behind a clock that stepped back the last value is the one that was stored last
+        now_us = max(session.now_us(), view.last_recorded_us)
         found = keyed_memories.current(view, space, asked.scope, key)
         if found is None or to_us(found.t_valid) > now_us:
             found = keyed_memories.holding(view, space, asked.scope, key, now_us) or found

@@ -510,7 +510,7 @@ def clock_notice(behind_us: int) -> list[Degradation]:
         return []
     detail = (
         f"the clock is {duration_text(behind_us)} behind the ledger: the last recorded time was"
-        f" used; {_HINT}"
+        f" used, also for a new value where the one before began or ended after the clock; {_HINT}"
     )
     return [Degradation(code="clock_stepped_back", detail=detail)]
 
