@@ -204,6 +204,19 @@ def is_own_projection(name: str) -> bool:
     return _PROJECTION_NAME.fullmatch(name) is not None
 
 
+def store_around(path: Path, *others: Path | None) -> Path | None:
+    """Return the folder of the store inside which a path lies; None where it lies in none.
+
+    Args:
+        others: folders that are stores, or are to be.
+    """
+    known = {Path(os.path.realpath(one)) for one in others if one is not None}
+    for above in Path(os.path.realpath(path)).parents:
+        if above in known or os.path.lexists(above / LEDGER_FILE):
+            return above
+    return None
+
+
 def own_files(folder: Path) -> Iterator[Path]:
     """Every file of the store, links too, in a fixed order; the folder may hold other things."""
     for entry in sorted(_entries(folder), key=lambda entry: entry.name):
