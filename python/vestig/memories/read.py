@@ -33,6 +33,7 @@ from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import anchor_rows, item_rows, keyed_memories
 from vestig.store.records.memory_queries import equal_texts
+from vestig.store.records.readable import check_forgotten
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing, RecalledMemory
 from vestig.store.sqlite.connections import damaged
@@ -335,7 +336,11 @@ _ITERATED: Final = 1_000
 
 def every(session: Session, asked: CountRequest) -> Iterator[Memory]:
     """The memories that a filter lets through, by id; which they are is read at the first, and
-    what is forgotten meanwhile is left out."""
+    what is forgotten meanwhile is left out.
+
+    Raises:
+        StoreDamagedError: the ledger has lost one.
+    """
     parts = _parts(session, asked)
     space = parts.namespace
     with session.operation("list"):
@@ -345,7 +350,10 @@ def every(session: Session, asked: CountRequest) -> Iterator[Memory]:
     ids = [id_text("mem", one) for one in split_ids(raw)]
     for start in range(0, len(ids), _ITERATED):
         with session.operation("list"), session.ledger.read() as view:
-            memories = view.memories(space, ids[start : start + _ITERATED])
+            wanted = ids[start : start + _ITERATED]
+            memories = view.memories(space, wanted)
+            if gone := set(wanted).difference(one.id for one in memories):
+                check_forgotten(view, gone)
         yield from memories
 
 
