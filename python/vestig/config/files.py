@@ -143,17 +143,41 @@ def working_folder() -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Tell if a file is there; a name that no file can have is none.
+    """Tell if a file is there; a name that no file can have is none, nor is a device, such as
+    /dev/null.
 
     Raises:
         PermissionError: it may not be known, for a folder on the way may not be searched.
+        ConfigError: a link on the way leads nowhere, or something else has the name. What it is to
+            say may name the store, and going on without it would use another one.
     """
     try:
-        return stat.S_ISREG(path.stat().st_mode)
+        mode = path.stat().st_mode
     except PermissionError:
         raise
-    except (OSError, ValueError):
+    except ValueError:
         return False
+    except OSError as error:
+        if (link := _broken_link(path)) is None:
+            return False
+        raise ConfigError(
+            f"{link}: expected a link to what is there, it leads nowhere ({error.strerror}); bring"
+            " its target back, or remove the link"
+        ) from None
+    if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
+        found = "a folder" if stat.S_ISDIR(mode) else "something else"
+        raise ConfigError(f"{path}: expected a file, found {found}; move it away")
+    return stat.S_ISREG(mode)
+
+
+def _broken_link(path: Path) -> Path | None:
+    """The link on the way to a path whose target is missing; None where there is none."""
+    for place in (path, *path.parents):
+        if os.path.exists(place):
+            return None
+        if os.path.islink(place):
+            return place
+    return None
 
 
 def content_of(path: Path) -> bytes | None:

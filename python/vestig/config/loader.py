@@ -247,7 +247,7 @@ def _file_layers(
     named one may ends all work before anything else is read."""
     layers = []
     if project is not None:
-        path = project.resolve()
+        path = Path(os.path.realpath(project))
         raw = content_of(path)
         if raw is None:
             raise ConfigNotFoundError(missing_file_text(path))
@@ -256,9 +256,10 @@ def _file_layers(
             check_found_file(path, items)
         items = with_paths(items, path.parent, problems)
         layers.append(Layer(name="project", items=tuple(items)))
-    user = (user_folder("config", variables) / "config.yaml").resolve()
+    own = user_folder("config", variables) / "config.yaml"
+    user = Path(os.path.realpath(own))
     try:
-        raw = content_of(user)
+        raw = content_of(own)
         if raw is not None:
             items = with_paths(read_file(user, raw, problems), user.parent, problems)
             layers.insert(0, Layer(name="user", items=tuple(items)))
