@@ -116,6 +116,25 @@ def tighten(ledger: Path) -> None:
         ledger.chmod(0o600)
 
 
+def give_to_owner(folder: Path) -> None:
+    """What the superuser wrote into the store of somebody else belongs to the owner of the ledger,
+    who could not read it else. A name of another file of theirs stays as it is."""
+    if os.geteuid() != 0:
+        return
+    try:
+        owner = os.lstat(folder / LEDGER_FILE)
+    except OSError:
+        return
+    for path in (folder / PROJECTION_FOLDER, *own_files(folder)) if owner.st_uid else ():
+        with suppress(OSError):  # another process has removed it
+            found = os.lstat(path)
+            own = path.parent == folder or is_own_projection(path.name)
+            # a further name may be that of a file anywhere
+            single = stat.S_ISDIR(found.st_mode) or found.st_nlink == 1
+            if own and single and not found.st_uid:
+                os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
 def make_private(path: Path) -> None:
     """Creates an empty file 0600 whatever the umask; SQLite gives -wal and -shm the same."""
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -350,6 +369,38 @@ def not_permitted(path: Path) -> StoreLockedError:
         f"{path}: expected a file that can be read, permission denied; open the store as its"
         " owner, or mend the permissions"
     )
+
+
+def projection_not_permitted(directory: Path) -> StoreLockedError:
+    """The error for a projection of which this process may not read a file: for the owner of the
+    store, whose file it is and how it comes back."""
+    unread = (path for path in (directory, *sorted(directory.glob("*"))) if not _may_read(path))
+    path = next(unread, directory)
+    try:
+        holder, owner = path.stat().st_uid, (directory.parent / LEDGER_FILE).stat().st_uid
+    except OSError:
+        return not_permitted(path)
+    if holder == owner or owner != os.geteuid():
+        return not_permitted(path)
+    from shlex import quote
+
+    place = quote(str(directory))
+    return StoreLockedError(
+        f"{path}: expected a file of the owner of the store, it is that of user {holder} and may"
+        f" not be read; `sudo chown -R {owner} {place}` gives it back, or `rm -r {place}` removes"
+        " what the ledger makes anew"
+    )
+
+
+def _may_read(path: Path) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        os.stat(os.path.join(path, "."))  # a folder may be read and not be searched
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def leftovers(folder: Path) -> str | None:
