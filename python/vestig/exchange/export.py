@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
@@ -34,6 +33,7 @@ from vestig.store.portable.export import export as write_export
 from vestig.store.records import readable
 from vestig.store.records.memory_queries import as_stored
 from vestig.store.records.reads import LedgerView
+from vestig.store.sqlite import files
 from vestig.times import format_us, to_us
 from vestig.types import EventType, Memory, Status, is_undated
 
@@ -155,9 +155,7 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
             memories = _memories(view, session.namespace, ids)
         try:
             make_private_folder(folder.parent)
-            with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
-                fresh = Path(made, "memories")
-                make_private_folder(fresh)
+            with files.copy_in_the_making(folder, _is_markdown, folder=True) as fresh:
                 number = 0
                 for memory in memories:
                     number += 1
@@ -174,6 +172,11 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
     if rescue is not None:
         raise rescue.error(folder, number)
     return ExportCounts(lines=number, records={"memory": number}, cut_references=0)
+
+
+def _is_markdown(folder: Path) -> bool:
+    """Return whether a folder holds nothing but Markdown files."""
+    return folder.is_dir() and all(path.suffix == ".md" for path in folder.iterdir())
 
 
 # Ids of one kind that an error names.

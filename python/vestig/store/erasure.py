@@ -50,8 +50,9 @@ _NOT_READ: Final = f"{LEDGER_FILE}-shm"
 _DISPENSABLE: Final = frozenset(("manifest.new", candidate_file.FILE, f"{candidate_file.FILE}.new"))
 
 OUTSIDE: Final = (
-    "backups and exports are files of their own: what was copied to them before stays there;"
-    " so does what was sent to a language model"
+    "backups and exports are files of their own: what was copied to them before stays there, and"
+    " in .NAME.new-… beside one that was killed until the next one to its place succeeds; so does"
+    " what was sent to a language model"
 )
 
 # By erasure, length and mark: occurrences by file, and how many there are.

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -45,6 +45,8 @@ _PROJECTION_NAME: Final = lazy_pattern(
     r"(?:seg-\d+-[0-9a-f]{16}|manifest)(?:\.damaged-\d+)?|manifest\.new"
     r"|lock|merging|candidates(?:\.new)?"
 )
+# Between being made and being locked.
+_YOUNG_S: Final = 60
 _NETWORK: Final = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs")
 # Position of SQLite's write lock in the -shm file.
 _WAL_WRITE_LOCK: Final = 120
@@ -117,8 +119,8 @@ def tighten(ledger: Path) -> None:
 
 
 def give_to_owner(folder: Path) -> None:
-    """What the superuser wrote into the store of somebody else belongs to the owner of the ledger,
-    who could not read it else. A name of another file of theirs stays as it is."""
+    """Gives what the superuser wrote into the store of somebody else to the owner of the ledger, who
+    could not read it else. A name of another file of theirs stays as it is."""
     if os.geteuid() != 0:
         return
     try:
@@ -147,17 +149,14 @@ def make_private(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, prefix: str = "") -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """A private, empty file beside `path`, to be written; when the block ends it is synced and
     takes the place of `path`, and after an error nothing of it is left.
-
-    Args:
-        prefix: before the name of the file that is written.
 
     Raises:
         OSError: it cannot be made, synced or renamed.
     """
-    fresh = path.with_name(f"{prefix}{path.name}.new-{os.urandom(4).hex()}")
+    fresh = path.with_name(f"{path.name}.new-{os.urandom(4).hex()}")
     try:
         make_private(fresh)
         yield fresh
@@ -166,6 +165,84 @@ def replacing(path: Path, prefix: str = "") -> Iterator[Path]:
     finally:
         fresh.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+@contextmanager
+def copy_in_the_making(
+    target: Path, is_copy: Callable[[Path], bool], *, folder: bool
+) -> Iterator[Path]:
+    """A private, empty file or folder beside `target`, for a copy that the block writes, syncs and
+    renames to `target`. It is locked meanwhile; after an error nothing of it is left, and after
+    a success nothing of what killed processes left beside the same target.
+
+    Args:
+        is_copy: whether what has such a name holds a copy of this kind.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    import fcntl
+    import shutil
+
+    fresh = target.with_name(f"{_start_of_copies(target)}{os.urandom(4).hex()}")
+    held = -1
+    try:
+        if folder:
+            make_private_folder(fresh)
+            sync_folder(fresh.parent)
+        else:
+            make_private(fresh)
+        held = os.open(fresh, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield fresh
+        # the rename was now
+        young_s = os.fstat(held).st_ctime - _YOUNG_S
+        for left in _entries(target.parent):
+            with suppress(OSError):
+                _remove_unfinished(Path(left.path), target, is_copy, young_s)
+    finally:
+        if held >= 0:
+            os.close(held)
+        if folder:
+            shutil.rmtree(fresh, ignore_errors=True)
+        else:
+            fresh.unlink(missing_ok=True)
+
+
+def _start_of_copies(target: Path) -> str:
+    return f".{target.name[:80]}.new-"
+
+
+def _remove_unfinished(
+    path: Path, target: Path, is_copy: Callable[[Path], bool], young_s: float
+) -> None:
+    """Removes what a killed process left of a copy; one that is empty and was made after `young_s`
+    may not be locked yet."""
+    import fcntl
+    import shutil
+
+    start = _start_of_copies(target)
+    random = path.name.removeprefix(start) if path.name.startswith(start) else ""
+    if len(random) != 8 or not set(random) <= set("0123456789abcdef"):
+        return
+    held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(held)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if found.st_mtime > young_s and not _is_begun(path):
+            return
+        if stat.S_ISDIR(found.st_mode) and is_copy(path):
+            shutil.rmtree(path)
+        elif stat.S_ISREG(found.st_mode) and is_copy(path):
+            path.unlink()
+    finally:
+        os.close(held)
+
+
+def _is_begun(path: Path) -> bool:
+    """Return whether anything was written to a file, or into a folder."""
+    return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
 
 
 def sync(path: Path) -> None:
