@@ -52,6 +52,25 @@ def test_no_copy_lies_in_the_folder_of_its_store(tmp_path: Path, inside: str) ->
         assert sorted((tmp_path / "store").rglob("*")) == before
 
 
+@pytest.mark.parametrize("of", ["store", "other"])
+@pytest.mark.parametrize("inside", ["copy", "projection/copy", "deep/er", "link/copy"])
+def test_no_export_and_no_restored_store_lies_in_a_store(
+    tmp_path: Path, inside: str, of: str
+) -> None:
+    for name in ("store", "other"):
+        with vestig.open(tmp_path / name, embedder=HashingEmbedder(16)) as store:
+            store.commit("The safe of the mill is blue")
+    (tmp_path / "link").symlink_to(tmp_path / of)
+    target = (tmp_path if inside.startswith("link") else tmp_path / of) / inside
+    before = sorted((tmp_path / of).rglob("*"))
+    for name in ("md", "jsonl", "backup", "restore"):
+        with pytest.raises(vestig.ValidationError, match=f"outside of the store, .*{of}"):
+            act(name, tmp_path / "store", target)
+        assert sorted((tmp_path / of).rglob("*")) == before
+    for name in ("md", "jsonl", "backup"):
+        act(name, tmp_path / "store", tmp_path / "beside" / name)
+
+
 def test_a_copy_without_projection_makes_its_own(tmp_path: Path) -> None:
     with filled(tmp_path / "store", jobs=False) as ledger:
         backup(ledger, None, tmp_path / "copy")

@@ -63,6 +63,8 @@ def export(session: Session, asked: ExportRequest) -> ExportCounts:
         raise ValidationError("target", type(target).__name__, "a file's path, or an open file")
     if asked.all_namespaces and asked.where.given():
         raise ValidationError("where", "both", "a filter or all_namespaces")
+    if is_path:
+        files.check_outside("target", Path(path_argument("target", target)), session.directory)
     if asked.format is ExportFormat.MARKDOWN:
         if not is_path:
             raise ValidationError("format", "md", "jsonl for an open file, or a folder's path")

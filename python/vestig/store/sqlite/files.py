@@ -119,7 +119,7 @@ def tighten(ledger: Path) -> None:
 
 
 def give_to_owner(folder: Path) -> None:
-    """Gives what the superuser wrote into the store of somebody else to the owner of the ledger, who
+    """Gives what the superuser wrote into a store of somebody else to the owner of the ledger, who
     could not read it else. A name of another file of theirs stays as it is."""
     if os.geteuid() != 0:
         return
@@ -313,6 +313,39 @@ def store_around(path: Path, *others: Path | None) -> Path | None:
     return None
 
 
+def check_outside(name: str, target: Path, store: Path | None) -> None:
+    """Refuses a copy that would lie in a store, where a forgetting leaves it, and its texts with
+    it.
+
+    Args:
+        name: of the argument that says where.
+        store: the folder of the store that is copied.
+
+    Raises:
+        ValidationError: names the folder of the store.
+    """
+    same = store is not None and os.path.realpath(target) == os.path.realpath(store)
+    around = store if same else store_around(target, store)
+    if around is not None:
+        raise ValidationError(
+            name, str(target), f"a place outside of the store, {around}",
+            "what is forgotten would stay in a copy there",
+        )  # fmt: skip
+
+
+def is_moved_aside(name: str) -> bool:
+    """Return whether a file of this name in the projection's folder was put aside as damaged."""
+    return is_own_projection(name) and ".damaged-" in name
+
+
+def remove_moved_aside(folder: Path) -> None:
+    """Removes the damaged files of a projection that was made anew."""
+    for path in own_files(folder):
+        if path.parent != folder and is_moved_aside(path.name):
+            with suppress(OSError):
+                path.unlink()
+
+
 def own_files(folder: Path) -> Iterator[Path]:
     """Every file of the store, links too, in a fixed order; the folder may hold other things."""
     for entry in sorted(_entries(folder), key=lambda entry: entry.name):
@@ -434,9 +467,11 @@ def linked(path: Path) -> StoreDamagedError:
 
 def full(path: Path) -> StoreFullError:
     """The error for a disk without room."""
+    kept = (path if path.is_dir() else path.parent) / RESERVE_FILE
+    forget = " (`vestig memory forget`, for which some is kept, may work)" if kept.exists() else ""
     return StoreFullError(
         f"{path}: expected room to write, the disk is full; nothing was changed, free some space"
-        " and repeat (`vestig memory forget` works on a full disk too)"
+        f" and repeat{forget}"
     )
 
 
