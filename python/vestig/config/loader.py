@@ -15,11 +15,11 @@ from vestig.config.files import (
     FileNotPermittedError,
     Item,
     Problems,
-    check_found_file,
     content_of,
     environment_settings,
     find_project_file,
     flatten,
+    found_items,
     is_path,
     missing_file_text,
     names_weights_file,
@@ -253,7 +253,7 @@ def _file_layers(
             raise ConfigNotFoundError(missing_file_text(path))
         items = read_file(path, raw, problems)
         if not named:
-            check_found_file(path, items)
+            items = found_items(path, items)
         items = with_paths(items, path.parent, problems)
         layers.append(Layer(name="project", items=tuple(items)))
     own = user_folder("config", variables) / "config.yaml"
