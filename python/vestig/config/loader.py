@@ -248,7 +248,7 @@ def _file_layers(
     layers = []
     if project is not None:
         path = Path(os.path.realpath(project))
-        raw = content_of(path)
+        raw = None if named and os.path.isdir(path) else content_of(path)
         if raw is None:
             raise ConfigNotFoundError(missing_file_text(path))
         items = read_file(path, raw, problems)

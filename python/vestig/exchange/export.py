@@ -171,9 +171,14 @@ def _write_markdown(session: Session, folder: Path, where: Filter) -> ExportCoun
             raise VestigError(
                 f"{folder}: the export cannot be written there: {error.strerror}; nothing was left"
             ) from error
-    if rescue is not None:
+    if rescue is not None and not rescue.is_whole:
         raise rescue.error(folder, number)
-    return ExportCounts(lines=number, records={"memory": number}, cut_references=0)
+    return ExportCounts(
+        lines=number,
+        records={"memory": number},
+        cut_references=0,
+        warnings=() if rescue is None else (rescue.warning(),),
+    )
 
 
 def _is_markdown(folder: Path) -> bool:
@@ -201,6 +206,18 @@ class _Rescue:
         self._altered: list[str] = []
         self._poorer: list[str] = []
         self._nameless = 0
+        self._counted = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether all memories were read, as they were written."""
+        lost = self._missing or self._altered or self._poorer or self._nameless
+        return self._counted and not lost
+
+    def warning(self) -> str:
+        """Return that other rows than those of memories are damaged."""
+        damages = count_of(self._damages, "damaged place")
+        return f"the ledger has {damages}, and every memory was read; `vestig doctor` lists them"
 
     def memories(self) -> Iterator[Memory]:
         """The memories of the namespace that a filter selects, by default the active and the
@@ -235,8 +252,9 @@ class _Rescue:
         with suppress(StoreDamagedError):
             known -= self._view.forgotten(sorted(known))
         self._missing = sorted(known)
-        written = readable.written_count(self._view) or 0
-        self._nameless = max(0, written - len(found.union(of_others, self._missing)))
+        written = readable.written_count(self._view)
+        self._counted = written is not None
+        self._nameless = max(0, (written or 0) - len(found.union(of_others, self._missing)))
 
     def _projected(self) -> set[str]:
         """Ids of the namespace that the projection has."""
@@ -265,6 +283,8 @@ class _Rescue:
                 said.append(f"{len(ids)} are {fact}: {first_of(ids, _NAMED_MAX)}")
         if self._nameless:
             said.append(f"{count_of(self._nameless, 'memory')} missing of unknown id")
+        if not self._counted:
+            said.append("how many there were cannot be read")
         return StoreDamagedError(
             f"{self._session.ledger.where}: expected an intact ledger to export, found"
             f" {count_of(self._damages, 'damaged place')}; {'; '.join(said)}; `vestig doctor` lists"

@@ -69,6 +69,7 @@ class ExportCounts(NamedTuple):
     lines: int
     records: dict[str, int]
     cut_references: int
+    warnings: tuple[str, ...] = ()
 
 
 def is_export(path: Path) -> bool:
