@@ -105,7 +105,7 @@ def test_no_damaged_page_loses_a_memory_silently(
     ledger, folder = copy / "ledger.sqlite", copy.parent / "md"
     whole, chance, fewer = ledger.read_bytes(), random.Random(5), 0
     pages = [(page, at) for page in range(1, len(whole) // PAGE) for at in (5, 9)]
-    for page, at in chance.sample(pages, 40):
+    for page, at in chance.sample(pages, 60):
         damaged = bytearray(whole)
         damaged[page * PAGE + at] ^= 4
         ledger.write_bytes(bytes(damaged))
@@ -116,9 +116,19 @@ def test_no_damaged_page_loses_a_memory_silently(
         assert found <= set(written[1].values())
         if set(written[1].values()) == found:
             continue
+        assert "every memory was read" not in said
         fewer += 1
         assert code == 3, (page, at, code, said)
         missing = sum(map(int, re.findall(r"(\d+) (?:are missing|memor\w+ missing)", said)))
         if found:
             assert missing >= len(written[1]) - len(found), said
     assert fewer, "some damage concerned memories"
+
+
+def test_what_a_filter_selects_of_a_damaged_ledger_is_not_called_all(copy: Path) -> None:
+    change(copy, "UPDATE events SET source = 'other' WHERE rowid = 3")
+    with opened(copy) as store:
+        with pytest.raises(StoreDamagedError, match="filter may have selected too few"):
+            store.export(copy.parent / "some", format="md", where={"unscoped": True})
+        with pytest.warns(UserWarning, match="every memory was read"):
+            store.export(copy.parent / "md", format="md")

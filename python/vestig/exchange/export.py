@@ -207,12 +207,14 @@ class _Rescue:
         self._poorer: list[str] = []
         self._nameless = 0
         self._counted = False
+        # what a filter selects is read of the ledger too, and may be too little
+        self._filtered = bool(where.given())
 
     @property
     def is_whole(self) -> bool:
         """Return whether all memories were read, as they were written."""
         lost = self._missing or self._altered or self._poorer or self._nameless
-        return self._counted and not lost
+        return self._counted and not lost and not self._filtered
 
     def warning(self) -> str:
         """Return that other rows than those of memories are damaged."""
@@ -226,14 +228,8 @@ class _Rescue:
         Raises:
             StoreDamagedError: the index is damaged too, without which no filter selects.
         """
-        given, space = self._where.given(), self._session.namespace
-        chosen: set[str] | None = None
-        try:
-            words = [one.word for one in _WRITTEN]
-            chosen = set(_chosen(self._session, self._where if given else Filter(statuses=words)))
-        except StoreDamagedError:
-            if given:
-                raise
+        space = self._session.namespace
+        chosen = set(_chosen(self._session, self._where)) if self._filtered else None
         # ids by whether they are of this namespace
         found, of_others, unread = set[str](), set[str](), set[str]()
         for one in readable.rows(self._view):
@@ -283,6 +279,8 @@ class _Rescue:
                 said.append(f"{len(ids)} are {fact}: {first_of(ids, _NAMED_MAX)}")
         if self._nameless:
             said.append(f"{count_of(self._nameless, 'memory')} missing of unknown id")
+        if self._filtered:
+            said.append("the filter may have selected too few; without one all are read")
         if not self._counted:
             said.append("how many there were cannot be read")
         return StoreDamagedError(
