@@ -1539,7 +1539,7 @@ class Vestig(NamesUnknown):
             lines=written.lines,
             records=written.records,
             cut_references=written.cut_references,
-            warnings=export.warnings_of(self._session, asked),
+            warnings=(*written.warnings, *export.warnings_of(self._session, asked)),
         )
         return warned("export", report)
 

@@ -140,6 +140,7 @@ class Batch(Group):
     def _decide(self, view: LedgerView, place: int, similar: SimilarMemories) -> None:
         item = self.items[place]
         decision = Decision(replaced=self._replaced(view, item))
+        self._follow(view, place, item, decision.replaced)
         for old in decision.replaced:
             decision.warnings += states.rule_warnings(view, old)
         if item.is_of_model and item.asked_slot is not None and not item.is_history:

@@ -76,6 +76,8 @@ class Group:
         self._inserted_versions: dict[Slot, list[str]] = {}
         # keys of which a version holds again behind another one
         self._continued: set[Slot] = set()
+        # the last time of the clock at which the ledger or an earlier item was written
+        self._latest_us = 0
         # whether an archived memory was made active again
         self._unarchived = False
         self._name_resolution.start()
@@ -229,6 +231,15 @@ class Group:
                 }
             found.append(current)
         return found
+
+    def _follow(self, view: LedgerView, place: int, item: Item, replaced: list[Memory]) -> None:
+        """An item is later than what it replaces, and than what has its key or its text."""
+        slot = item.asked_slot
+        held = self._same_text(place, item) if slot is None else self._current(slot)
+        self._latest_us = max(self._latest_us, view.last_recorded_us)
+        item.follow(replaced if held is None else (*replaced, held), self._latest_us)
+        if item.request.t_ref is None:
+            self._latest_us = max(self._latest_us, item.reference_us)
 
     def _named(self, view: LedgerView, item: Item) -> Iterator[Memory]:
         """The memories named in `supersedes`, as they are stored."""
