@@ -5,7 +5,7 @@ from __future__ import annotations
 import vestig
 from scripted import Opener
 from tables import each
-from vestig.recall.wording import is_about_another
+from vestig.recall.text_pairs import is_about_another
 from vestig.testing import HashingEmbedder
 
 NEIGHBOURS = [

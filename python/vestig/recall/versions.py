@@ -29,7 +29,7 @@ from vestig.language.words import (
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
 from vestig.recall.judgement import Judgement
-from vestig.recall.wording import (
+from vestig.recall.text_pairs import (
     PART,
     WORD,
     Aligned,
@@ -150,17 +150,12 @@ def newest_first(
     of_now = of_now and not asks_for_all(query)
     if not (of_now or of_models):
         return rows
-    again = said_again([row.id for row in best])
-    answers = {row.id: judged[row.id].answers for row in best if row.id in judged}
-    placed = [
-        (row.id, level, answers.get(row.id), row.id in of_models, again.get(row.id))
-        for row, level in zip(best, levels, strict=False)
-    ]
+    placed = _placed(best, levels, judged, of_models, said_again([row.id for row in best]))
     later = session.keeper.core.version_pairs(seq, placed, at_us) if of_now and judged else []
     restated = _restated(query, later, best, recalled)
     pairs = pairs_to_read([pair for pair in later if pair not in restated], placed, judged)
     logits = compared([(best[older], best[newer]) for older, newer in pairs])
-    read = [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None]
+    read = [*zip(pairs, logits, strict=True), *((pair, _RESTATED) for pair in restated)]
     groups = session.keeper.core.versions(
         seq,
         CoreFilter(**filter),
@@ -169,10 +164,10 @@ def newest_first(
         speaks_of_present(query),
         not speaks_of_future(query),
         at_us,
-        [*read, *((*pair, _RESTATED) for pair in restated)],
+        [(*pair, logit) for pair, logit in read if logit is not None],
         *fit().in_order(),
     )
-    known = recalled([best[at].id for group in groups for at in group]) if groups else {}
+    known = recalled([row.id for row in best]) if groups else {}
     groups = _of_one_key(_of_one_thing(groups, best, query, known), best, keyed, at_us)
     announced = {id for id, one in known.items() if one.t_valid_us > at_us}
     moved = list(best)
@@ -186,6 +181,20 @@ def newest_first(
         others = by_others | {at for at in group[1:] if best[at].id in announced}
         _put_newest_first(moved, best, group, [at for at in group if at not in others])
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _placed(
+    best: Sequence[Row],
+    levels: Sequence[float],
+    judged: Mapping[bytes, Judgement],
+    of_models: Collection[bytes],
+    again: Mapping[bytes, tuple[int, int]],
+) -> list[Placed]:
+    answers = {row.id: judged[row.id].answers for row in best if row.id in judged}
+    return [
+        (row.id, level, answers.get(row.id), row.id in of_models, again.get(row.id))
+        for row, level in zip(best, levels, strict=False)
+    ]
 
 
 def _put_newest_first(
