@@ -16,6 +16,7 @@ from vestig.calls.argument import without_twins
 from vestig.calls.commit import CommitRequest
 from vestig.changes import (
     ChangeSet,
+    EdgePatch,
     MemoryPatch,
     NewAnchor,
     NewClaim,
@@ -74,6 +75,7 @@ class Rows(msgspec.Struct, kw_only=True):
     patches: list[MemoryPatch] = msgspec.field(default_factory=list)
     events: list[NewEvent] = msgspec.field(default_factory=list)
     edges: list[NewEdge] = msgspec.field(default_factory=list)
+    edge_patches: list[EdgePatch] = msgspec.field(default_factory=list)
     supersessions: list[NewSupersession] = msgspec.field(default_factory=list)
     jobs: list[NewJob] = msgspec.field(default_factory=list)
     entities: list[NewEntity] = msgspec.field(default_factory=list)
@@ -97,6 +99,7 @@ class Rows(msgspec.Struct, kw_only=True):
             patches=tuple(self.patches),
             events=tuple(self.events),
             edges=tuple(self.edges),
+            edge_patches=tuple(self.edge_patches),
             supersessions=tuple(self.supersessions),
             jobs=tuple(self.jobs),
             entities=tuple(self.entities),

@@ -596,8 +596,8 @@ def _brings(left_out: Mapping[str, int]) -> list[str]:
 
     lines = {
         FORGOTTEN_PASSAGE: (
-            "A forgotten passage stays out until its file changes; `vestig document forget ID` lets"
-            " the next import bring it."
+            "A forgotten passage stays out until its text changes, and one as long in its place is"
+            " taken for it; `vestig document forget ID` lets the next import bring it."
         ),
         FILE_BELOW: "`-r` brings the files of the folders inside.",
     }
