@@ -300,7 +300,7 @@ def test_a_folder_takes_documents_beside_chats_and_leaves_out_the_rest(
     flat = store.import_(tmp_path)
     assert (flat.imported, flat.left_out) == (
         3,
-        {"file of another kind": 1, "file in a folder inside": 1},
+        {"file of another kind": 1, "file in a folder inside": 1, "hidden entry": 1, "link": 1},
     )
     deep = store.import_(tmp_path, recursive=True)
     assert (deep.imported, deep.skipped, deep.added) == (1, 3, 1)
