@@ -124,7 +124,7 @@ def headings(text: str) -> list[tuple[int, str]]:
     code are none.
 
     Example:
-        >>> headings("# Oil\n\nIt is black.\n\n## Alarms ##\n\nAlarm 7.")
+        >>> headings("# Oil\\n\\nIt is black.\\n\\n## Alarms ##\\n\\nAlarm 7.")
         [(0, 'Oil'), (21, 'Alarms')]
     """
     found, fence = list[tuple[int, str]](), ""
