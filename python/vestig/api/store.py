@@ -1650,9 +1650,9 @@ class Vestig(NamesUnknown):
             limit: Documents at most; default all.
         """
         asked = checked(calls.files.DocumentsRequest, given(locals()))
-        from vestig.exchange import documents
+        from vestig.exchange import document_list
 
-        return documents.list_documents(self._session, asked)
+        return document_list.list_documents(self._session, asked)
 
     def forget_document(
         self,
@@ -1679,9 +1679,9 @@ class Vestig(NamesUnknown):
             ForgetIncompleteError: as `forget`.
         """
         asked = checked(calls.files.ForgetDocumentRequest, given(locals()))
-        from vestig.exchange import documents
+        from vestig.exchange import document_list
 
-        return warned("forget_document", documents.forget_document(self._session, asked))
+        return warned("forget_document", document_list.forget_document(self._session, asked))
 
 
 @cache

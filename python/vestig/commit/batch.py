@@ -12,6 +12,7 @@ import msgspec
 
 from vestig.changes import ChangeSet, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
+from vestig.commit.document_version import add_versions
 from vestig.commit.group import LIVE, Group
 from vestig.commit.item import Decision, Item, Slot, outcome_of
 from vestig.commit.keys import (
@@ -133,8 +134,7 @@ class Batch(Group):
                 # only `supersedes`, `claim` and `key` can refuse here, before any row of the item
                 # is made
                 item.error = error
-        for version in self._versions:
-            version.add_rows(view, self._rows)
+        add_versions(view, self._rows, self._versions)
         return self._rows.change_set(self.items[0].request.namespace)
 
     def _decide(self, view: LedgerView, place: int, similar: SimilarMemories) -> None:

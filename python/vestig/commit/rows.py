@@ -17,6 +17,7 @@ from vestig.calls.commit import CommitRequest
 from vestig.changes import (
     HOLDS_AGAIN,
     ChangeSet,
+    EdgePatch,
     MemoryPatch,
     NewAnchor,
     NewClaim,
@@ -77,6 +78,7 @@ class Rows(msgspec.Struct, kw_only=True):
     patches: list[MemoryPatch] = msgspec.field(default_factory=list)
     events: list[NewEvent] = msgspec.field(default_factory=list)
     edges: list[NewEdge] = msgspec.field(default_factory=list)
+    edge_patches: list[EdgePatch] = msgspec.field(default_factory=list)
     supersessions: list[NewSupersession] = msgspec.field(default_factory=list)
     jobs: list[NewJob] = msgspec.field(default_factory=list)
     entities: list[NewEntity] = msgspec.field(default_factory=list)
@@ -100,6 +102,7 @@ class Rows(msgspec.Struct, kw_only=True):
             patches=tuple(self.patches),
             events=tuple(self.events),
             edges=tuple(self.edges),
+            edge_patches=tuple(self.edge_patches),
             supersessions=tuple(self.supersessions),
             jobs=tuple(self.jobs),
             entities=tuple(self.entities),
