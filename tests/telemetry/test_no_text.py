@@ -111,7 +111,7 @@ class World:
 
     def read(self) -> None:
         store, word = self.store, self.marks.word
-        query = f"Who met {word('Ravi')}?"
+        query = f"Who met Ada {MARK.title()}?"
         where = {"tags": [word("tag")], "authors": [word("author")]}
         store.recall(query, where=where)
         store.recall_many([query, query], where=where)

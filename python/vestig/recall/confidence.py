@@ -21,7 +21,6 @@ from vestig.language.languages import (
     is_function_word,
     language_of,
 )
-from vestig.language.quantities import currency_of
 from vestig.language.words import (
     ContentTerm,
     is_joined,
@@ -230,6 +229,9 @@ def _is_written_otherwise(word: str, texts: Sequence[str]) -> bool:
     another of its names."""
     if is_joined(word):
         return stands_as_a_whole(word, texts)
+    # imported here: most queries name no word that is missing
+    from vestig.language.quantities import currency_of
+
     currency = currency_of(word)
     return currency is not None and any(
         currency == currency_of(one) for text in texts for one in _MONEY.findall(text)
