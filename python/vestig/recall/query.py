@@ -27,7 +27,7 @@ from vestig.language.languages import language_of
 from vestig.language.time import expressions
 from vestig.language.time.expressions import is_yearless
 from vestig.language.words import ContentTerm, content_terms
-from vestig.memories.read import distinct, text_keys
+from vestig.memories.read import distinct, recalled, text_keys
 from vestig.ports import (
     STATE_DIMENSIONS,
     Scan,
@@ -88,6 +88,7 @@ from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.records.memory_queries import said_again, unconfirmed, values_of_keys
 from vestig.store.records.reads import LedgerView
+from vestig.store.records.rows import RecalledMemory
 from vestig.telemetry import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
@@ -384,8 +385,7 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
-        texts = partial(self.view.recalled, chosen.namespace)
-        others = frozenset() if chosen.all else called_otherwise(rows, chosen.query, texts)
+        others = frozenset() if chosen.all else called_otherwise(rows, chosen.query, self.recalled)
         if others and answers is not None:
             answers = answers_without(self.query.judgements, others)
         sure = how_sure(self, chosen, by, scan, rows[:limit], held, plain=plain, answers=answers)
@@ -462,9 +462,8 @@ class BoundQuery:
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
         levels: Sequence[float] = [row.start_score for row in rows]
-        texts, read = partial(self.view.recalled, chosen.namespace), None
-        if judge is not None and is_ordered_by_judge(self):
-            read = judged(self, judge, chosen.query, rows)
+        reads = judge is not None and is_ordered_by_judge(self)
+        read = judged(self, judge, chosen.query, rows) if judge and reads else None
         if read is not None:
             rows, levels = read.rows, read.levels
         if by.newer_first:
@@ -483,14 +482,15 @@ class BoundQuery:
                 at_us=chosen.moments.holding_at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
                 said_again=partial(said_again, self.view, chosen.namespace, chosen.moments),
-                recalled=texts,
+                recalled=self.recalled,
                 keyed=keyed,
                 compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
             )
             rows = held_first(rows, held)
             if of_now and not words.speaks_of_future(chosen.query):
                 rows = announced_last(rows, keyed, chosen.moments.holding_at_us)
-        rows = called_first(told_first(rows, chosen.query, texts), chosen.query, texts)
+        rows = told_first(rows, chosen.query, self.recalled)
+        rows = called_first(rows, chosen.query, self.recalled)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         best = read.best if read is not None and asks_the_judge(self, scan) else None
@@ -500,6 +500,10 @@ class BoundQuery:
         """How many rows are ranked for so many results."""
         least = by.rows_for(limit)
         return max(least, limit + COUNTED) if words.asks_for_all(self.request.query) else least
+
+    def recalled(self, ids: Sequence[bytes]) -> Mapping[bytes, RecalledMemory]:
+        """The memories with these ids."""
+        return recalled(self.session, self.view, self.request.namespace, ids)
 
     def _each_text_once(self, request: Request, rows: Sequence[ScanRow]) -> list[ScanRow]:
         """The first row of each text."""

@@ -33,7 +33,7 @@ _CONTRASTS: Final = frozenset(
     """above across after against along before behind below beneath beside beyond down inside near
     off outside over under up with within without""".split()  # noqa: SIM905
 )
-_DENIALS: Final = frozenset(
+DENIALS: Final = frozenset(
     "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
 )
 # Beside them a denial tells that something ended, or has yet to be.
@@ -215,7 +215,7 @@ class Aligned:
 
 def _denied(words: Sequence[str]) -> int | None:
     """Where the first word stands that denies; None without one."""
-    return next((at for at, word in enumerate(words) if word in _DENIALS), None)
+    return next((at for at, word in enumerate(words) if word in DENIALS), None)
 
 
 def _tells(
@@ -233,10 +233,22 @@ def _tells(
     return _any_tells([word])
 
 
+def telling_words(query: str) -> frozenset[str]:
+    """The words of a question that may tell two texts apart, as they stand there and in lower case.
+
+    Example:
+        >>> sorted(telling_words("What is the load below 5 mN?"))
+        ['5', 'What', 'below', 'load', 'mN', 'mn']
+    """
+    asked = {*PART.findall(query)}
+    asked |= {part.casefold() for part in asked}
+    return frozenset(word for word in asked if word in _CONTRASTS or _any_tells([word]))
+
+
 def _any_tells(words: Sequence[str]) -> bool:
     """Return whether one of the words is no function word and denies nothing."""
     return any(
-        word not in STOPWORDS and word not in _DENIALS and not is_foreign_function_word(word)
+        word not in STOPWORDS and word not in DENIALS and not is_foreign_function_word(word)
         for word in words
     )
 

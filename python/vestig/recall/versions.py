@@ -30,6 +30,7 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
 from vestig.recall.judgement import Judgement
 from vestig.recall.text_pairs import (
+    DENIALS,
     PART,
     WORD,
     Aligned,
@@ -39,6 +40,7 @@ from vestig.recall.text_pairs import (
     is_about_another,
     numbered,
     ordinals,
+    telling_words,
 )
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
@@ -373,15 +375,18 @@ def told_first(
     known = recalled([row.id for row in best])
     texts = [known[row.id].content for row in best]
     parts = [{*PART.findall(text)} for text in texts]
-    asked = {*PART.findall(query)}
-    asked |= {part.casefold() for part in asked}
+    telling = telling_words(query)
+    told = [telling & own for own in parts]
+    denies = [not DENIALS.isdisjoint(own) for own in parts]
 
     def is_told(at: int, before: int) -> bool:
-        # most pairs share too little, or nothing that one of them has alone is asked about
-        own, other = parts[at], parts[before]
-        if 4 * len(own & other) < max(len(own), len(other)) or asked.isdisjoint(own - other):
+        # of most pairs nothing that one has alone is asked about, or they share too little
+        if told[at] <= told[before] and denies[at] == denies[before]:
             return False
-        return states(texts[at]) and Aligned(texts[at], texts[before]).means_first(query)
+        shared, longer = parts[at] & parts[before], max(len(parts[at]), len(parts[before]))
+        if 3 * len(shared) < longer or not states(texts[at]):
+            return False
+        return Aligned(texts[at], texts[before]).means_first(query)
 
     order: list[int] = []
     for at in range(len(best)):
@@ -420,7 +425,8 @@ def called_otherwise(
     called = codes(query)
     if not (called or numbers):
         return frozenset()
-    texts = {id: one.content for id, one in recalled([row.id for row in rows]).items()}
+    known = recalled([row.id for row in rows])
+    texts = {row.id: known[row.id].content for row in rows}
     words = [WORD.findall(text.casefold()) for text in texts.values()]
     absent = [code for code in (*called, *numbers) if not any(holds_code(of, code) for of in words)]
     forms = {form_of(code) for code in absent if code in called}
