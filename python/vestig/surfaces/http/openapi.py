@@ -279,6 +279,7 @@ def components() -> dict[str, Any]:
                 },
             },
             "outcome": {"type": "object", "description": "What became of a text that was refused."},
+            "health": {"$ref": f"{_REFS}Document"},
         },
         "required": ["type", "title", "status", "detail", "instance", "errors"],
     }

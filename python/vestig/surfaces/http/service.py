@@ -19,7 +19,7 @@ from contextvars import copy_context
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeGuard, TypeVar, cast
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -157,7 +157,8 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
     its field; `unhealthy` where the store is lost, damaged or no longer at its path (503).
 
     Args:
-        damage: that the last read or the last write met.
+        damage: that the last read or the last write met, other than that the store is not at its
+            path, which is looked at each time.
     """
     found: dict[str, Any] = {
         "status": "healthy",
@@ -168,7 +169,7 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
         "pending_jobs": 0,
         "failed_jobs": 0,
         "version": version("vestig"),
-        "seq": 0,
+        "seq": None,
     }
     try:
         if damage is not None:
@@ -345,6 +346,14 @@ _AWAY: Final = (
 )
 
 
+def _is_damage(error: Exception) -> TypeGuard[VestigError]:
+    """Return whether a store stays unhealthy after an error until a request succeeds: health itself
+    looks whether the store is at its path."""
+    if isinstance(error, StoreDamagedError) and error.is_of_place:
+        return False
+    return isinstance(error, VestigError) and error.code in _UNUSABLE
+
+
 def problem_response(error: BaseException, request_id: str) -> Response:
     """The problem object of an error as an answer."""
     status, shown, headers = problem_of(error, request_id)
@@ -470,7 +479,7 @@ class Service:
                 response.headers["Idempotency-Replayed"] = "true"
             tell_position(response, answer.position)
         else:
-            if isinstance(end, VestigError) and end.code in _UNUSABLE:
+            if _is_damage(end):
                 self._damage[route.operation.writes] = end
             response = self.problem(end, request.scope["state"]["request_id"])
         payload = self._payload(response, given) if self._logs_texts else None
