@@ -41,6 +41,7 @@ from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     Bodies,
     ClientGone,
+    Headers,
     Refusal,
     check_length,
     client_in,
@@ -51,7 +52,7 @@ from vestig.surfaces.http.access import (
 from vestig.surfaces.http.calls import Answer, CallInput, Calls
 from vestig.surfaces.http.late import LateAnswer, LateAnswers
 from vestig.surfaces.http.places import Place, Places, Progress
-from vestig.surfaces.http.routes import Route, from_query
+from vestig.surfaces.http.routes import Route, from_query, query_pairs
 from vestig.surfaces.operation import Right
 from vestig.turns import in_turn
 from vestig.types import JobState
@@ -624,7 +625,8 @@ class Service:
             "the store is damaged, lost or moved",
             instance=request.scope["state"]["request_id"],
         )
-        return Response(wire.encode(shown | document), status, media_type=_PROBLEM)
+        shown["health"] = document
+        return Response(wire.encode(shown), status, media_type=_PROBLEM)
 
     def state(self) -> tuple[int, dict[str, Any]]:
         """(status, document) of the health of the stores and of this server."""
@@ -724,7 +726,7 @@ class Service:
         headers = request.scope["headers"]
         key = header(headers, b"idempotency-key")
         position = header(headers, b"x-vestig-position")
-        beside = from_query(route.parameters, request.query_params.multi_items())
+        beside = from_query(route.parameters, query_pairs(request.scope["query_string"]))
         if route.method == "GET":
             for name, text in request.path_params.items():
                 if name in beside:
@@ -758,16 +760,21 @@ async def _lines(file: IO[str]) -> AsyncIterator[bytes]:
             yield part
 
 
-def check_media_type(headers: Any, allowed: tuple[str, ...]) -> None:
+def media_type(headers: Headers) -> str:
+    """Return the type that a body is said to have, without its parameters; "" for none."""
+    return (header(headers, b"content-type") or "").partition(";")[0].strip().lower()
+
+
+def check_media_type(headers: Headers, allowed: tuple[str, ...]) -> None:
     """Check that a body is of a type, in UTF-8 and not packed.
 
     Raises:
         Refusal: 415.
     """
-    kind, _, rest = (header(headers, b"content-type") or "").partition(";")
+    rest = (header(headers, b"content-type") or "").partition(";")[2]
     charset = rest.strip().lower().removeprefix("charset=").strip('"')
     packed = header(headers, b"content-encoding") not in (None, "identity")
-    if kind.strip().lower() not in allowed or charset not in ("", "utf-8", "utf8") or packed:
+    if media_type(headers) not in allowed or charset not in ("", "utf-8", "utf8") or packed:
         raise Refusal(
             "validation",
             f"Content-Type: expected {' or '.join(allowed)} in UTF-8, without Content-Encoding",
