@@ -308,9 +308,13 @@ class SchemaVersionError(VestigError):
 
 class StoreDamagedError(VestigError):
     """An integrity check failed, a link is in the place of a file, or the store of this path is
-    lost, or was moved or replaced while it was open."""
+    lost, or was moved or replaced while it was open.
+
+    `is_of_place`: it is over as soon as the store lies at its path again.
+    """
 
     code = "store-damaged"
+    is_of_place = False
 
 
 class ForgetIncompleteError(StoreDamagedError):

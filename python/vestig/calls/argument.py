@@ -4,8 +4,9 @@ schema says so; an argument of it adds its sentence and its flag on the command 
 A declaration has them as annotations of its fields:
 `limit: Annotated[int | None, Integer("Most results.", "--limit")] = None`.
 
-Patterns are those of ECMA-262 without flags; times and identifiers are ASCII. A schema describes
-values that are always taken; some others are, too.
+Patterns are those of ECMA-262 without flags; times and identifiers are ASCII. A schema says of
+which form values are, and forbids none of that form that is taken: rules about the meaning of a
+text, such as those by which one is refused as saying too little, are no part of it.
 """
 
 from __future__ import annotations
@@ -52,39 +53,40 @@ Schema = dict[str, Any]
 SEED_MAX: Final = INTEGER_MAX
 RANDOM: Final = "random"
 
+_SAYS_SOMETHING: Final = r"[^\s\u001c-\u001f\u0085]"
 _NOT_BLANK: Final = r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"
 _PLAIN: Final = (
     r"^[^\u0000-\u0008\u000e-\u001f]*[^\s\u0000-\u0008\u000e-\u001f\u0085]"
     r"[^\u0000-\u0008\u000e-\u001f]*$"
 )
 _NO_NUL: Final = r"^[^\u0000]*$"
+# On one line, and not as an id begins.
+_KEY: Final = r"^(?!mem_)[^\u0000-\u001f\u007f-\u009f\u2028\u2029]+$"
 # One text in the place of a list: several words with commas between them, or one name, which has
-# none. A bracket at the beginning may begin a list in JSON.
-_ONE_OR_WORDS: Final = r"^(?!\s*\[)[^\u0000]*[^\s,\u0000\u001c-\u001f\u0085][^\u0000]*$"
-_ONE_NAME: Final = r"^(?!\s*\[)[^,\u0000]*[^\s,\u0000\u001c-\u001f\u0085][^,\u0000]*$"
+# none but where a bracket begins a list in JSON.
+_ONE_OR_WORDS: Final = r"^[^\u0000]*[^\s,\u0000\u001c-\u001f\u0085][^\u0000]*$"
+_LIST_IN_TEXT: Final = r"\s*\[[^\u0000]*"
+_ONE_NAME: Final = rf"^(?:{_LIST_IN_TEXT}|[^,\u0000]*[^\s,\u0000\u001c-\u001f\u0085][^,\u0000]*)$"
 _DAY: Final = (
-    r"(?:[1-9][0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"(?:(?!0000)[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
     r"|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
-    r"|[1-9][0-9](?:0[48]|[2468][048]|[13579][26])-02-29)"
+    r"|(?!0000)(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)"
 )
 _CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{1,9})?)?"
-_ZONE: Final = r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
-_TIME: Final = rf"^(?!9999){_DAY}(?:[Tt ]{_CLOCK}{_ZONE})?$"
-_LETTERS: Final = r"[0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0400-\u0481\u4e00-\u9fa5]"
+_ZONE: Final = r"(?:\s?(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9](?::?[0-5][0-9])?)?))?"
+_TIME: Final = rf"^\s*{_DAY}(?:[Tt ]{_CLOCK}{_ZONE})?\s*$"
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about a server that its schemas depend on; None = they say nothing of it.
 
     Attributes:
-        chars: of a text that is stored, at least and at most.
         dimension: numbers of a vector.
         profiles: names of those that a recall may have.
         entity_types: names of those that an entity may have.
         keys: schemas of the keys of the configuration that one call may set.
     """
 
-    chars: tuple[int, int] | None = None
     dimension: int | None = None
     profiles: tuple[str, ...] | None = None
     entity_types: tuple[str, ...] | None = None
@@ -188,9 +190,8 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class Text(Argument, frozen=True, kw_only=True):
-    """A text. `stored`: one that becomes a memory; `blank` = false: a question or some words."""
+    """A text. `blank` = false: a question or some words."""
 
-    stored: bool = False
     blank: bool = True
     brief = {"type": "string"}
 
@@ -198,11 +199,7 @@ class Text(Argument, frozen=True, kw_only=True):
         return text_argument(field, value)
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
-        if self.stored and facts.chars is not None:
-            least, most = facts.chars
-            pattern = rf"^[^\u0000-\u001f]*(?:{_LETTERS}[^\u0000-\u001f]*){{{least}}}$"
-            return {"type": "string", "pattern": pattern, "maxLength": most}
-        return {"type": "string"} | ({} if self.blank else {"pattern": _NOT_BLANK})
+        return {"type": "string"} | ({} if self.blank else {"pattern": _SAYS_SOMETHING})
 
 
 class Label(Argument, frozen=True, kw_only=True):
@@ -285,9 +282,7 @@ class Key(Argument, frozen=True):
         return key_name(field, value)
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
-        ends = _LETTERS.removesuffix("]")
-        pattern = rf"^(?!mem_){_LETTERS}(?:{ends} -/:-@_]*{_LETTERS})?$"
-        return {"type": "string", "pattern": pattern, "maxLength": KEY_CHARS_MAX}
+        return {"type": "string", "pattern": _KEY, "maxLength": KEY_CHARS_MAX}
 
 
 class KeyOrId(Key, frozen=True):
@@ -301,6 +296,9 @@ class KeyOrId(Key, frozen=True):
             raise ValidationError(field, kind_of(value), "a key or an id", own)
         key_name(field, value)
         return value
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {"anyOf": [super().schema(facts), id_schema("mem")]}
 
 
 class Profile(Label, frozen=True, kw_only=True):
@@ -482,7 +480,7 @@ class Seed(Argument, frozen=True):
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         number = {"type": "integer", "minimum": 0, "maximum": SEED_MAX}
-        return {"anyOf": [number, {"const": RANDOM}]}
+        return {"anyOf": [number, {"type": "string", "pattern": rf"^(?:{RANDOM}|[0-9]{{1,16}})$"}]}
 
 
 # --- lists -------------------------------------------------------------------------------------
@@ -582,17 +580,6 @@ def without_twins(tags: Iterable[str], known: Iterable[str] = ()) -> tuple[str, 
             seen.add(name)
             found.append(tag)
     return tuple(found)
-
-
-class Sentences(Texts, frozen=True, kw_only=True):
-    """Texts that become part of one that is stored."""
-
-    def _item(self) -> Schema:
-        pattern = rf"^[^\u0000-\u001f]*{_LETTERS}[^\u0000-\u001f]*$"
-        return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
-
-    def _alone(self) -> Schema:
-        return {"type": "string", "pattern": rf"^{_LETTERS}[^,\u0000-\u001f]*$", "maxLength": 200}
 
 
 class Ids(Words, frozen=True, kw_only=True):

@@ -26,7 +26,6 @@ from vestig.calls.argument import (
     Key,
     Label,
     Pairs,
-    Sentences,
     Switch,
     Tags,
     Text,
@@ -265,6 +264,12 @@ class Questions(a.Texts, frozen=True):
                 raise ValidationError(f"{field}[{at}]", item, "a question that is not blank")
         return tuple(value)
 
+    def _item(self) -> a.Schema:
+        return Text("", blank=False).schema()
+
+    def _alone(self) -> a.Schema:
+        return self._item()
+
 
 class OnNearDup(Word):
     """Treatment of a text that restates a known fact."""
@@ -316,10 +321,10 @@ _Trigger = Annotated[
 
 
 # Fields of a structured text.
-_Topic = Annotated[str, Text("What it is about.", stored=True)]
-_Context = Annotated[str, Text("What was the case.", stored=True)]
-_Decisions = Annotated[tuple[str, ...], Sentences("What was decided, an item each.", "--decision")]
-_Rationale = Annotated[tuple[str, ...], Sentences("Why, an item each.", "--rationale")]
+_Topic = Annotated[str, Text("What it is about.", blank=False)]
+_Context = Annotated[str, Text("What was the case.", blank=False)]
+_Decisions = Annotated[tuple[str, ...], Texts("What was decided, an item each.", "--decision")]
+_Rationale = Annotated[tuple[str, ...], Texts("Why, an item each.", "--rationale")]
 
 
 class CommitRequest(Request, frozen=True, kw_only=True):
@@ -333,7 +338,7 @@ class CommitRequest(Request, frozen=True, kw_only=True):
         Text(
             "The text to remember, best one self-contained fact. Line breaks and indentation are"
             " kept.",
-            stored=True,
+            blank=False,
             stdin=True,
         ),
     ]
@@ -586,24 +591,23 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
             "Another text: it is committed as a memory that supersedes this one; the same text"
             " with other white space takes the place of the memory's.",
             "--content",
-            stored=True,
             stdin=True,
         ),
     ] = None
     topic: Annotated[
         str | None,
-        Text("Of a structured memory: another topic.", "--topic", stored=True),
+        Text("Of a structured memory: another topic.", "--topic"),
     ] = None
     context: Annotated[
-        str | None, Text("Of a structured memory: another context.", "--context", stored=True)
+        str | None, Text("Of a structured memory: another context.", "--context")
     ] = None
     decisions: Annotated[
         tuple[str, ...] | None,
-        Sentences("Of a structured memory: other decisions, all of them.", "--decision"),
+        Texts("Of a structured memory: other decisions, all of them.", "--decision"),
     ] = None
     rationale: Annotated[
         tuple[str, ...] | None,
-        Sentences("Of a structured memory: another rationale, all of it.", "--rationale"),
+        Texts("Of a structured memory: another rationale, all of it.", "--rationale"),
     ] = None
     tags: Annotated[tuple[str, ...] | None, Tags("Tags that replace all it has.", "--tags")] = None
     metadata: Annotated[

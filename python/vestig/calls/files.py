@@ -17,6 +17,7 @@ from vestig.calls.argument import (
     Integer,
     Label,
     Port,
+    Schema,
     Text,
     Words,
 )
@@ -25,7 +26,7 @@ from vestig.calls.declaration import Actor, InNamespace, Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.calls.scope import ScopeName
 from vestig.errors import Description, ValidationError
-from vestig.other_words import by_caller
+from vestig.other_words import by_caller, is_request
 from vestig.types import Word
 
 
@@ -119,6 +120,20 @@ class ExportFormat(Word):
     MARKDOWN = "md"
 
 
+class _ExportForm(Choice, frozen=True, kw_only=True):
+    """A form of an export. What is sent to a client is one file."""
+
+    def check(self, field: str, value: Any) -> Any:
+        found = super().check(field, value)
+        if found is ExportFormat.MARKDOWN and is_request():
+            hint = "`vestig export FOLDER --format md` on the machine of the store writes a folder"
+            raise ValidationError(field, value, ExportFormat.LINES.value, hint)
+        return found
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {"type": "string", "enum": [ExportFormat.LINES.value]}
+
+
 class ExportRequest(Request, frozen=True, kw_only=True):
     """The content of an export."""
 
@@ -148,7 +163,7 @@ class ExportRequest(Request, frozen=True, kw_only=True):
     ] = False
     format: Annotated[
         ExportFormat,
-        Choice(
+        _ExportForm(
             "jsonl: every record, as lines of JSON; md: a folder with a Markdown file a memory.",
             "--format",
             words=ExportFormat,
@@ -284,7 +299,7 @@ class AddDocumentRequest(Request, frozen=True, kw_only=True):
     call: ClassVar = "add_document"
 
     text: Annotated[
-        str, DocumentText("The whole text; it is cut into passages.", stored=True, stdin=True)
+        str, DocumentText("The whole text; it is cut into passages.", blank=False, stdin=True)
     ]
     title: Annotated[
         str | None, Label("Its title; default its first heading.", "--title", chars_max=200)

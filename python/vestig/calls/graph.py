@@ -169,9 +169,8 @@ class EntityBackfillRequest(Request, frozen=True, kw_only=True):
 _MEMORY = Id("").schema()
 _ENTITY = {"not": {"pattern": r"^(?:mem_.*|[0-9a-f-]{8,36})$"}}
 _MEMORIES_LINKED = {
-    "required": ["edge_type"],
     "properties": {
-        "edge_type": {"enum": ["RELATED", "SUMMARIZES"]},
+        "edge_type": {"enum": ["RELATED", "SUMMARIZES", None]},
         "from_id": _MEMORY,
         "to_id": _MEMORY,
     },
@@ -303,6 +302,8 @@ class RebuildEdgesRequest(Request, frozen=True, kw_only=True):
 class StartNodes(Words, frozen=True):
     """Memories by id, entities by id, name or alias."""
 
+    limited = False
+
     def check(self, field: str, value: Any) -> Any:
         listed = [value] if isinstance(value, str) else value
         if not isinstance(listed, (list, tuple, set, frozenset)):
@@ -313,6 +314,12 @@ class StartNodes(Words, frozen=True):
                 raise ValidationError(field, id, allowed)
             check_unicode(field, id)
         return tuple(dict.fromkeys(id.strip() for id in listed))
+
+    def _item(self) -> dict[str, Any]:
+        return Text("", blank=False).schema()
+
+    def _alone(self) -> dict[str, Any]:
+        return self._item()
 
 
 class SearchRequest(Request, frozen=True, kw_only=True):

@@ -210,6 +210,7 @@ class ItemKeys(Texts, frozen=True, kw_only=True):
 
     chars_max: int = ITEM_LABEL_CHARS_MAX
     filled: bool = True
+    limited = False
 
     def check(self, field: str, value: Any) -> Any:
         found = listed(value)
@@ -223,7 +224,7 @@ class ItemKeys(Texts, frozen=True, kw_only=True):
         return ItemLabel("").schema()
 
     def _alone(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": r"^(?!\s*\[)[^,\u0000\u001f]+$", "maxLength": 512}
+        return ItemLabel("").schema() | {"pattern": r"^(?:\s*\[|[^,\u0000\u001f]+$)"}
 
 
 # --- calls -------------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from vestig.calls.declaration import (
     Touch,
     ValidAt,
     given_all,
-    not_both,
 )
 from vestig.calls.filter import (
     NARROWING,
@@ -155,8 +154,12 @@ _Only = Annotated[
 def _selecting(named: str) -> tuple[dict[str, Any], ...]:
     """Rules of a call that takes memories by `named`, or by a filter that selects some."""
     sources = {"type": "object", "required": ["sources"]}
+    filled = {
+        "required": ["where"],
+        "properties": {"where": {"type": "object", "minProperties": 1}},
+    }
     return (
-        not_both(named, "where"),
+        {"not": {**given_all(named), "allOf": [filled]}},
         {
             "anyOf": [
                 given_all(named),

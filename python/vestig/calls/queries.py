@@ -64,9 +64,9 @@ _SPOKEN: Final = {
     "type": "object",
     "properties": {
         "content": Label("", blank=False).schema(),
-        "role": {"enum": list(SPEAKERS)},
+        "role": {"enum": [*SPEAKERS, None]},
     },
-    "required": ["content", "role"],
+    "required": ["content"],
 }
 
 

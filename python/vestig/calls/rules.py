@@ -58,7 +58,7 @@ _WHEN: Final = (
 )
 _DO: Final = "What is done: the model is reminded, the user is asked, or the action is denied."
 _UNLESS: Final = "The condition under which the rule gives way."
-_Text = Annotated[str, Text("The rule in words, as a memory.", stored=True, stdin=True)]
+_Text = Annotated[str, Text("The rule in words, as a memory.", blank=False, stdin=True)]
 _When = Annotated[str, ConditionText(_WHEN, "--when")]
 _Do = Annotated[str, Choice(_DO, "--do", words=DECISIONS, default_text="remind")]
 _Scope = Annotated[
@@ -138,8 +138,7 @@ class EditRuleRequest(Request, frozen=True, kw_only=True):
     id: _RuleId
     text: Annotated[
         str | None,
-        Text("The rule in other words: a memory that supersedes the one before.", "--text",
-             stored=True),
+        Text("The rule in other words: a memory that supersedes the one before.", "--text"),
     ] = None  # fmt: skip
     when: Annotated[str | None, ConditionText(_WHEN, "--when")] = None
     do: Annotated[str | None, Choice(_DO, "--do", words=DECISIONS)] = None

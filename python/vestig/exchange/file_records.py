@@ -562,9 +562,10 @@ def unknown(name: str, seen: str, hint: str) -> ValidationError:
         seen: what was found in it, never a text of it.
         hint: a sentence with the nearest format and the command; "" for a file without records.
     """
+    way = f"`vestig import --format document {shell_word(name)}`"
     advice = hint or (
         "Text that is none of these is read as a document by"
-        f" `vestig import --format document {shell_word(name)}`."
+        f" {by_caller(way, request='format=document')}."
     )
     return ValidationError(
         "format",

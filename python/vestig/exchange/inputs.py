@@ -69,7 +69,10 @@ _OBJECTS: Final = (
     "objects))) reads those of another program"
 )
 _ADDRESS: Final = lazy_pattern(r"[a-z]+://")
-STANDARD_INPUT: Final = "standard input"
+_STANDARD_INPUT: Final = "standard input"
+_BODY: Final = "the body"
+# What messages call a file without a name.
+WITHOUT_NAME: Final = (_STANDARD_INPUT, _BODY)
 # A kind of what a folder holds that is not looked into.
 HIDDEN: Final = "hidden entry"
 
@@ -81,7 +84,7 @@ def shell_word(name: str) -> str:
         >>> shell_word("my notes.txt"), shell_word("standard input")
         ("'my notes.txt'", '-')
     """
-    return "-" if name == STANDARD_INPUT else shlex.quote(name)
+    return "-" if name in WITHOUT_NAME else shlex.quote(name)
 
 
 class Input:
@@ -155,7 +158,7 @@ class StreamInput(Input):
     def __init__(self, stream: IO[Any]) -> None:
         named = getattr(stream, "name", None)
         self.name = os.path.basename(named) if isinstance(named, str) and named != "<stdin>" else ""
-        self.name = self.name or STANDARD_INPUT
+        self.name = self.name or by_caller(_STANDARD_INPUT, request=_BODY)
         self._raw = _seekable(stream)
         self._raw.seek(0, io.SEEK_END)
         self.size = self._raw.tell()

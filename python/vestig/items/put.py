@@ -35,7 +35,7 @@ from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import UniquenessCollision
-from vestig.times import to_us
+from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory, OriginType, RetentionPolicy, Role
 
 _TRIES: Final = 5
@@ -129,6 +129,11 @@ def _prepared(session: Session, space: str, asked: PutRequest) -> _Put:
     if clean.rules:
         mode = session.config.settings.firewall.secrets
         count_secrets(session, clean.rules, "rejected" if mode == "reject" else "masked")
+    if asked.expires is not None and asked.expires <= session.now_us():
+        warnings.append(
+            f"expires: {format_us(asked.expires)} is over: nothing shows this value, and gc removes"
+            " it"
+        )
     place = _Place(asked.scope, asked.key)
     value = value_text("value", found.get("value")) if clean.rules else asked.value
     return _Put(

@@ -151,7 +151,7 @@ def definitions(*, refs: str = "#/$defs/") -> dict[str, Any]:
                 for field, row in where.fields.items()
             },
             "additionalProperties": False,
-        } | ({"minProperties": 1} if where.selects else {})
+        }
     return found
 
 

@@ -77,7 +77,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of an operation as one JSON object: the arguments of one public call.
 
     `method` is that call, dotted from the store (`admin.stats`); `without`: names that no client
-    gives; `missing`: what is not found where the call returns None. `confirmed`: it destroys, or
+    gives; `missing`: what is not found where the call returns None; `shown`: the memory that it
+    returns is answered as `show` does. `confirmed`: it destroys, or
     withdraws many at once, always or where this argument is given, so that `confirm: true` has to
     stand beside it unless `dry_run` does; the call itself does not take it.
     """
@@ -87,6 +88,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
     confirmed: Confirmed = ""
     missing: str = ""
+    shown: bool = False
 
     @property
     def rows(self) -> dict[str, Argument]:
@@ -126,7 +128,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
         if found is None and self.missing:
             named = next(name for name in self.rows if name in given)
             raise NotFoundError(self.missing, str(given[named]))
-        return found
+        return store.show(found.id, namespace=found.namespace) if self.shown else found
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +146,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     or is refused. `alone` answers certain arguments without opening the store; None: it has to be
     opened. `works_queue`: while it runs, a thread works the jobs that commits leave. `offered`:
     surfaces that speak JSON have it, without what `without` names and, as `confirmed` says, with a
-    confirmation. `missing`: what is not found where the call returns None. `right`: the one that a
+    confirmation. `missing`: what is not found where the call returns None; `shown`: the memory that
+    it returns is answered as `show` does. `right`: the one that a
     client needs, where it is not what follows from the rest. Over HTTP: `path`, the method and the
     path below the prefix, a part in braces an argument; "": it has none. `slow`: its time grows
     with the store or with what it is given. `ranked`: results come with their reasons on request.
@@ -174,6 +177,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
     confirmed: Confirmed = ""
     missing: str = ""
+    shown: bool = False
     right: Right | None = None
     path: str = ""
     slow: bool = False
@@ -216,6 +220,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             without=self.without,
             confirmed=self.confirmed,
             missing=self.missing,
+            shown=self.shown,
         )
 
     @property

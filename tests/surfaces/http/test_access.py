@@ -73,6 +73,8 @@ def test_a_page_of_a_configured_origin_may_ask(guarded: Site) -> None:
     assert (other.status, other.code) == (403, "unauthorized")
     answered = guarded.get("count", {**page, "Authorization": "Bearer s3cret-t0ken"})
     assert answered.headers["access-control-allow-origin"] == "https://page.example"
+    shown = {one.strip() for one in answered.headers["access-control-expose-headers"].split(",")}
+    assert shown >= {"Location", "Retry-After", "Allow", "X-Request-Id"}
 
 
 @each(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from served import Site, serving
+from tables import each
 from vestig.surfaces.http.imports import Imports
 
 LINES = {"Content-Type": "application/jsonl"}
@@ -83,10 +84,43 @@ def test_bounds_of_an_import(tmp_path: Path) -> None:
         assert site.store.count() == before
         packed = site.post("import", b"\x1f\x8b\x08\x00", LINES)
         assert (packed.status, packed.code) == (415, "validation")
-        typed = site.post("import", lines(2), {"Content-Type": "text/plain"})
-        assert (typed.status, typed.code) == (415, "validation")
+        for form in ("multipart/form-data; boundary=x", "application/x-www-form-urlencoded"):
+            typed = site.post("import", lines(2), {"Content-Type": form})
+            assert (typed.status, typed.code) == (415, "validation")
         unknown = site.post("import?surprise=1", lines(2), LINES)
         assert (unknown.status, unknown.code) == (422, "validation")
+
+
+@each(
+    "kind",
+    ["text/markdown", "text/plain; charset=utf-8", "application/octet-stream", "text/html", ""],
+)
+def test_a_file_is_read_for_what_it_holds(tmp_path: Path, kind: str) -> None:
+    text = b"# The lift\n\nThe lift stops at floor two, and at no other."
+    named = {"Content-Type": kind} if kind else {}
+    with serving(tmp_path / "store") as site:
+        reply = site.post("import?format=document", text, named)
+        assert (reply.status, reply.document["memories"]) == (200, 1), reply
+        assert site.post("import", lines(2), named).document["imported"] == 2
+
+
+@each(
+    "body",
+    [
+        b"The lift stops.\nIt stops at two.\n",
+        b"One line alone",
+        b"name,colour\nbike,red\n",
+        b'{"phrase": "The lift stops at floor two each day", "n": 1}\n',
+        b'[{"type": "message", "ts": "1", "words": "The lift stops at floor two each day"}]',
+    ],
+)
+def test_a_file_that_no_format_knows_names_ways_of_requests(site: Site, body: bytes) -> None:
+    reply = site.post("import", body, LINES)
+    assert (reply.status, reply.code) == (422, "validation")
+    told = reply.document["detail"]
+    assert "no format knows the body" in told
+    assert "format=" in told
+    assert not any(word in told for word in ("vestig import", "standard input", "FOLDER")), told
 
 
 def test_a_full_disk_under_an_import_is_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

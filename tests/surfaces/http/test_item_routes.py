@@ -39,6 +39,19 @@ def test_several_puts_are_one_and_done_once(site: Site) -> None:
     assert site.get("item/get?key=c").status == 404
 
 
+def test_a_value_that_is_over_when_it_comes_is_said_to_be(site: Site) -> None:
+    said = [
+        "expires: 2020-01-01T00:00:00.000000Z is over: nothing shows this value, and gc removes it"
+    ]
+    over = {"key": "over", "value": 1, "expires": "2020-01-01"}
+    assert site.post("item/put", over).document["warnings"] == said
+    assert site.get("item/get?key=over").status == 404
+    several = site.post("item/put-many", {"items": [{**over, "key": "late"}]})
+    assert several.document["puts"][0]["warnings"] == said
+    to_come = {"key": "to-come", "value": 1, "expires": "9000-01-01"}
+    assert site.post("item/put", to_come).document["warnings"] == []
+
+
 def test_reads_and_what_is_not_there(site: Site) -> None:
     site.post("item/put", {"key": "a b/c", "value": "é", "scope": "reads/%2F"})
     found = site.get("item/get?key=a%20b%2Fc&scope=reads%2F%252F")

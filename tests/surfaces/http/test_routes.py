@@ -275,6 +275,28 @@ def test_an_unknown_route_is_not_found(site: Site) -> None:
         assert (reply.status, reply.code) == (404, "not-found"), path
 
 
+@each("byte", ["%FF", "%C3", "%ED%A0%80", "a%80"])
+def test_a_query_is_in_utf_8(site: Site, byte: str) -> None:
+    for path in (f"item/get?key={byte}", f"list?where.tags={byte}", f"count?{byte}=1"):
+        reply = site.get(path)
+        assert (reply.status, reply.code) == (400, "validation"), path
+        assert "expected percent-encoded UTF-8" in reply.document["detail"]
+
+
+def test_a_query_may_have_any_text(site: Site) -> None:
+    for text, key in (("%EF%BF%BD", "\ufffd"), ("caf%C3%A9+%2B", "caf\xe9 +")):
+        site.post("item/put", {"key": key, "value": key})
+        assert site.get(f"item/get?key={text}").document["value"] == key
+
+
+def test_the_memory_of_a_key_is_answered_as_that_of_an_id(site: Site) -> None:
+    given = {"content": "The vault opens at eight", "key": "vault.hours", "namespace": "keys"}
+    id = site.post("commit", given).document["memory_id"]
+    shown = site.get(f"show/{id}?namespace=keys").document
+    assert site.get("get?key=vault.hours&namespace=keys").document == shown
+    assert {"events", "sources", "supersessions"} <= set(shown)
+
+
 def test_the_id_of_a_request_is_given_back(site: Site) -> None:
     reply = site.get("count", {"X-Request-Id": "trace-17"})
     assert reply.headers["x-request-id"] == "trace-17"

@@ -304,6 +304,7 @@ def test_a_document_that_takes_longer_than_the_limit_says_how_far_it_is(tmp_path
         late = site.post("document/add", {"text": PASSAGES, "source": "notes"})
         assert late.status == 202
         asked = late.headers["location"]
+        assert late.document["location"] == asked
         embedder.quick.set()
         seen = {late.document["done"]}
         while (reply := site.get(asked)).status == 202:

@@ -61,11 +61,37 @@ def test_health_tells_that_the_store_cannot_be_used(
         assert replies[0].status == 500
         told = site.get("/health")
         assert (told.status, told.code) == (503, "not-ready")
-        assert told.document["status"] == "unhealthy"
-        assert told.document["ledger"] in ("store-damaged", "internal")
+        assert told.document["status"] == 503
+        health = told.document["health"]
+        assert (health["schema"], health["status"]) == ("vestig/health/1", "unhealthy")
+        assert health["ledger"] in ("store-damaged", "internal")
+        assert health["seq"] is None, "it was not read"
+        if fault is not overwritten:
+            assert [reply.code for reply in replies] == ["store-damaged"] * 3
         for reply in (*replies, told):
             assert str(tmp_path).encode() not in reply.body, reply
             assert b"mem_" not in reply.body or reply.status == 200
+
+
+@each("part", ["", "ledger.sqlite"])
+@each("asked", [(), ("/health",), ("list",), ("recall",), ("commit",), ("commit", "list")])
+def test_a_store_that_was_away_serves_again_and_names_no_other_way(
+    tmp_path: Path, part: str, asked: tuple[str, ...]
+) -> None:
+    store = tmp_path / "store"
+    bodies = {"commit": {"content": "The gate is open"}, "recall": {"query": "when do we deploy?"}}
+    with serving(store) as site:
+        site.commit("Deploys run on Fridays at noon")
+        (store / part).rename(tmp_path / "away")
+        for route in asked:
+            reply = site.post(route, bodies[route]) if route in bodies else site.get(route)
+            assert reply.status in (500, 503)
+            assert "doctor" not in reply.document["detail"]
+        (tmp_path / "away").rename(store / part)
+        assert site.get("/health").status == 200, "no other request came before"
+        assert site.get("count").document["count"] == 1
+        assert site.post("commit", {"content": "The gate is shut at night"}).status == 201
+        assert site.get("count").document["count"] == 2
 
 
 def test_a_store_that_was_lost_before_the_start_is_unhealthy(

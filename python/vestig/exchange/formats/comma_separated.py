@@ -43,7 +43,7 @@ from vestig.exchange.formats.messages import (
 )
 from vestig.exchange.formats.table_dates import DateColumn, time_rank
 from vestig.exchange.formats.table_rows import Row, Rows, header_cells
-from vestig.exchange.inputs import STANDARD_INPUT
+from vestig.exchange.inputs import WITHOUT_NAME
 from vestig.lazy_pattern import lazy_pattern
 
 _SEPARATORS: Final = (",", ";", "\t")
@@ -311,7 +311,7 @@ class _Readers:
         except ValidationError as error:
             return refused(row.line, error)
         is_by_id = "artifact_ref" in arguments
-        if not is_by_id and self._reading.name != STANDARD_INPUT:
+        if not is_by_id and self._reading.name not in WITHOUT_NAME:
             arguments["artifact_ref"] = self._reference(filled)
         return Draft(
             line=row.line,

@@ -18,7 +18,7 @@ from vestig.exchange.formats.openai_chat import ROLES
 from vestig.exchange.formats.table_dates import time_rank
 from vestig.exchange.inputs import shell_word
 from vestig.lazy_pattern import lazy_pattern
-from vestig.other_words import by_caller
+from vestig.other_words import by_caller, is_request
 
 _KEYS_SHOWN: Final = 12
 _KEY_CHARS: Final = 40
@@ -107,7 +107,8 @@ def unknown_text(
         named = [one.strip() for one in columns]
         if len(named) > 1 and all(_is_plain(one) for one in named):
             shown = ", ".join(named[:_KEYS_SHOWN])
-            way = by_caller('format="csv"', f"`vestig import --format csv {shell_word(given)}`")
+            typed = f"`vestig import --format csv {shell_word(given)}`"
+            way = by_caller('format="csv"', typed, "format=csv")
             return unknown(
                 name,
                 f"its header has the columns {shown}",
@@ -125,10 +126,12 @@ def unknown_text(
     if lines > 1:
         word = shell_word(given)
         of_file = "" if word == "-" else f" {word}"
-        hint = (
-            f"`vestig import --format document {word}` reads it as one document,"
-            f" `jq -cR '{{content: .}}'{of_file} | vestig import --format memories -` each line as"
-            " a memory."
+        lines_of = f"jq -cR '{{content: .}}'{of_file}"
+        hint = by_caller(
+            f"`vestig import --format document {word}` reads it as one document, `{lines_of} |"
+            " vestig import --format memories -` each line as a memory.",
+            request="format=document reads it as one document; as a body with format=memories, what"
+            f" `{lines_of}` makes of it has each line as a memory.",
         )
     return unknown(name, f"no JSON object in it ({seen})", hint)
 
@@ -238,11 +241,13 @@ def _command(given: str, texts: _Texts) -> str:
     if place.way != ".":
         program = f"{place.way} | {program}"
     days = "; FOLDER/*/*.json in the place of the file takes in all days of a Slack export"
-    return (
-        f'If "{said}" holds the text, `jq -c {shlex.quote(program)} {shell_word(given)} |'
-        f" vestig import --format {form} -` takes it in"
-        f"{days if all(map(_is_of_slack, place.objects)) else ''}."
+    made = f"jq -c {shlex.quote(program)}"
+    way = by_caller(
+        f"`{made} {shell_word(given)} | vestig import --format {form} -` takes it in",
+        request=f"what `{made}` makes of it is taken in as a body with format={form}",
     )
+    more = days if not is_request() and all(map(_is_of_slack, place.objects)) else ""
+    return f'If "{said}" holds the text, {way}{more}.'
 
 
 def _is_of_slack(value: Mapping[str, Any]) -> bool:

@@ -149,7 +149,9 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
         if self.lost:
             if self.removed and call == "make":
                 return None
-            return StoreDamagedError(f"{folder}: {self.lost}; {_what_next()}")
+            error = StoreDamagedError(f"{folder}: {self.lost}; {_what_next()}")
+            error.is_of_place = True
+            return error
         if self.foreign and call == "make":
             return ConflictError(
                 f"{folder}: expected a store or an empty folder, found other files and no store;"
@@ -161,6 +163,31 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
         if call == "refuse":
             return NotFoundError("Store", str(folder), message=self.notice)
         return None
+
+
+def moved_error(ledger: str, place: files.Place) -> StoreDamagedError:
+    """The error where not all lies at the path that was opened there; it says what does."""
+    found = files.place_of(ledger)
+    if found is None:
+        fact = (
+            "it was moved or deleted while open; put it back, and it is used again as soon as it"
+            " lies here, or open it where it lies now"
+        )
+    elif found != place:
+        again = by_caller("open the path again", "run it again", "start the server again")
+        fact = (
+            "it was replaced while open; put the one that was opened back, and it is used again,"
+            f" or {again} to use the one that lies here now"
+        )
+    else:
+        save = by_caller("store.admin.backup(folder)")
+        fact = (
+            f"its log {os.path.basename(ledger)}-wal was moved, deleted or replaced while open; put"
+            f" the log back, or save all with {save} before it is closed"
+        )
+    error = StoreDamagedError(f"{ledger}: expected the store that was opened here, {fact}")
+    error.is_of_place = True
+    return error
 
 
 def find_absent(ledger: Path, *, init: bool, state_dir: Path | None) -> AbsentStore | None:

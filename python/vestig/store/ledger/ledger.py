@@ -14,13 +14,13 @@ import apsw
 import msgspec
 
 from vestig.changes import AccessTouch, RequestRecord
-from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
+from vestig.errors import ConflictError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
 from vestig.store.integrity.chain import Witness, WitnessFiles
 from vestig.store.integrity.digest_check import CheckedMemories
 from vestig.store.ledger import migrations
-from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
+from vestig.store.ledger.absent_store import AbsentStore, WithoutStore, moved_error
 from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger
 from vestig.store.records import jobs, store_rows
 from vestig.store.records.reads import LedgerView
@@ -45,14 +45,18 @@ class _Connected:
     """See `Ledger._connection`. It and `_Reading` are classes, because there is one around
     every read, and generators cost several times as much."""
 
-    __slots__ = ("_conn", "_inside", "_ledger", "_only")
+    __slots__ = ("_anywhere", "_conn", "_inside", "_ledger", "_only")
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, anywhere: bool = False) -> None:
         self._ledger = ledger
+        self._anywhere = anywhere
 
     def __enter__(self) -> apsw.Connection:
         ledger = self._ledger
         ledger.look_again()
+        # A copy of a tenant is made anew before the next call.
+        if not self._anywhere and ledger.upstream is None:
+            ledger.check_place()
         self._inside = processes.inside()
         self._inside.__enter__()
         try:
@@ -115,7 +119,6 @@ class Ledger:
         self._plan: connections.ReadPlan | None = None
         self._witness: WitnessFiles | None = None
         self._place: files.Place | None = None
-        self._gone = False
         self._replaced = ""
         self._options = source if isinstance(source, LedgerOptions) else source.options
         self._where = ":memory:" if path is None else str(path)
@@ -351,12 +354,12 @@ class Ledger:
             return verify(view.connection, self._uuid)
 
     def copy_to(self, target: Path) -> None:
-        """A consistent, private, synced copy of the ledger while in use.
+        """A consistent, private, synced copy of the ledger while in use, even if it was removed.
 
         Raises:
             VestigError: the target cannot be written.
         """
-        with self._connection() as conn, store_faults(str(target)):
+        with _Connected(self, anywhere=True) as conn, store_faults(str(target)):
             try:
                 migrations.copy_to(conn, target)
             except OSError as error:
@@ -404,11 +407,15 @@ class Ledger:
 
     @property
     def moved(self) -> bool:
-        """Return whether folder and ledger at the path are no longer those that were opened: moved,
-        deleted or replaced. Two system calls; once true, it stays so."""
-        if self._place is not None and not self._gone:
-            self._gone = files.place_of(self._where, self._folder) != self._place
-        return self._gone
+        """Return whether folder, ledger or log at the path are not those that were opened: moved,
+        deleted or replaced. Two or three system calls. Nothing else is taken for them: they are
+        open here, so that no other file has their numbers."""
+        if self._place is None:
+            return False
+        if files.place_of(self._where, self._folder) != self._place:
+            return True
+        # While the writer is open nobody else may remove its log.
+        return self._log is not None and files.inode_of(self._log_file) != self._log
 
     def reopen_readers(self) -> None:
         """Closes connections at rest, so that the next ones share a file with the writer again."""
@@ -419,17 +426,10 @@ class Ledger:
         """Refuses to go on where the files at the path are no longer those that were opened.
 
         Raises:
-            StoreDamagedError: see `moved`; this object writes no more.
+            StoreDamagedError: see `moved`. Nothing was read, and nothing is acknowledged.
         """
-        # While the writer is open nobody else may remove its log.
-        if self._log is not None and files.inode_of(self._log_file) != self._log:
-            self._gone = True
-        if self.moved:
-            raise StoreDamagedError(
-                f"{self._where}: expected the store that was opened here, it was moved, deleted or"
-                " replaced while open; nothing was acknowledged. Put it back or open it where it"
-                " lies now (`vestig doctor`)"
-            )
+        if self._place is not None and self.moved:
+            raise moved_error(self._where, self._place)
 
     @contextmanager
     def writer(self, *, make: bool = True, local: bool = False) -> Iterator[apsw.Connection]:

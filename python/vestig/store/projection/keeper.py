@@ -454,7 +454,9 @@ class ProjectionKeeper:
         process."""
         background.unwatch_idle(self)
         self.merger.stop()
-        if self._wrote and not self._read_only:
+        # Another store at the path has files of its own.
+        keeps = self._wrote and not self._read_only and not self._ledger.moved
+        if keeps:
             if self.core.tail_rows >= CLOSING_ROWS_MIN:
                 self._publish(False)
             try:
@@ -465,7 +467,7 @@ class ProjectionKeeper:
                     "projection_stale", f"segments could not be merged: {error_text(error)}"
                 )
         self.core.close()
-        if self._wrote and not self._read_only and self._directory is not None:
+        if keeps and self._directory is not None:
             files.keep_reserve(self._directory.parent)
             self._give_to_owner(self._directory)
 

@@ -77,7 +77,8 @@ def backup(
         with files.copy_in_the_making(target, _is_copy, folder=True) as fresh:
             # First the projection: it may be behind the ledger, and never ahead of it.
             projection = 0
-            if projection_dir is not None and projection_dir.is_dir():
+            # That of another store at the path is none of this one.
+            if projection_dir is not None and projection_dir.is_dir() and not ledger.moved:
                 projection = _copy_projection(projection_dir, fresh / _PROJECTION)
             ledger.copy_to(fresh / LEDGER_FILE)
             if ledger.upstream is not None and not keeps_upstream:

@@ -18,6 +18,7 @@ from vestig.config.service_sections import ServeSettings
 from vestig.errors import (
     ConfigError,
     SchemaVersionError,
+    StoreDamagedError,
     StoreFullError,
     StoreLockedError,
     VestigError,
@@ -39,13 +40,16 @@ _DETAILS: Final = {
     "store-full": "the disk of the store is full: nothing was changed",
     "schema-version": "the store is of another schema version than the server reads: run `vestig"
     " doctor` where it lies",
-    "store-damaged": "the store is damaged, lost or no longer at its path: run `vestig doctor`"
-    " where it lies",
+    "store-damaged": "the store is damaged: run `vestig doctor` where it lies",
     "forget-incomplete": "something that was to be forgotten is still in a file: run `vestig forget"
     " --finish` where the store lies",
     "embedding-mismatch": "the server's embedder is not the one that made the store's vectors: run"
     " `vestig doctor` where it lies",
 }
+_NOT_AT_PLACE: Final = (
+    "the store is no longer what lay at its path: once it is put back, it is used again, and the"
+    " server has to be started again to use another one there; the log of the server says more"
+)
 # of these some tell clients more
 _SHOWN: Final = (SchemaVersionError, StoreFullError, StoreLockedError)
 
@@ -132,6 +136,8 @@ def problem_of(
     shown = wire.problem(error) | {"instance": request_id}
     if isinstance(error, VestigError) and error.code in _DETAILS:
         told = error.shown if isinstance(error, _SHOWN) else ""
+        if isinstance(error, StoreDamagedError) and error.is_of_place:
+            told = _NOT_AT_PLACE
         shown["detail"] = told or _DETAILS[error.code]
         shown["errors"] = []
         # of a store that is locked the client is told all, of a database that refuses not

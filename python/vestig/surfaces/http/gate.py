@@ -32,7 +32,10 @@ OPEN_PATHS: Final = ("/health", "/api/memory/health")
 METRICS_PATHS: Final = ("/metrics", "/api/memory/metrics")
 
 # Headers that pages of other origins may read.
-_SHOWN: Final = b"X-Request-Id, Retry-After, Idempotency-Replayed, X-Vestig-Position"
+_SHOWN: Final = (
+    b"Allow, Idempotency-Replayed, Location, Retry-After, WWW-Authenticate, X-Request-Id,"
+    b" X-Vestig-Position"
+)
 
 
 class Gate:

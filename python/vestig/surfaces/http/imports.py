@@ -17,6 +17,7 @@ from vestig.results import ImportReport
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     ClientGone,
+    Headers,
     Refusal,
     busy,
     check_length,
@@ -26,7 +27,7 @@ from vestig.surfaces.http.access import (
 )
 from vestig.surfaces.http.calls import Answer, Calls
 from vestig.surfaces.http.places import Progress
-from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
+from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query, query_pairs
 from vestig.surfaces.http.service import (
     LINES,
     Began,
@@ -34,12 +35,25 @@ from vestig.surfaces.http.service import (
     check_media_type,
     check_right,
     grant_of,
+    media_type,
     tell_position,
 )
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.operation import operation
 
-IMPORT_TYPES: Final = (LINES, "application/jsonl", "application/json", "text/csv")
+# The types that are described. The body is read for what it holds, of whatever type it is said to
+# be; a form has a file in a part, or text that is written otherwise.
+IMPORT_TYPES: Final = (
+    LINES,
+    "application/jsonl",
+    "application/json",
+    "text/csv",
+    "text/markdown",
+    "text/plain",
+    "message/rfc822",
+    "application/octet-stream",
+)
+_FORMS: Final = ("multipart/form-data", "application/x-www-form-urlencoded")
 # Beginnings of files whose size would be bounded only after they were unpacked.
 _PACKED: Final = (b"\x1f\x8b", b"PK\x03\x04")
 _EVENTS: Final = "text/event-stream"
@@ -67,10 +81,10 @@ class Imports:
             check_right(request, right)
             given = read_object(
                 IMPORT_PARAMETERS,
-                from_query(IMPORT_PARAMETERS, request.query_params.multi_items()),
+                from_query(IMPORT_PARAMETERS, query_pairs(request.scope["query_string"])),
                 operation="import",
             )
-            check_media_type(request.scope["headers"], IMPORT_TYPES)
+            _check_type(request.scope["headers"])
             await self._taken(request, file)
         except ClientGone:
             file.close()
@@ -184,6 +198,23 @@ class Imports:
             yield b"event: " + name.encode() + b"\ndata: " + wire.encode(data) + b"\n\n"
             if name != "progress":
                 return
+
+
+def _check_type(headers: Headers) -> None:
+    """Check that a body is a file.
+
+    Raises:
+        Refusal: 415.
+    """
+    kind = media_type(headers)
+    if kind in _FORMS:
+        raise Refusal(
+            "validation",
+            "Content-Type: expected the file as the body, of any type, such as"
+            f" application/octet-stream, got the form {kind}",
+            status=415,
+        )
+    check_media_type(headers, (kind,))
 
 
 def _document(report: ImportReport) -> bytes:

@@ -113,6 +113,7 @@ class LateAnswers:
             "request": late.id,
             "route": late.name,
             "state": "running",
+            "location": path,
             "done": late.progress.done,
             "total": late.progress.total,
             "detail": f"it goes on, and what it has written stays: GET {path} has its answer",

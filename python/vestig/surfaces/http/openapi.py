@@ -71,7 +71,6 @@ def facts_of(settings: Settings, dimension: int) -> Facts:
     """Return what the schemas say of a server: of its settings, and the length of its embedder's
     vectors."""
     return Facts(
-        chars=(settings.hygiene.min_chars, settings.hygiene.max_chars),
         dimension=dimension,
         profiles=tuple(sorted({*PROFILES, *settings.recall.profiles})),
         entity_types=(*types_of(settings.entities).names, UNTYPED),
@@ -279,6 +278,7 @@ def components() -> dict[str, Any]:
                 },
             },
             "outcome": {"type": "object", "description": "What became of a text that was refused."},
+            "health": {"$ref": f"{_REFS}Document"},
         },
         "required": ["type", "title", "status", "detail", "instance", "errors"],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -13,6 +14,7 @@ from vestig.calls.files import ImportRequest
 from vestig.calls.filter import Where
 from vestig.errors import Description, ValidationError
 from vestig.lazy_pattern import lazy_pattern
+from vestig.surfaces.http.access import Refusal
 from vestig.surfaces.json_schema import decoded
 from vestig.surfaces.operation import Arguments, Operation, operations
 
@@ -89,6 +91,33 @@ def routes(*, traced: bool = False) -> Iterator[Route]:
 IMPORT_PARAMETERS: Final = {
     name: row for name, row in rows_of(ImportRequest).items() if name in _IMPORTED
 }
+
+
+def query_pairs(query: bytes) -> list[tuple[str, str]]:
+    """Names and values of a query string.
+
+    Raises:
+        Refusal: 400, it is no UTF-8.
+
+    Example:
+        >>> query_pairs(b"scope=user/mia&key=caf%C3%A9")
+        [('scope', 'user/mia'), ('key', 'café')]
+    """
+    try:
+        return [
+            (_text(name), _text(value))
+            for name, _, value in (part.partition(b"=") for part in query.split(b"&") if part)
+        ]
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise Refusal(
+            "validation", f"query: expected percent-encoded UTF-8, got the byte %{byte:02X}",
+            status=400,
+        ) from None  # fmt: skip
+
+
+def _text(part: bytes) -> str:
+    return unquote_to_bytes(part.replace(b"+", b" ")).decode()
 
 
 def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

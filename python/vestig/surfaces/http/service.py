@@ -19,7 +19,7 @@ from contextvars import copy_context
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeGuard, TypeVar, cast
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -41,6 +41,7 @@ from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     Bodies,
     ClientGone,
+    Headers,
     Refusal,
     check_length,
     client_in,
@@ -51,7 +52,7 @@ from vestig.surfaces.http.access import (
 from vestig.surfaces.http.calls import Answer, CallInput, Calls
 from vestig.surfaces.http.late import LateAnswer, LateAnswers
 from vestig.surfaces.http.places import Place, Places, Progress
-from vestig.surfaces.http.routes import Route, from_query
+from vestig.surfaces.http.routes import Route, from_query, query_pairs
 from vestig.surfaces.operation import Right
 from vestig.turns import in_turn
 from vestig.types import JobState
@@ -157,7 +158,8 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
     its field; `unhealthy` where the store is lost, damaged or no longer at its path (503).
 
     Args:
-        damage: that the last read or the last write met.
+        damage: that the last read or the last write met, other than that the store is not at its
+            path, which is looked at each time.
     """
     found: dict[str, Any] = {
         "status": "healthy",
@@ -168,7 +170,7 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
         "pending_jobs": 0,
         "failed_jobs": 0,
         "version": version("vestig"),
-        "seq": 0,
+        "seq": None,
     }
     try:
         if damage is not None:
@@ -345,6 +347,14 @@ _AWAY: Final = (
 )
 
 
+def _is_damage(error: Exception) -> TypeGuard[VestigError]:
+    """Return whether a store stays unhealthy after an error until a request succeeds: health itself
+    looks whether the store is at its path."""
+    if isinstance(error, StoreDamagedError) and error.is_of_place:
+        return False
+    return isinstance(error, VestigError) and error.code in _UNUSABLE
+
+
 def problem_response(error: BaseException, request_id: str) -> Response:
     """The problem object of an error as an answer."""
     status, shown, headers = problem_of(error, request_id)
@@ -470,7 +480,7 @@ class Service:
                 response.headers["Idempotency-Replayed"] = "true"
             tell_position(response, answer.position)
         else:
-            if isinstance(end, VestigError) and end.code in _UNUSABLE:
+            if _is_damage(end):
                 self._damage[route.operation.writes] = end
             response = self.problem(end, request.scope["state"]["request_id"])
         payload = self._payload(response, given) if self._logs_texts else None
@@ -615,7 +625,8 @@ class Service:
             "the store is damaged, lost or moved",
             instance=request.scope["state"]["request_id"],
         )
-        return Response(wire.encode(shown | document), status, media_type=_PROBLEM)
+        shown["health"] = document
+        return Response(wire.encode(shown), status, media_type=_PROBLEM)
 
     def state(self) -> tuple[int, dict[str, Any]]:
         """(status, document) of the health of the stores and of this server."""
@@ -715,7 +726,7 @@ class Service:
         headers = request.scope["headers"]
         key = header(headers, b"idempotency-key")
         position = header(headers, b"x-vestig-position")
-        beside = from_query(route.parameters, request.query_params.multi_items())
+        beside = from_query(route.parameters, query_pairs(request.scope["query_string"]))
         if route.method == "GET":
             for name, text in request.path_params.items():
                 if name in beside:
@@ -749,16 +760,21 @@ async def _lines(file: IO[str]) -> AsyncIterator[bytes]:
             yield part
 
 
-def check_media_type(headers: Any, allowed: tuple[str, ...]) -> None:
+def media_type(headers: Headers) -> str:
+    """Return the type that a body is said to have, without its parameters; "" for none."""
+    return (header(headers, b"content-type") or "").partition(";")[0].strip().lower()
+
+
+def check_media_type(headers: Headers, allowed: tuple[str, ...]) -> None:
     """Check that a body is of a type, in UTF-8 and not packed.
 
     Raises:
         Refusal: 415.
     """
-    kind, _, rest = (header(headers, b"content-type") or "").partition(";")
+    rest = (header(headers, b"content-type") or "").partition(";")[2]
     charset = rest.strip().lower().removeprefix("charset=").strip('"')
     packed = header(headers, b"content-encoding") not in (None, "identity")
-    if kind.strip().lower() not in allowed or charset not in ("", "utf-8", "utf8") or packed:
+    if media_type(headers) not in allowed or charset not in ("", "utf-8", "utf8") or packed:
         raise Refusal(
             "validation",
             f"Content-Type: expected {' or '.join(allowed)} in UTF-8, without Content-Encoding",

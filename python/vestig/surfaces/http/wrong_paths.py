@@ -36,7 +36,8 @@ _VERBS: Final[Mapping[str, tuple[str, str]]] = {
 # What a server has beside its operations → words of others for it.
 _BESIDE: Final[Mapping[str, str]] = {
     "GET /openapi.json": "swagger redoc openapi schema spec swagger.json openapi.json",
-    "GET /health": "healthz livez readyz ready live alive ping status up",
+    "GET /health": "health healthz livez readyz ready live alive ping status up",
+    "GET /metrics": "metrics prometheus",
     "GET /, which has the version": "version info about",
     f"POST {IMPORT_PATH} with the file as the body": "import upload ingest load",
 }

@@ -194,12 +194,6 @@ def _list(call: Call) -> Any:
     return call.store.list(**given)
 
 
-def _get(call: Call) -> Any:
-    """The memory of a key, with what `show` gives of it."""
-    found = call.store.get(call.args.pop("key"), **call.args)
-    return call.store.show(found.id, namespace=found.namespace)
-
-
 def _update(call: Call) -> Any:
     given = dict(call.args)
     memory_id = given.pop("id")
@@ -358,7 +352,7 @@ _OF_MEMORIES: Final = (
         # a key may hold a slash
         path="GET get",
         call=memories.GetRequest,
-        run=_get,
+        shown=True,
         document="memory",
         text=render.detail,
         screen=on_screen("detail"),
