@@ -176,7 +176,8 @@ def example(name: str, fold: int, one: AboutNow) -> Example:
         ids = [rows[at].id for at in places]
         of_models = unconfirmed(view, bound.request.namespace, ids)
         placed = [
-            (id, 0.0, known[id].answers if id in known else None, id in of_models) for id in ids
+            (id, 0.0, known[id].answers if id in known else None, id in of_models, None)
+            for id in ids
         ]
         by_place = core.version_pairs(view.seq, placed, at_us)
         # where several things are asked for nothing is moved

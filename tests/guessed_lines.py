@@ -7,6 +7,9 @@ from typing import Final
 # Command lines that are no commands, or that a command does not take → what the answer names;
 # `"…"` is there as it is printed, ID is a memory, and "" is no hint.
 LINES: Final = {
+    "`vestig add -- '-0.3 K is the offset'`": "add '-0.3 K is the offset'",
+    "`vestig recall -- -0.3`": "recall -0.3",
+    "n Vestig it is -n 40.": "list -40",
     "rule remove": "rule delete X;rule rm X;rule erase X;rule drop X;rule forget X",
     "rule edit": "rule update X;rule modify X;rule change X",
     "rule list": "rule ls;rule all;list rules",

@@ -178,6 +178,8 @@ def rebuild(session: Session, asked: RebuildRequest) -> dict[str, Any]:
             made = _fill_tokens(session, progress)
             rows = session.keeper.rebuild(progress) if made else rows
         build_index(session, progress)
+        if session.directory is not None:
+            files.remove_moved_aside(session.directory)
         core = session.keeper.core
         return {
             "rows": rows,
@@ -246,12 +248,7 @@ def backup(session: Session, dest: str) -> dict[str, Any]:
     """
     if session.directory is None:
         raise ConflictError("a store in memory has no files to copy; use export")
-    folder, target = (Path(os.path.realpath(one)) for one in (session.directory, dest))
-    if folder == target or folder in target.parents:
-        raise ValidationError(
-            "dest", dest, f"a place outside of the store, {folder}",
-            "what is forgotten would stay in a copy there",
-        )  # fmt: skip
+    files.check_outside("dest", Path(dest), session.directory)
     with session.operation("backup", without_store="refuse"):
         return dict(copy_store(session.ledger, session.directory / "projection", Path(dest)))
 
@@ -263,6 +260,7 @@ def restore(config: Config, asked: RestoreRequest) -> dict[str, Any]:
     if source is None or directory is None:
         name = "backup" if source is None else "path"
         raise ValidationError(name, ":memory:", "the path of a store on disk")
+    files.check_outside("path", directory, source)
     return dict(restore_store(source, directory, state_folder(directory)))
 
 

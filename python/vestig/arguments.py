@@ -14,6 +14,7 @@ import msgspec
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.hints import did_you_mean
 from vestig.lazy_pattern import lazy_pattern
+from vestig.other_words import by_caller
 from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
 
@@ -81,9 +82,11 @@ def check_unicode(field: str, text: str) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         fact = Description(f"a lone surrogate at code point {error.start} of {len(text)}")
-        raise ValidationError(
-            field, fact, "text without lone surrogates", "decode the bytes with errors='replace'"
-        ) from None
+        way = by_caller(
+            "decode the bytes with errors='replace'",
+            "give it as UTF-8, which PYTHONUTF8=1 in the environment reads in every locale",
+        )
+        raise ValidationError(field, fact, "text without lone surrogates", way) from None
     return text
 
 

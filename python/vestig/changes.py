@@ -8,13 +8,14 @@ The store fills in what only the write transaction knows: `seq` and `recorded_at
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from vestig.types import EdgeType, EventType, Memory
 
 __all__ = [
+    "HOLDS_AGAIN",
     "AccessTouch",
     "AddedEvidence",
     "ChangeSet",
@@ -82,6 +83,10 @@ class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reinforce: int = 0
     seen_us: int | None = None
     bump_version: bool = False
+
+
+# In the payload of an event by which a text is stated again: it says that it holds at that time.
+HOLDS_AGAIN: Final = "holds_again"
 
 
 class NewEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -522,7 +522,7 @@ def _limits(stored: Stored, zone: str) -> set[str]:
 
 def _is_shown(text: str, memory: Memory, memories: Memories) -> bool:
     """Return whether a text is what a line shows of a memory: all of it, with or without what its
-    times mean, or its beginning and a mark that it is cut."""
+    times mean, or a part of it with a mark that it is cut."""
     said, content = single_spaced(text), clean(memory.content)
     times = () if is_undated(memory.metadata) else memory.times
     whole = {
@@ -536,9 +536,8 @@ def _is_shown(text: str, memory: Memory, memories: Memories) -> bool:
         shown[1].removeprefix("mem_")
     ):
         said = said[: shown.start()]
-    beginning = said.removesuffix(CUT)
-    return (
-        beginning != said
-        and len(beginning) >= _CUT_CHARS_MIN
-        and any(one.startswith(beginning) for one in whole)
-    )
+    part = said.removeprefix(CUT).removesuffix(CUT)
+    if part == said or len(part) < _CUT_CHARS_MIN:
+        return False
+    # a passage may be shown from one of its sections on
+    return any(part in one if said.startswith(CUT) else one.startswith(part) for one in whole)

@@ -16,6 +16,7 @@ from vestig.types import (
     AnchorState,
     Kind,
     Memory,
+    OriginType,
     Role,
     holds_until_successor,
     state_marks,
@@ -37,6 +38,9 @@ LEFT_OUT: Final = "{count} more left out."
 SEPARATOR: Final = "---"
 CUT: Final = "…"
 _NAME_CHARS_MAX: Final = 80
+# Of the title and the headings of one passage.
+_PLACE_CHARS_MAX: Final = 200
+_FENCE_OR_HEADING: Final = lazy_pattern(r"(?m)^ {0,3}(?:(`{3,}|~{3,})|#{1,6}[ \t]+(\S.*))")
 # What `anchor_words` says of one.
 SOURCE: Final = (
     r"its source (?:a forgotten memory|…?[\w./@+-]+) (?:changed since \d{4}-\d\d-\d\d|is gone"
@@ -112,7 +116,39 @@ def speaker_of(memory: Memory) -> str:
         return on_line(memory.author)
     if memory.role is not None:
         return "" if memory.role in MODEL_ROLES else memory.role.value
-    return "" if memory.title is None else f"“{on_line(memory.title)}”"
+    return "" if memory.title is None else f"“{on_line(_place(memory, memory.title))}”"
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    """Return the headings of a text of Markdown, each with where its line begins; those in fenced
+    code are none.
+
+    Example:
+        >>> headings("# Oil\\n\\nIt is black.\\n\\n## Alarms ##\\n\\nAlarm 7.")
+        [(0, 'Oil'), (21, 'Alarms')]
+    """
+    found, fence = list[tuple[int, str]](), ""
+    for match in _FENCE_OR_HEADING.finditer(text):
+        if match[1] and (not fence or match[1].startswith(fence)):
+            fence = "" if fence else match[1]
+        elif match[2] and not fence:
+            found.append((match.start(), match[2].rstrip("# \t")))
+    return found
+
+
+def _place(memory: Memory, title: str) -> str:
+    """The title of a memory, that of a passage with the headings of the sections behind its
+    first."""
+    if memory.origin_type is not OriginType.DOCUMENT:
+        return title
+    place = title
+    for _, name in (one for one in headings(memory.content) if one[0]):
+        if not name or name in title:
+            continue
+        if len(place) + len(name) > _PLACE_CHARS_MAX:
+            return place + CUT
+        place = f"{place}; {name}"
+    return place
 
 
 def heading(memory: Memory, span: str) -> str:

@@ -295,10 +295,10 @@ class ImportedFile(_Value, frozen=True, kw_only=True):
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-# Keys of `left_out`: a passage of a file that has not changed since, and a file in a folder of one
-# that was named.
+# Keys of `left_out`: a passage that a file still holds, and what a folder that was named does.
 FORGOTTEN_PASSAGE: Final = "passage that was forgotten"
 FILE_BELOW: Final = "file in a folder inside"
+LINK: Final = "link"
 
 
 class ImportReport(_Value, frozen=True, kw_only=True):

@@ -410,18 +410,24 @@ class TraceFile:
         path: the file; rotated ones lie beside it as `<name>.1` (the newest) to `<name>.<keep>`.
         max_bytes: a line that would make the file larger begins a new one.
         keep: rotated files that are kept beside the current one.
+        begins: the first bytes of each of these files. One that begins otherwise is something
+            else: it is neither added to nor renamed nor replaced.
 
     Raises:
-        OSError: the file cannot be made.
+        OSError: the file cannot be made, or it is something else.
     """
 
-    def __init__(self, path: Path, *, max_bytes: int = BYTES_MAX, keep: int = KEPT) -> None:
+    def __init__(
+        self, path: Path, *, max_bytes: int = BYTES_MAX, keep: int = KEPT, begins: bytes = b""
+    ) -> None:
         self.path = path
         self._max_bytes = max_bytes
         self._keep = keep
+        self._begins = begins
         self._lock = threading.Lock()
         self._closed = False
         make_private_folder(path.parent)
+        self._check_rotated()
         self._fd = self._opened()
 
     def write(self, line: bytes) -> None:
@@ -447,12 +453,28 @@ class TraceFile:
                 os.close(self._fd)
 
     def _opened(self) -> int:
+        self._check(self.path)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         fd = os.open(self.path, flags, 0o600)
         found = os.fstat(fd).st_mode
         if stat.S_ISREG(found) and found & 0o600 != 0o600:
             os.fchmod(fd, 0o600)  # the umask took the owner's rights
         return fd
+
+    def _check(self, path: Path) -> None:
+        """Refuses a file that is something else; devices and pipes take every line."""
+        if not self._begins or not path.is_file():
+            return
+        with path.open("rb") as file:
+            start = file.read(len(self._begins))
+        if start not in (b"", self._begins):
+            raise FileExistsError(
+                errno.EEXIST, f"{path} that holds something else; choose another name"
+            )
+
+    def _check_rotated(self) -> None:
+        for number in range(1, self._keep + 1):
+            self._check(self._numbered(number))
 
     def _make_room(self, size: int) -> None:
         if not self._is_current():
@@ -481,6 +503,7 @@ class TraceFile:
         return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
 
     def _rotate(self) -> None:
+        self._check_rotated()
         for number in range(self._keep - 1, 0, -1):
             with suppress(FileNotFoundError):
                 os.replace(self._numbered(number), self._numbered(number + 1))

@@ -117,7 +117,9 @@ class Model:
         ends = [one.begin for one in later if one.begin >= begin]
         ends += [] if version.end is None else [version.end]
         end = min(ends, default=None)
-        return Version(begin, version.text, self.day, version.status, end)
+        again = Version(begin, version.text, self.day, version.status, end)
+        again.said = tuple(one for one in said if one > begin)
+        return again
 
     def at(self, day: int) -> list[str]:
         return sorted(one.text for one in self.held() if one.holds(day))

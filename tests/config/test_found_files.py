@@ -16,7 +16,7 @@ import vestig
 from tables import each
 from vestig.config import Config, InvalidConfigError, load
 from vestig.config.files import found_file_may_set
-from vestig.config.schema import MAPPINGS, key_specs
+from vestig.config.schema import MAPPINGS, key_specs, spec_of
 from vestig.errors import ConfigError
 from vestig.surfaces.cli import run
 
@@ -174,8 +174,8 @@ def test_a_refused_key_is_named_with_its_line_and_what_to_do(
         "hygiene: {near_duplicate: {threshold: 0, enabled: true}}",
         "hygiene:",
         "hygiene.max_chars: 1",
-        "recall:",
-        "retrieve:",
+        "recall.synthesize:",
+        "recall: {query_entities: null}",
         "keywords: {stopwords: [peanuts]}",
         "entities: {enabled: false}",
         "prompts: {plan_queries: Mine}",
@@ -224,6 +224,24 @@ def test_no_file_that_was_found_loses_a_text(loaded: Loader, tmp_path: Path) -> 
                     assert store.commit(text).outcome.value == "INSERTED_NEW", (key, value)
                 assert {one.content for one in store.list()} == set(texts), (key, value)
     assert accepted > 100
+
+
+@pytest.mark.parametrize(
+    ("section", "kept", "reset"),
+    [
+        ("recall", "recall.query_entities: llm", "recall.default_limit: 3"),
+        ("retrieve", "retrieve.llm_max_calls: 1", "retrieve.max_facts: 7"),
+    ],
+)
+def test_an_empty_section_of_a_found_file_resets_what_it_may_set(
+    loaded: Loader, section: str, kept: str, reset: str
+) -> None:
+    user = f"{kept}\n{reset}\n"
+    own, found = loaded(user=user), loaded(f"{section}:\n", found=True)
+    (kept_key, reset_key) = (one.partition(":")[0] for one in (kept, reset))
+    assert found.entry(kept_key) == own.entry(kept_key)
+    assert found.entry(reset_key).value == spec_of(reset_key).default
+    assert (found.entry(kept_key).layer, found.entry(reset_key).layer) == ("user", "built-in")
 
 
 HOSTILE = """\

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,41 @@ def test_commands_say_so(
     assert (said.code, said.err, said.out[:13]) == (0, "", "Usage: vestig")
 
 
-def test_what_cannot_be_a_file_is_none(tmp_path: Path) -> None:
-    (tmp_path / "vestig.yaml").symlink_to("vestig.yaml")
-    assert load(environ={}, cwd=tmp_path).settings.namespace == "default"
+def dangling(path: Path) -> None:
+    path.symlink_to("../away/config.yaml")
+
+
+def looped(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("make", [dangling, looped, Path.mkdir, os.mkfifo])
+@pytest.mark.parametrize("name", ["project/vestig.yaml", "user/vestig/config.yaml", "user/vestig"])
+def test_a_name_that_leads_to_no_file_is_not_passed_over(
+    tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    """The file that is away may name the store: another one is not used in its place."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    make(tmp_path / name)
+    environ = {"XDG_CONFIG_HOME": str(tmp_path / "user")}
+    if name == "user/vestig" and make in (Path.mkdir, os.mkfifo):
+        assert load(environ=environ, cwd=tmp_path / "project").settings.namespace == "default"
+        return
+    wanted = "expected a (link to what is there|file, found)"
+    with pytest.raises(ConfigError, match=f"{re.escape(str(tmp_path / name))}: {wanted}"):
+        load(environ=environ, cwd=tmp_path / "project")
+
+
+def test_a_link_to_a_file_is_read_and_a_device_or_no_file_is_none(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path / "user")}
+    assert load(environ=environ, cwd=tmp_path).settings.namespace == "default"
+    (tmp_path / "dot").mkdir()
+    (tmp_path / "dot" / "config.yaml").write_text("namespace: work\n")
+    (tmp_path / "user").mkdir()
+    (tmp_path / "user" / "vestig").symlink_to(tmp_path / "dot")
+    assert load(environ=environ, cwd=tmp_path).settings.namespace == "work"
+    (tmp_path / "dot" / "config.yaml").unlink()
+    (tmp_path / "dot" / "config.yaml").symlink_to(os.devnull)
+    (tmp_path / "vestig.yaml").symlink_to(os.devnull)
+    assert load(environ=environ, cwd=tmp_path).settings.namespace == "default"

@@ -99,10 +99,10 @@ def test_a_changed_paragraph_ends_its_passage_alone(store: vestig.Vestig, tmp_pa
     assert counts(second) == (3, 1, 2, 1)
     assert any("larch" in text for text in texts(store))
     assert not any("oak" in text for text in texts(store))
-    (old,) = store.list(where={"statuses": "DEPRECATED"})
+    (old,) = store.list(where={"statuses": "SUPERSEDED"})
     assert old.t_invalid == datetime.fromtimestamp(1_780_000_000, UTC)
-    event = store.show(old.id).events[-1]
-    assert event.payload["reason"] == f"no longer in {second.source_id}"
+    (larch,) = [one.id for one in store.list() if "larch" in one.content]
+    assert (old.superseded_by, len(store.history(old.id))) == (larch, 2)
     assert store.count(where={"source_ids": [second.source_id]}) == 3
     (sail,) = [one.id for one in store.list() if "linen" in one.content]
     kept = store.show(sail)
@@ -196,7 +196,7 @@ def test_scopes_are_apart(store: vestig.Vestig, tmp_path: Path) -> None:
     assert store.count(scope="one") == 2
 
 
-def test_a_forgotten_passage_comes_back_with_a_changed_file_alone(
+def test_a_forgotten_passage_comes_back_with_another_text_alone(
     store: vestig.Vestig, tmp_path: Path
 ) -> None:
     path = written(tmp_path / "boats.md", boats(HULL, MAST, SAIL))
@@ -205,8 +205,21 @@ def test_a_forgotten_passage_comes_back_with_a_changed_file_alone(
     store.forget(mast)
     assert store.import_(path).skipped == 1
     assert store.import_(path, force=True).added == 0
-    written(path, boats(HULL, MAST, SAIL), at=1_780_000_000)
-    assert store.import_(path).added == 1
+    edits = (
+        boats(HULL, MAST, SAIL),
+        boats(HULL, MAST, SAIL.replace("linen", "hemp cloth")),
+        boats(HULL.replace("tar", "pitch"), MAST, SAIL),
+        boats(SAIL, HULL.replace("tar", "pitch"), MAST),
+    )
+    for at, text in enumerate(edits):
+        written(path, text, at=1_780_000_000 + at)
+        report = store.import_(path)
+        assert report.left_out == {"passage that was forgotten": 1}
+        assert not any("oak" in one for one in texts(store))
+        assert store.import_(path).skipped == 1
+    written(path, boats(HULL, MAST.replace("oak", "larch"), SAIL), at=1_790_000_000)
+    assert store.import_(path).left_out == {}
+    assert any("larch" in one for one in texts(store))
 
 
 def test_another_length_of_passages_needs_force(tmp_path: Path) -> None:
@@ -287,7 +300,7 @@ def test_a_folder_takes_documents_beside_chats_and_leaves_out_the_rest(
     flat = store.import_(tmp_path)
     assert (flat.imported, flat.left_out) == (
         3,
-        {"file of another kind": 1, "file in a folder inside": 1},
+        {"file of another kind": 1, "file in a folder inside": 1, "hidden entry": 1, "link": 1},
     )
     deep = store.import_(tmp_path, recursive=True)
     assert (deep.imported, deep.skipped, deep.added) == (1, 3, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from scripted import Opener
 from traces import holding
 
 SLUICE = "# Sluice gates\n\nThe upper gate is of larch."
+LOCKS = "# Locks\n\n" + " ".join(f"Lock {number} is of elm." for number in range(90))
+CHART = "# Chart\n\nThe canal is nine feet deep.\n\n"
 CANAL = "# Canal\n\nThe canal is nine feet deep.\n\n# Locks\n\n" + "It has a lock of elm. " * 60
 
 
@@ -57,11 +60,80 @@ def test_a_file_whose_passages_are_all_forgotten_is_still_known(
     assert (listed.id, listed.path, listed.title) == (first.source_id, str(path), "")
     assert faults(store) == []
     written(path, text, at=1_780_000_000)
+    touched = store.import_(path)
+    assert (touched.added, touched.ended, store.count()) == (0, 0, 0)
+    assert touched.left_out == {"passage that was forgotten": first.passages}
+    store.admin.gc()
+    [listed] = store.documents().documents
+    assert listed.path == str(path)
+    assert store.import_(path).skipped == 1
+    store.forget_document(listed.id)
     second = store.import_(path)
     assert (second.added, second.ended, store.count()) == (first.passages, 0, first.passages)
-    [listed] = store.documents().documents
-    assert listed.id == second.source_id
-    assert store.import_(path).skipped == 1
+    assert faults(store) == []
+
+
+def copied(path: Path) -> None:
+    shutil.copy2(path, path.with_stem("copy"))
+
+
+def renamed(path: Path) -> None:
+    path.rename(path.with_stem("renamed"))
+
+
+def touched(path: Path) -> None:
+    os.utime(path, (1_780_000_000, 1_780_000_000))
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+@pytest.mark.parametrize("change", [copied, renamed, touched])
+@pytest.mark.parametrize("ending", [".md", ".txt"])
+@pytest.mark.parametrize("text", [SLUICE, "The upper gate is of larch.", LOCKS, f"{CHART}{LOCKS}"])
+def test_what_is_forgotten_stays_out_of_its_file_however_that_is_moved(
+    text: str, ending: str, change: Any, mirror: bool, opener: Opener, tmp_path: Path
+) -> None:
+    store = opener()
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    path = written(folder / f"notes{ending}", text)
+    store.import_(folder)
+    gone = store.list(limit=100)[0]
+    said = gone.content.removeprefix(f"{gone.title}\n")
+    store.forget(gone.id)
+    change(path)
+    for _ in range(2):
+        report = store.import_(folder, mirror=mirror)
+        assert report.left_out["passage that was forgotten"] >= 1
+        assert not any(said in one.content for one in store.list(limit=100))
+    assert faults(store) == []
+
+
+def test_a_new_file_of_the_size_of_a_forgotten_one_comes_in(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    path = written(tmp_path / "one.md", "# Gate\n\nThe gate is of elm.\n")
+    store.import_(path)
+    by_ids(store, "")
+    written(tmp_path / "two.md", "# Gate\n\nThe gate is of oak.\n", at=1_770_000_001)
+    assert store.import_(tmp_path / "two.md").added == 1
+
+
+def test_equal_lengths_are_told_apart_by_their_places(opener: Opener, tmp_path: Path) -> None:
+    def sections(*gates: str) -> str:
+        return "".join(f"# Gate {n}\n\n" + f"It is of {n}. " * 45 + "\n\n" for n in gates)
+
+    store = opener()
+    path = written(tmp_path / "gates.md", sections("elm", "oak", "ash"))
+    store.import_(path)
+    [oak] = [one for one in store.list() if "oak" in one.content]
+    store.forget(oak.id)
+    written(path, sections("fir", "oak", "ash", "yew"), at=1_780_000_000)
+    report = store.import_(path)
+    assert (report.added, report.kept, report.ended) == (2, 1, 1)
+    assert sorted(one.title or "" for one in store.list()) == [
+        "gates > Gate ash",
+        "gates > Gate fir",
+        "gates > Gate yew",
+    ]
 
 
 def test_of_a_forgotten_text_its_title_goes_too(opener: Opener, tmp_path: Path) -> None:

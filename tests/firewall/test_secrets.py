@@ -90,6 +90,14 @@ SECRETS = [
     (f"SESSION_KEY={_UUID}", _UUID),
     (f"with:\n  token: {_UUID}\n  verbose: true", _UUID),
     (f"https://dns.harbor.net/update?token={_UUID}", _UUID),
+    # of a shape that other things have too, where its name means nothing else
+    ("password: SiO2-Al2O3-Fe2O3", "SiO2-Al2O3-Fe2O3"),
+    ("The password of the lab is SiO2-Al2O3-Fe2O3", "SiO2-Al2O3-Fe2O3"),
+    ("client_secret: NaCl2-CuSO4-Fe2O3", "NaCl2-CuSO4-Fe2O3"),
+    ("credentials: ada / D-PL-11120-01-00x", "D-PL-11120-01-00x"),
+    # behind a sign or a letter that is no Latin one
+    ("the “token” is Kx9!mmQ2vB", "Kx9!mmQ2vB"),
+    ("é-token: Kx9!mmQ2vB", "Kx9!mmQ2vB"),
     # the keys of networks
     ("WLAN-Netzwerkschlüssel: 49271836450192837465", "49271836450192837465"),
     ("Netzwerksicherheitsschlüssel: hafen77segel", "hafen77segel"),
@@ -175,6 +183,11 @@ HARMLESS = [
     f"2026-03-02 INFO retry token={_UUID} partition=7",
     "The secret is out: they moved to Oslo in 2019.",
     "The key to good bread is time, 24 hours at least.",
+    # what stands behind the word is what the sentence is about
+    "The secret key ingredient is SiO2-Al2O3-Fe2O3.",
+    "The secret sauce is tar-77-Harbor, and its key figure is 48.50EUR/t.",
+    "The secret of the glaze is Al2O3-CaO-SiO2.",
+    "The credential of the auditor is D-PL-11120-01-00.",
     "Each token costs 0.002 cents; max_tokens: 4096.",
     "Passwords are hashed with argon2id since v2.1.",
     "fixed in commit 3f786850e387550fdab836ed7e6dc881de23001b",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -12,11 +13,15 @@ from typing import Any, Self, cast
 
 import pytest
 
+import vestig
 from forget_checks import OTHER, QUICK, SECRET, clean, commit, folder_of
 from scripted import Opener
 from traces import holding
 from vestig.errors import ForgetIncompleteError, NotFoundError, StoreDamagedError
+from vestig.store import erasure
 from vestig.store.projection import background
+from vestig.store.sqlite import files
+from vestig.testing import HashingEmbedder
 
 CHILD = """
 import sys, vestig
@@ -274,3 +279,43 @@ def test_a_store_opened_right_after_the_last_one_closed_is_looked_after() -> Non
         assert second.refreshed.wait(30)
     finally:
         background.unwatch_idle(second)
+
+
+def test_a_file_of_somebody_else_is_named_as_what_is_to_go(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
+        id = store.commit("The safe of the mill is blue and its code is 4711").memory_id
+        store.export(tmp_path / "all.jsonl")
+        place = tmp_path / "store" / "projection" / "all.jsonl"
+        (tmp_path / "all.jsonl").rename(place)
+        with pytest.raises(ForgetIncompleteError) as caught:
+            store.forget(id)
+        assert "Move projection/all.jsonl out of the store, then run" in str(caught.value)
+        assert "readers" not in str(caught.value)
+        place.unlink()
+        store.admin.forget_finish()
+
+
+@pytest.mark.parametrize("error", [files.full(Path("x")), OSError(errno.ENOSPC, "No space")])
+def test_a_full_disk_is_said_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fails(*_of: object) -> None:
+        raise error
+
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
+        id = store.commit("The safe of the mill is blue and its code is 4711").memory_id
+        with monkeypatch.context() as patch:
+            patch.setattr(erasure, "remove_copies", fails)
+            with pytest.raises(ForgetIncompleteError) as caught:
+                store.forget(id)
+        said = str(caught.value)
+        assert "found: a full disk; the memories are deleted. Free some space, then run" in said
+        assert "nothing was changed" not in said
+        store.admin.forget_finish()
+
+
+def test_forgetting_is_named_on_a_full_disk_while_space_is_kept_for_it(tmp_path: Path) -> None:
+    assert "memory forget" not in str(files.full(tmp_path / "ledger.sqlite"))
+    (tmp_path / files.RESERVE_FILE).touch()
+    for path in (tmp_path, tmp_path / "ledger.sqlite"):
+        assert "`vestig memory forget`, for which some is kept, may work" in str(files.full(path))

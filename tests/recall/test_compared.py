@@ -13,7 +13,8 @@ from vestig.config.weights import SIGNALS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ProviderError
 from vestig.recall import judged
-from vestig.recall.versions import PAIRS_MAX, is_about_another
+from vestig.recall.text_pairs import is_about_another
+from vestig.recall.versions import PAIRS_MAX
 from vestig.rerankers.judge import MemoryText
 from vestig.session.session import Session
 from vestig.testing import vector_at

@@ -182,6 +182,18 @@ def test_what_is_missing_is_named(opener: Opener) -> None:
         ("Name every lens that I own", ()),
         ("Compare the Gold and Silver packages.", ()),
         ("Compare the Gold and Bronze packages.", ("Bronze",)),
+        # the parts of a code stand in several texts
+        ("Which lens is in drawer B2.35?", ("B2.35",)),
+        ("Which lens is in drawer B2.14?", ()),
+        ("Which lens is in drawer B2-14?", ()),
+        ("Which lens is in drawer C3.77?", ()),
+        ("Who pays grant MU 4711/2-3?", ("4711/2-3",)),
+        ("Who pays grant MU 4711/2-1?", ()),
+        ("Was there an 8-hour party?", ()),
+        # a currency is one by any of its names
+        ("How many EUR does package Gold cost?", ()),
+        ("How many euros does package Silver cost?", ()),
+        ("How many CHF does package Gold cost?", ("CHF",)),
     ],
 )
 def test_another_form_and_the_verb_of_an_order_are_not_missing(
@@ -191,9 +203,13 @@ def test_another_form_and_the_verb_of_an_order_are_not_missing(
         for text in (
             "I own a 35mm lens for the camera.",
             "I own a knife of Damascus steel.",
-            "A child of Ada came to the party.",
+            "A child of Ada came to the party, which took 8 hours.",
+            "Drawer B2.14 has lens 16, and drawer B1.35 has lens 3.",
+            "Ada pays grant MU 4711/2-1, Ben pays grant MU 4711/2-2.",
+            "Which lens is there for 3 euros?",
+            "Drawer C377 has no lens.",
             "Wedding package Gold costs 3,200 euros.",
-            "Wedding package Silver costs 2,100 euros.",
+            "Wedding package Silver costs €2,100.",
         ):
             store.commit(text)
         assert store.recall(query).missing == missing

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import vestig
+from scripted import Opener
 from tables import each
-from vestig.recall.versions import is_about_another
+from vestig.recall.text_pairs import is_about_another
+from vestig.testing import HashingEmbedder
 
 NEIGHBOURS = [
     (
@@ -33,6 +35,20 @@ NEIGHBOURS = [
         "Which fume hood is cleared for acids?",
     ),
 ]
+
+
+@each(("older", "newer", "question"), NEIGHBOURS)
+def test_what_a_question_names_comes_first_whatever_reads_better(
+    older: str, newer: str, question: str, opener: Opener
+) -> None:
+    """No judge reads them."""
+    for texts in ((older, newer), (newer, older)):
+        store = opener(embedder=HashingEmbedder())
+        for text in texts:
+            store.commit(text)
+        found = store.recall(question, all=True)
+        assert found[0].content == older
+        assert found[0].final == max(hit.final for hit in found)
 
 
 @each(("older", "newer", "question"), NEIGHBOURS)
@@ -88,3 +104,44 @@ def test_the_rest_of_like_texts_tells_them_apart(
     question: str, older: str, newer: str, another: bool
 ) -> None:
     assert is_about_another(question, older, newer) is another
+
+
+STORED = (
+    "The tensile strength of alloy KX-1042 is 412 MPa.",
+    "Locker 15 belongs to the basses.",
+    "Anna manages ward 3.",
+    "The ferry to the island leaves at 9.",
+)
+
+
+@each(
+    ("question", "answered"),
+    [
+        ("What is the tensile strength of alloy KX-1077?", None),
+        ("To whom does locker 19 belong?", None),
+        ("Who manages ward 5?", None),
+        ("What is the tensile strength of alloy KX-1042?", STORED[0]),
+        ("To whom does locker 15 belong?", STORED[1]),
+        ("Who manages ward 3?", STORED[2]),
+    ],
+)
+def test_what_is_called_by_another_code_or_number_answers_nothing(
+    question: str, answered: str | None
+) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for text in STORED:
+            store.commit(text)
+        found = store.recall(question)
+        every = store.recall(question, all=True)
+    assert [hit.content for hit in found] == ([] if answered is None else [answered])
+    assert found.abstained is (answered is None)
+    assert len(every) == len(STORED)
+
+
+def test_a_number_that_counts_calls_nothing() -> None:
+    texts = ("I finished 12 problems with an accuracy of 90 %.", "Bread is baked before six.")
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for text in texts:
+            store.commit(text)
+        found = store.recall("What is my accuracy now that I finished 15 problems?")
+    assert texts[0] in [hit.content for hit in found]

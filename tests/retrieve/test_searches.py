@@ -52,7 +52,7 @@ class Judge:
 
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
-    made = Judge("Oslo")
+    made = Judge("harbour")
     monkeypatch.setattr(judged, "_judge", lambda _: made)
     return made
 
@@ -120,7 +120,7 @@ def test_the_judge_reads_for_the_message_alone_and_once(judge: Judge) -> None:
         first, *_ = details(store)
         made = store.retrieve(said("The server broke.", ASKED)).metadata
         assert made.queries_executed > 10
-        assert "Oslo" in store.show(first.memory_id).memory.content
+        assert "harbour" in store.show(first.memory_id).memory.content
         assert first.reason.judged is not UNSET
         assert set(judge.asked) == {ASKED}
         judge.read_count = 0

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
+import signal
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -44,6 +50,25 @@ def test_no_copy_lies_in_the_folder_of_its_store(tmp_path: Path, inside: str) ->
         with pytest.raises(vestig.ValidationError, match=r"dest: .* outside of the store"):
             store.admin.backup(start / inside)
         assert sorted((tmp_path / "store").rglob("*")) == before
+
+
+@pytest.mark.parametrize("of", ["store", "other"])
+@pytest.mark.parametrize("inside", ["copy", "projection/copy", "deep/er", "link/copy"])
+def test_no_export_and_no_restored_store_lies_in_a_store(
+    tmp_path: Path, inside: str, of: str
+) -> None:
+    for name in ("store", "other"):
+        with vestig.open(tmp_path / name, embedder=HashingEmbedder(16)) as store:
+            store.commit("The safe of the mill is blue")
+    (tmp_path / "link").symlink_to(tmp_path / of)
+    target = (tmp_path if inside.startswith("link") else tmp_path / of) / inside
+    before = sorted((tmp_path / of).rglob("*"))
+    for name in ("md", "jsonl", "backup", "restore"):
+        with pytest.raises(vestig.ValidationError, match=f"outside of the store, .*{of}"):
+            act(name, tmp_path / "store", target)
+        assert sorted((tmp_path / of).rglob("*")) == before
+    for name in ("md", "jsonl", "backup"):
+        act(name, tmp_path / "store", tmp_path / "beside" / name)
 
 
 def test_a_copy_without_projection_makes_its_own(tmp_path: Path) -> None:
@@ -130,3 +155,70 @@ def test_a_copy_made_while_another_thread_commits_is_one_state(tmp_path: Path) -
         with open_ledger(tmp_path / f"copy{number}") as copy:
             keeper_of(copy)
             assert levels(doctor(copy)) == {}
+
+
+KILLED = """
+import os, sys, signal, vestig
+from vestig.store.portable import export
+from vestig.store.upkeep import whole_store
+from vestig.exchange import export as markdown
+from vestig.testing import HashingEmbedder
+def stop(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+act, store, target = sys.argv[1:]
+if act == "restore":
+    whole_store._write_witness = stop
+    vestig.restore(store, target)
+with vestig.open(store, embedder=HashingEmbedder(16)) as opened:
+    whole_store._write_witness = stop
+    export.Trailer = stop
+    beside, files = markdown._beside, []
+    markdown._beside = lambda *of: stop() if files else files.append(1) or beside(*of)
+    opened.admin.backup(target) if act == "backup" else opened.export(target, format=act)
+"""
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
+        store.commit_many([{"content": f"The safe of mill {n} is blue"} for n in range(400)])
+    return tmp_path / "store"
+
+
+def act(name: str, store: Path, target: Path) -> None:
+    if name == "restore":
+        vestig.restore(store, target)
+        return
+    with vestig.open(store, embedder=HashingEmbedder(16)) as opened:
+        opened.admin.backup(target) if name == "backup" else opened.export(target, format=name)
+
+
+@pytest.mark.parametrize("name", ["backup", "restore", "jsonl", "md"])
+def test_the_next_copy_to_a_place_removes_what_killed_ones_left(kept: Path, name: str) -> None:
+    place = kept.parent / "to"
+    place.mkdir()
+    target = place / ("all.jsonl" if name == "jsonl" else "copy")
+    for _ in range(2):
+        words = [sys.executable, "-c", KILLED, name, str(kept), str(target)]
+        done = subprocess.run(words, check=False)
+        assert done.returncode == -signal.SIGKILL
+    assert len(list(place.iterdir())) == 2, "each left one"
+    (left, used) = sorted(place.iterdir())
+    others = [
+        place / f".other{left.name[-13:]}", place / f"{target.name}.new-01234567",
+        place / f".{target.name}.new-0123456", place / f".{target.name}.new-notes123",
+    ]  # fmt: skip
+    for other in others:
+        other.write_text("mine")
+    (place / f".{target.name}.new-89abcdef").write_text("a note of somebody")
+    held = os.open(used, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    act(name, kept, target)
+    assert not left.exists()
+    assert used.exists(), "somebody writes it"
+    assert all(other.read_text() == "mine" for other in others)
+    assert (place / f".{target.name}.new-89abcdef").read_text() == "a note of somebody"
+    os.close(held)
+    shutil.rmtree(target) if target.is_dir() else target.unlink()
+    act(name, kept, target)
+    assert not used.exists()

@@ -382,7 +382,12 @@ FINDINGS: dict[str, tuple[Callable[[Ledger, Path], None], str, str]] = {
     "leases": (_lease, "leases", "1 jobs"),
     "clock": (_future, "clock", "the clock shows"),
     "leftover": (_file("ledger.sqlite.new-1234"), "residues", "ledger.sqlite.new-1234"),
-    "aside": (_file("projection/seg-1-0.damaged-1"), "residues", "seg-1-0.damaged-1"),
+    "aside": (
+        _file("projection/manifest.damaged-1"), "residues",
+        "leftover projection/manifest.damaged-1; `vestig rebuild` removes it",
+    ),
+    "of others": (_file("projection/notes"), "residues", "notes, which is not the store's; move"),
+    "lost": (_file("set-aside-12"), "residues", "of a lost store; delete it once"),
     "open ledger": (_mode(LEDGER_FILE), "permissions", "ledger.sqlite is open to others (644)"),
     "no witness": (lambda _l, folder: (folder / "witness").unlink(), "witness", "no copy at"),
     "torn witness": (
@@ -430,3 +435,15 @@ def test_no_stored_text_in_any_line(folder: Path) -> None:
         said = " ".join(finding.detail for finding in doctor(ledger).values())
     assert "café" not in said
     assert "mem_" in said
+
+
+def test_a_rebuild_removes_what_it_moved_aside(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
+        store.commit_many([{"content": f"The safe of mill {n} is blue"} for n in range(300)])
+    (manifest,) = (tmp_path / "store" / "projection").glob("manifest")
+    manifest.write_bytes(manifest.read_bytes()[:20])
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
+        assert list((tmp_path / "store" / "projection").glob("*.damaged-*"))
+        store.admin.rebuild()
+        assert not [one.detail for one in store.admin.doctor().findings if one.check == "residues"
+                    and one.level != "ok"]  # fmt: skip

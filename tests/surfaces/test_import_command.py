@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from command_answers import Vestig
@@ -43,7 +44,11 @@ def test_files_of_folders_inside_are_counted(vestig: Vestig, tmp_path: Path) -> 
     assert "`-r` brings the files of the folders inside" in alone
     whole = vestig("import", "-r", str(folder)).out
     assert "2 imported" in whole
-    assert "left out" not in whole
+    assert "left out: hidden entry  2" in whole
+    assert re.search(r"left out: link +1\nA link is read that", whole)
+    (folder / "only").mkdir()
+    (folder / "only" / "link.md").symlink_to(folder / "a.md")
+    assert "a folder with 1 link alone" in vestig("import", str(folder / "only")).err
 
 
 def test_hints_of_a_mirror_take_the_folders_inside(vestig: Vestig) -> None:

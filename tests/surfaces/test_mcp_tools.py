@@ -217,6 +217,18 @@ def test_a_refused_text_is_an_outcome_and_no_error(server: McpProcess) -> None:
     assert text_of(result).startswith("Not stored: Content too short")
 
 
+def test_where_an_id_is_asked_for_the_way_from_a_key_is_a_tool(server: McpProcess) -> None:
+    door = stored(server, "The door of the kiln room is green.", key="door.kiln")
+    for tool, arguments in (
+        ("show", {"id": "door.kiln"}),
+        ("supersede", {"old": "door.kiln", "text": "The door of the kiln room is red."}),
+    ):
+        said = refused(server, tool, **arguments)
+        assert "store." not in said
+        assert 'search finds with where={"keys": [key]}' in said
+    assert door[4:12] in text_of(server.call("search", where={"keys": ["door.kiln"]}))
+
+
 def test_what_a_user_stated_is_replaced_in_the_name_of_a_user_alone(server: McpProcess) -> None:
     def short(text: str, **fields: Any) -> str:
         return stored(server, text, **fields)[4:12]

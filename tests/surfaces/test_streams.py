@@ -82,7 +82,7 @@ def command(tmp_path: Path) -> Run:
         return subprocess.run(
             [sys.executable, "-c", MAIN, *args],
             stderr=subprocess.PIPE,
-            env=environment,
+            env={**environment, **options.pop("env", {})},
             cwd=tmp_path,
             check=False,
             **options,
@@ -111,6 +111,29 @@ def test_closed_standard_output_is_one_line(command: Run, args: list[str]) -> No
     assert done.returncode == 1
     assert b"standard output is closed" in done.stderr
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("args", [["import", "-"], ["memory", "add", "-"], ["item", "put-many"]])
+def test_closed_standard_input_is_one_line(command: Run, args: list[str]) -> None:
+    done = command(args, preexec_fn=lambda: os.close(0))
+    assert done.returncode == 2
+    assert b"Internal error" not in done.stderr
+
+
+def test_a_locale_without_the_letters_of_a_text(command: Run, tmp_path: Path) -> None:
+    ascii = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert command(["memory", "add", "Jiří Šťastný has a ferret"]).returncode == 0
+    done = command(["export", "md", "--format", "md"], env=ascii)
+    assert (done.returncode, len(list((tmp_path / "md").iterdir()))) == (0, 2)
+    assert any("Jiří" in path.read_text("utf-8") for path in (tmp_path / "md").iterdir())
+    done = command(["memory", "add", "Jiří Šťastný has a parrot"], env=ascii)
+    assert done.returncode == 2
+    assert b"PYTHONUTF8=1" in done.stderr
+    assert b"replace" not in done.stderr
+    assert (
+        command(["memory", "add", "Jiří has a wolf"], env={**ascii, "PYTHONUTF8": "1"}).returncode
+        == 0
+    )
 
 
 def test_no_file_of_the_store_gets_the_number_of_a_closed_stream(command: Run) -> None:

@@ -249,6 +249,62 @@ def test_a_file_that_cannot_be_written_is_refused_at_open(tmp_path: Path, name: 
         assert store.count() == 0
 
 
+OF_OTHERS = (b"SQLite format 3\0", b'{"content": "a note"}\n', b"\n", b"\xff\xd8\xff", b"{")
+
+
+@pytest.mark.parametrize("held", OF_OTHERS)
+@pytest.mark.parametrize("name", ["trace.jsonl", "trace.jsonl.1", "trace.jsonl.5"])
+def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, name: str, held: bytes) -> None:
+    (tmp_path / name).write_bytes(held)
+    wanted = rf"telemetry\.trace_file: expected .*{name} that holds something else"
+    with pytest.raises(ConfigError, match=wanted):
+        opened(tmp_path, trace_file=str(tmp_path / "trace.jsonl"))
+    assert (tmp_path / name).read_bytes() == held
+
+
+def test_a_file_that_becomes_something_else_is_neither_added_to_nor_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = partial(TraceFile, max_bytes=2_000, keep=2)
+    monkeypatch.setattr("vestig.session.opening.TraceFile", small)
+    path = tmp_path / "trace.jsonl"
+    with opened(tmp_path, trace_file=str(path)) as store:
+        store.count()
+        for name in ("trace.jsonl", "trace.jsonl.2"):
+            (tmp_path / "fresh").write_bytes(b"a photo")
+            os.replace(tmp_path / "fresh", tmp_path / name)
+            for _ in range(40):
+                store.count()
+            assert (tmp_path / name).read_bytes() == b"a photo"
+            (tmp_path / name).unlink()
+        assert store.admin.metrics()['vestig_degradations_total{code="trace_unwritten"}'] > 40
+
+
+def test_an_own_file_and_an_empty_one_are_added_to(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "trace.jsonl").touch()
+    for _ in range(2):
+        with opened(tmp_path) as store:
+            store.count()
+    assert len(lines(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("place", ["witness", "projection/manifest", "t.jsonl", "a/b/t.jsonl"])
+def test_no_trace_lies_in_a_store(tmp_path: Path, place: str) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "store" / place)
+    for name in (tmp_path / "store" / place, link):
+        with pytest.raises(ConfigError, match="expected a file outside of the store"):
+            opened(tmp_path, trace_file=str(name))
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(32)) as store:
+        store.commit(TEXT)
+    before = {one: one.read_bytes() for one in (tmp_path / "store").rglob("*") if one.is_file()}
+    config = {"telemetry.trace_file": str(tmp_path / "store" / place)}
+    with pytest.raises(ConfigError, match="expected a file outside of the store"):
+        vestig.open(tmp_path / "other", embedder=HashingEmbedder(32), config=config)
+    assert all(one.read_bytes() == held for one, held in before.items())
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
 def test_a_full_disk_fails_no_call_and_is_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -952,7 +952,7 @@ class Projection:
         self,
         seq: int,
         filter: Filter,
-        rows: Sequence[tuple[bytes, float, float | None, bool]],
+        rows: Sequence[tuple[bytes, float, float | None, bool, tuple[int, int] | None]],
         content: Sequence[str],
         of_present: bool,
         announced: bool,
@@ -962,8 +962,9 @@ class Projection:
         least: float,
     ) -> list[list[int]]:
         """Groups of memories that are versions of one statement: places among `rows` (id of 16
-        bytes, L, the logit by which a judge that read it says that it answers, and whether a model
-        stated it and nobody confirmed it; best first), the confirmed first, then the newest.
+        bytes, L, the logit by which a judge that read it says that it answers, whether a model
+        stated it and nobody confirmed it, and when it was said last that it holds, in µs, and the
+        transaction that stored this; best first), the confirmed first, then the newest.
         `content`: content terms of the query; `of_present`: it has a word of the present;
         `announced`: what does not hold yet counts, behind what holds; `at_us`: when it is asked;
         `read`: of pairs that a model read together the places of the earlier and of the later one,
@@ -974,7 +975,7 @@ class Projection:
         self,
         seq: int,
         filter: Filter,
-        rows: Sequence[tuple[bytes, float, float | None, bool]],
+        rows: Sequence[tuple[bytes, float, float | None, bool, tuple[int, int] | None]],
         read: Sequence[tuple[int, int, float]],
         at_us: int,
     ) -> list[tuple[int, int, list[float]]]:
@@ -982,7 +983,10 @@ class Projection:
         behind their places. Arguments and errors as of `versions`."""
 
     def version_pairs(
-        self, seq: int, rows: Sequence[tuple[bytes, float, float | None, bool]], at_us: int
+        self,
+        seq: int,
+        rows: Sequence[tuple[bytes, float, float | None, bool, tuple[int, int] | None]],
+        at_us: int,
     ) -> list[tuple[int, int]]:
         """Pairs of rows that a judge read of which the one behind is the later one, of the same
         scope and as much confirmed, those next to the top first. Arguments and errors as of

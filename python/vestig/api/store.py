@@ -1540,7 +1540,7 @@ class Vestig(NamesUnknown):
             lines=written.lines,
             records=written.records,
             cut_references=written.cut_references,
-            warnings=export.warnings_of(self._session, asked),
+            warnings=(*written.warnings, *export.warnings_of(self._session, asked)),
         )
         return warned("export", report)
 
@@ -1651,9 +1651,9 @@ class Vestig(NamesUnknown):
             limit: Documents at most; default all.
         """
         asked = checked(calls.files.DocumentsRequest, given(locals()))
-        from vestig.exchange import documents
+        from vestig.exchange import document_list
 
-        return documents.list_documents(self._session, asked)
+        return document_list.list_documents(self._session, asked)
 
     def forget_document(
         self,
@@ -1680,9 +1680,9 @@ class Vestig(NamesUnknown):
             ForgetIncompleteError: as `forget`.
         """
         asked = checked(calls.files.ForgetDocumentRequest, given(locals()))
-        from vestig.exchange import documents
+        from vestig.exchange import document_list
 
-        return warned("forget_document", documents.forget_document(self._session, asked))
+        return warned("forget_document", document_list.forget_document(self._session, asked))
 
 
 @cache

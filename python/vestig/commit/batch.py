@@ -12,6 +12,7 @@ import msgspec
 
 from vestig.changes import ChangeSet, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
+from vestig.commit.document_version import add_versions
 from vestig.commit.group import LIVE, Group
 from vestig.commit.item import Decision, Item, Slot, outcome_of
 from vestig.commit.keys import (
@@ -70,7 +71,6 @@ from vestig.commit.speakers import (
     held_earlier,
     is_said_again,
     keeps_key,
-    may_follow,
     stays_ended,
 )
 from vestig.errors import VestigError
@@ -134,13 +134,13 @@ class Batch(Group):
                 # only `supersedes`, `claim` and `key` can refuse here, before any row of the item
                 # is made
                 item.error = error
-        for version in self._versions:
-            version.add_rows(view, self._rows)
+        add_versions(view, self._rows, self._versions)
         return self._rows.change_set(self.items[0].request.namespace)
 
     def _decide(self, view: LedgerView, place: int, similar: SimilarMemories) -> None:
         item = self.items[place]
         decision = Decision(replaced=self._replaced(view, item))
+        self._follow(view, place, item, decision.replaced)
         for old in decision.replaced:
             decision.warnings += states.rule_warnings(view, old)
         if item.is_of_model and item.asked_slot is not None and not item.is_history:
@@ -258,7 +258,7 @@ class Batch(Group):
         item, current = self.items[place], self._current(slot)
         then = None if decision.replaced else self._version_then(view, item, slot, current)
         span = None if then is None else self._span(view, then)
-        anew = span is not None and changes_end(item, span) and may_follow(item, span.version)
+        anew = span is not None and changes_end(item, span) and item.may_follow(span.version)
         if span is not None and not anew:
             self._reinforce(view, item, decision, span.version, None)
             if current is not None and current.id != span.version.id:

@@ -78,6 +78,8 @@ class Group:
         self._continued: set[Slot] = set()
         # those with a key by their text's key, oldest first
         self._inserted_values: dict[TextKey, list[str]] = {}
+        # the last time of the clock at which the ledger or an earlier item was written
+        self._latest_us = 0
         # whether an archived memory was made active again
         self._unarchived = False
         self._name_resolution.start()
@@ -304,6 +306,15 @@ class Group:
                 }
             found.append(current)
         return found
+
+    def _follow(self, view: LedgerView, place: int, item: Item, replaced: list[Memory]) -> None:
+        """An item is later than what it replaces, and than what has its key or its text."""
+        slot = item.asked_slot
+        held = self._same_text(place, item) if slot is None else self._current(slot)
+        self._latest_us = max(self._latest_us, view.last_recorded_us)
+        item.follow(replaced if held is None else (*replaced, held), self._latest_us)
+        if item.request.t_ref is None:
+            self._latest_us = max(self._latest_us, item.reference_us)
 
     def _named(self, view: LedgerView, item: Item) -> Iterator[Memory]:
         """The memories named in `supersedes`, as they are stored."""

@@ -27,7 +27,7 @@ from vestig.language.text_forms import sentences, word_list
 from vestig.language.time import expressions
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Pieces
-from vestig.times import from_us
+from vestig.times import from_us, to_us
 from vestig.types import (
     MODEL_ROLES,
     Claim,
@@ -150,7 +150,9 @@ class Item(msgspec.Struct, kw_only=True):
     # find near-duplicates
     form: CanonicalForm | None = None
     # decide
+    # `after_us`: what it follows in the store was there by then, whatever the clock says
     decision: Decision | None = None
+    after_us: int = 0
     # write
     outcome: CommitOutcome | None = None
     error: Exception | None = None
@@ -179,7 +181,20 @@ class Item(msgspec.Struct, kw_only=True):
     def begins_us(self) -> int:
         """The time from which its statement holds."""
         begins = self.request.t_valid
-        return self.reference_us if begins is None else begins
+        return max(self.reference_us, self.after_us) if begins is None else begins
+
+    def follow(self, known: Iterable[Memory], recorded_us: int) -> None:
+        """Begins at `recorded_us`, the last time of the ledger, where nobody told a time, and one
+        of these memories began or ended by then but not by the clock: a later commit is later."""
+        request, self.after_us = self.request, 0
+        untold = request.t_ref is None and request.t_valid is None
+        if not untold or recorded_us <= self.reference_us:
+            return
+        ends_us = request.t_invalid
+        moments = (at for one in known for at in (one.t_valid, one.t_invalid) if at is not None)
+        past = any(self.reference_us < to_us(at) <= recorded_us for at in moments)
+        if past and (ends_us is None or recorded_us < ends_us):
+            self.after_us = recorded_us
 
     @property
     def slot(self) -> Slot | None:
@@ -210,6 +225,10 @@ class Item(msgspec.Struct, kw_only=True):
     def is_of_model(self) -> bool:
         """Return whether an assistant or a tool states it."""
         return self.request.role in MODEL_ROLES
+
+    def may_follow(self, known: Memory) -> bool:
+        """Return whether it may say of a memory when it holds."""
+        return self.ordered or not self.is_of_model or not known.confirmed
 
     @property
     def is_of_user(self) -> bool:

@@ -15,7 +15,9 @@ import msgspec
 from vestig.calls.argument import without_twins
 from vestig.calls.commit import CommitRequest
 from vestig.changes import (
+    HOLDS_AGAIN,
     ChangeSet,
+    EdgePatch,
     MemoryPatch,
     NewAnchor,
     NewClaim,
@@ -45,9 +47,11 @@ from vestig.types import (
     Kind,
     Memory,
     RetentionPolicy,
+    Role,
     Stability,
     Status,
     TemporalWindow,
+    is_undated,
 )
 
 
@@ -74,6 +78,7 @@ class Rows(msgspec.Struct, kw_only=True):
     patches: list[MemoryPatch] = msgspec.field(default_factory=list)
     events: list[NewEvent] = msgspec.field(default_factory=list)
     edges: list[NewEdge] = msgspec.field(default_factory=list)
+    edge_patches: list[EdgePatch] = msgspec.field(default_factory=list)
     supersessions: list[NewSupersession] = msgspec.field(default_factory=list)
     jobs: list[NewJob] = msgspec.field(default_factory=list)
     entities: list[NewEntity] = msgspec.field(default_factory=list)
@@ -97,6 +102,7 @@ class Rows(msgspec.Struct, kw_only=True):
             patches=tuple(self.patches),
             events=tuple(self.events),
             edges=tuple(self.edges),
+            edge_patches=tuple(self.edge_patches),
             supersessions=tuple(self.supersessions),
             jobs=tuple(self.jobs),
             entities=tuple(self.entities),
@@ -449,6 +455,19 @@ def stated_us(item: Item, known: Memory) -> int:
     return item.reference_us if named is None else max(named, to_us(known.t_valid))
 
 
+def _says_again(item: Item, known: Memory) -> bool:
+    """Return whether an item says at a later time than before that what is known holds. What a
+    model repeats of others does not, nor what is repeated of a user without a role, a passage that
+    stays, or what a file has without telling when it was said: it may be an older copy."""
+    request = item.request
+    if request.role is None and known.role == Role.USER:
+        return False
+    told = request.t_valid is not None or request.t_ref is not None
+    timed = not is_undated(request.metadata or {}) if told else request.artifact_ref is None
+    later = stated_us(item, known) > to_us(known.t_valid)
+    return timed and later and item.document is None and item.may_follow(known)
+
+
 def add_reinforcement(
     rows: Rows, item: Item, known: Memory, wishes: RepeatWishes, *, near_score: float | None
 ) -> tuple[NewEvent, dict[str, Any]]:
@@ -463,10 +482,9 @@ def add_reinforcement(
     if added:
         metadata = fields.get("metadata", known.metadata)
         fields["metadata"] = metadata | {"tags": [*known.tags, *added]}
-    payload["added_tags"] = added
     other = {k: v for k, v in (request.metadata or {}).items() if k not in known.metadata
              or known.metadata[k] != v}  # fmt: skip
-    payload["metadata"] = other
+    payload |= {"added_tags": added, "metadata": other}
     windows = united_windows(known.times, item.windows)
     if windows is not None:
         fields["times"] = windows
@@ -483,6 +501,8 @@ def add_reinforcement(
         payload |= {"query_score": near_score, "variant": item.given}
     elif item.given != known.content:
         payload["variant"] = item.given
+    if item.position is None and _says_again(item, known):
+        payload[HOLDS_AGAIN] = True
     kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
     event = _event(rows, item, known.id, kind, payload)
     seen_us = stated_us(item, known)
@@ -543,6 +563,7 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
                 "tags": [],
                 "artifact_ref": None,
                 "repeated_by": repeated_by,
+                **({HOLDS_AGAIN: True} if _says_again(item, known) else {}),
             },
         )
     )

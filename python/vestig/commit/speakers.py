@@ -57,23 +57,18 @@ def has_ended(item: Item, known: Memory) -> bool:
 def begins_anew(item: Item, known: Memory) -> bool:
     """Return whether an item states that what ended holds again; a model alone does not state it of
     what somebody else stated."""
-    return has_ended(item, known) and may_follow(item, known)
+    return has_ended(item, known) and item.may_follow(known)
 
 
 def comes_before(item: Item, known: Memory, now_us: int) -> bool:
     """Return whether an item holds from an earlier time than an announced memory with its text."""
     begins_us = to_us(known.t_valid)
-    return begins_us > max(now_us, item.begins_us) and not known.pinned and may_follow(item, known)
+    return begins_us > max(now_us, item.begins_us) and not known.pinned and item.may_follow(known)
 
 
 def held_earlier(item: Item, known: Memory) -> bool:
     """Return whether an item states that the text of a version held from an earlier time on."""
-    return item.begins_us < to_us(known.t_valid) and may_follow(item, known)
-
-
-def may_follow(item: Item, known: Memory) -> bool:
-    """Return whether an item may say of a memory when it holds."""
-    return item.ordered or not item.is_of_model or not known.confirmed
+    return item.begins_us < to_us(known.t_valid) and item.may_follow(known)
 
 
 def stays_ended(item: Item, known: Memory) -> str:

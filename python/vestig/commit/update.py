@@ -59,6 +59,7 @@ class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
     t_invalid_us: int | UnsetType | None = UNSET
     temporal_stability: Stability | UnsetType | None = UNSET
     trigger: Trigger | UnsetType | None = UNSET
+    title: str | UnsetType | None = UNSET
 
 
 class UpdateResult(_Value, frozen=True, kw_only=True):
@@ -338,7 +339,7 @@ def update_changes(
     if metadata != memory.metadata:
         fields["metadata"] = metadata
         old["metadata"], new["metadata"] = memory.metadata, metadata
-    for name in _PLAIN_FIELDS:
+    for name in (*_PLAIN_FIELDS, "title"):
         value = getattr(changes, name)
         if value is UNSET:
             continue

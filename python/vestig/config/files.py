@@ -105,15 +105,19 @@ PROJECT_FILE: Final = "vestig.yaml"
 _PROFILES: Final = "recall.profiles"
 _WEIGHTS: Final = "ranking.weights"
 _DEPTH_MAX: Final = 12
+# What a section that is null says of each of its keys.
+_RESET: Final = object()
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One value that one layer gives to one key; `file` is the path that says so."""
+    """One value that one layer gives to one key; `file` is the path that says so. `by_section`: a
+    section that is null says it of each of its keys."""
 
     key: str
     value: Any
     file: str | None = None
     line: int | None = None
+    by_section: bool = False
 
     @property
     def place(self) -> str:
@@ -143,17 +147,41 @@ def working_folder() -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Tell if a file is there; a name that no file can have is none.
+    """Tell if a file is there; a name that no file can have is none, nor is a device, such as
+    /dev/null.
 
     Raises:
         PermissionError: it may not be known, for a folder on the way may not be searched.
+        ConfigError: a link on the way leads nowhere, or something else has the name. What it is to
+            say may name the store, and going on without it would use another one.
     """
     try:
-        return stat.S_ISREG(path.stat().st_mode)
+        mode = path.stat().st_mode
     except PermissionError:
         raise
-    except (OSError, ValueError):
+    except ValueError:
         return False
+    except OSError as error:
+        if (link := _broken_link(path)) is None:
+            return False
+        raise ConfigError(
+            f"{link}: expected a link to what is there, it leads nowhere ({error.strerror}); bring"
+            " its target back, or remove the link"
+        ) from None
+    if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
+        found = "a folder" if stat.S_ISDIR(mode) else "something else"
+        raise ConfigError(f"{path}: expected a file, found {found}; move it away")
+    return stat.S_ISREG(mode)
+
+
+def _broken_link(path: Path) -> Path | None:
+    """The link on the way to a path whose target is missing; None where there is none."""
+    for place in (path, *path.parents):
+        if os.path.exists(place):
+            return None
+        if os.path.islink(place):
+            return place
+    return None
 
 
 def content_of(path: Path) -> bytes | None:
@@ -344,7 +372,14 @@ def flatten(
     items: list[Item] = []
     seen: dict[str, Item] = {}
     for key, value in _leaves(document, "", 0):
-        item = Item(key=key, value=value, file=file, line=_line_of(key, lines or {}))
+        reset = value is _RESET
+        item = Item(
+            key=key,
+            value=None if reset else value,
+            file=file,
+            line=_line_of(key, lines or {}),
+            by_section=reset,
+        )
         if key in seen:
             problems.add(item.place, key, "the key is given twice; keep one")
         seen[key] = item
@@ -368,7 +403,7 @@ def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple
         elif isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
             yield from _leaves(inner, f"{key}.", depth + 1)
         elif inner is None and section:
-            yield from ((one, None) for one in default_values() if one.startswith(f"{key}."))
+            yield from ((one, _RESET) for one in default_values() if one.startswith(f"{key}."))
         elif not (isinstance(inner, Mapping) and (section or _is_group(key))):
             yield key, inner
 
@@ -508,23 +543,30 @@ def found_file_may_set(key: str) -> bool:
         >>> found_file_may_set("ranking.base"), found_file_may_set("embedding.base_url")
         (True, False)
     """
-    within = any(_is_part(key, name) for name in _ANYWHERE)
+    within = _is_of_open_section(key)
     of_named = any(_is_part(key, name) or _is_part(name, key) for name in _OF_NAMED_FILES)
     return within and not of_named
 
 
-def check_found_file(path: Path, items: list[Item]) -> None:
-    """Refuse the keys of a found file that only a named one may set.
+def found_items(path: Path, items: list[Item]) -> list[Item]:
+    """Return what a found file sets: nothing of a key that only a named one may set, where its
+    section is null, and not it by name.
 
     Raises:
-        InvalidConfigError: names each with its line, and how the file is named.
+        InvalidConfigError: it sets one by name; names each with its line, and how the file is
+            named.
     """
     # imported here: most starts find no file
     import shlex
 
     problems = Problems()
     named = shlex.quote(str(path))
-    for item in items:
+    left = [
+        item
+        for item in items
+        if not (item.by_section and _is_refused(item) and _is_of_open_section(item.key))
+    ]
+    for item in left:
         if _is_refused(item):
             problems.add(
                 item.place,
@@ -533,6 +575,11 @@ def check_found_file(path: Path, items: list[Item]) -> None:
                 f" it, then name it with --config {named}, VESTIG_CONFIG={named} or config=",
             )
     problems.raise_if_any()
+    return left
+
+
+def _is_of_open_section(key: str) -> bool:
+    return any(_is_part(key, name) for name in _ANYWHERE)
 
 
 def _is_part(key: str, name: str) -> bool:

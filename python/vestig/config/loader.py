@@ -15,11 +15,11 @@ from vestig.config.files import (
     FileNotPermittedError,
     Item,
     Problems,
-    check_found_file,
     content_of,
     environment_settings,
     find_project_file,
     flatten,
+    found_items,
     is_path,
     missing_file_text,
     names_weights_file,
@@ -247,18 +247,19 @@ def _file_layers(
     named one may ends all work before anything else is read."""
     layers = []
     if project is not None:
-        path = project.resolve()
-        raw = content_of(path)
+        path = Path(os.path.realpath(project))
+        raw = None if named and os.path.isdir(path) else content_of(path)
         if raw is None:
             raise ConfigNotFoundError(missing_file_text(path))
         items = read_file(path, raw, problems)
         if not named:
-            check_found_file(path, items)
+            items = found_items(path, items)
         items = with_paths(items, path.parent, problems)
         layers.append(Layer(name="project", items=tuple(items)))
-    user = (user_folder("config", variables) / "config.yaml").resolve()
+    own = user_folder("config", variables) / "config.yaml"
+    user = Path(os.path.realpath(own))
     try:
-        raw = content_of(user)
+        raw = content_of(own)
         if raw is not None:
             items = with_paths(read_file(user, raw, problems), user.parent, problems)
             layers.insert(0, Layer(name="user", items=tuple(items)))

@@ -1,29 +1,31 @@
-"""Documents of a store: brought in by files or as text, listed, forgotten.
+"""Documents brought in by files or as text.
 
 An import compares each, passage by passage, with its version before.
 
 Invariant: what a document lacks ends in the same transaction in which its source is written, so an
 import that is interrupted leaves the version before as it was, and one that is repeated ends as if
-it had not been interrupted.
+it had not been interrupted. Of several files that is done once all are read, so that a passage
+which moves from one to another stays, whatever their order.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from vestig.arguments import LABEL_CHARS_MAX
-from vestig.calls.files import AddDocumentRequest, DocumentsRequest, ForgetDocumentRequest
-from vestig.calls.memories import ForgetRequest
-from vestig.commit.document_version import DocumentVersion, write_versions
+from vestig.calls.files import AddDocumentRequest
+from vestig.commit.document_version import DocumentVersion, lost_of, write_versions
+from vestig.commit.forgotten_passages import forgotten_texts
 from vestig.commit.item import Item
 from vestig.commit.pipeline import Part, commit_part, prepare_part, without_echoes
 from vestig.commit.vectors_ahead import VectorsAhead
-from vestig.errors import NotFoundError, ValidationError, VestigError
+from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import Run, Tally, named
+from vestig.exchange.document_hints import hints_on
 from vestig.exchange.document_text import (
     DocumentText,
     FrontMatter,
@@ -32,35 +34,31 @@ from vestig.exchange.document_text import (
     document_of,
     front_matter,
 )
-from vestig.exchange.inputs import Input, shell_word
+from vestig.exchange.inputs import Input
+from vestig.exchange.kept_passages import (
+    DATED,
+    TAGS,
+    Before,
+    KnownFiles,
+    before_of,
+    update_of,
+)
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
-from vestig.language.text_forms import count_of, sentences_by_line
-from vestig.lazy_pattern import lazy_pattern
-from vestig.memories.forget import forget
-from vestig.other_words import by_caller
-from vestig.results import FORGOTTEN_PASSAGE, AddedDocument, Document, DocumentList, ForgetReport
-from vestig.session.references import unambiguous_id
+from vestig.results import FORGOTTEN_PASSAGE, AddedDocument
 from vestig.session.session import Session, cleaned, count_secrets
 from vestig.store.records import documents
 from vestig.store.records.documents import DocumentName
 from vestig.store.records.reads import LedgerView
 from vestig.times import from_us, to_us
 from vestig.turns import give_way, shared_or
-from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, OriginType, Source
+from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, Memory, OriginType, Source
 
 # Passages of one transaction; those of two are held at a time.
 _GROUP_PASSAGES: Final = 250
-
-
-# Endings of files that have no markup.
-_PLAIN: Final = ("txt", "text")
-_CHAT_LINE: Final = lazy_pattern(
-    r"(?im)^\W?\[?\d{1,4}[./-]\d{1,2}[./-]\d{2,4},?\s\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?"
-    r"\]?(?:\s[-–])?\s(?!(?:trace|debug|info|notice|warn(?:ing)?|error|critical|fatal)\b)[^\W\d][^:\n]{0,40}:\s"
-)
-_FILLED_LINE: Final = lazy_pattern(r"(?m)^.*\S")
+# Of one transaction, of those that are written once all files are read.
+_LATE_DOCUMENTS: Final = 100
 
 
 class DocumentFile(NamedTuple):
@@ -85,27 +83,16 @@ class DocumentOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Document(msgspec.Struct, kw_only=True, eq=False):
-    """A document that was read, and the newest version of it before."""
+    """A document that was read, the newest version of it before, and what that gave."""
 
     file: DocumentFile
     version: DocumentVersion
     previous: Source | None
     passages: int
     items: list[Item]
-    # ids of the passages of the version before
-    products: frozenset[str]
+    before: Before
     added: int = 0
     kept: int = 0
-
-    @property
-    def is_same_file(self) -> bool:
-        """Return whether its file has the size and time of before, and passages of it were
-        forgotten since, so that a text which is not there may be one of these."""
-        previous = self.previous
-        if previous is None or not _is_unchanged(previous, self.file):
-            return False
-        forgotten = len(self.products) < documents.memory_count(previous)
-        return forgotten and _passages_of(previous) == self.passages
 
     @property
     def moved(self) -> tuple[str, str] | None:
@@ -149,6 +136,7 @@ def import_documents(
         Hashes of the texts of documents that were compared, in a dry run.
     """
     reader, written = _Reader(session, files, options, gone), 0
+    late: list[_Document] = []
     with VectorsAhead(session) as ahead:
         groups = reader.groups()
         group = next(groups, None)
@@ -157,13 +145,16 @@ def import_documents(
             if options.dry_run:
                 reader.count(group)
             else:
-                _write(session, reader, group, following, ahead)
+                late += _write(session, reader, group, following, ahead)
                 written += sum(len(share.items) for share in group.shares)
                 if len(files) == 1:
                     give_way(written, group.shares[0].document.passages)
                 else:
                     give_way()
             group = following
+    if options.dry_run:
+        reader.count_all()
+    _write_late(session, late)
     return frozenset(reader.seen)
 
 
@@ -173,13 +164,15 @@ def _write(
     group: _Group,
     following: _Group | None,
     ahead: VectorsAhead,
-) -> None:
-    """The transaction of a group: what is new of it, and the documents that end with it."""
+) -> list[_Document]:
+    """The transaction of a group: what is new of it, and the documents that end with it, but for
+    those that are to be written once all others are, which are returned."""
     chosen = reader.divided(group)
     part = Part([None] * len(chosen), list(enumerate(chosen)), 0)
     ended = [share.document for share in group.shares if share.is_last]
     changed = [one for one in ended if not _is_known(session, one)]
-    versions = [one.version for one in changed]
+    late = reader.late(changed)
+    versions = [one.version for one in changed if one not in late]
     outcomes = []
     if chosen:
         outcomes = commit_part(
@@ -203,36 +196,52 @@ def _write(
         document.kept += not inserted
         tally.memories += inserted
     for share in group.shares:
-        version = share.document.version
-        version.written, version.items = version.passage_ids(), []
+        share.document.version.settle()
     for document in ended:
-        document.file.tally.document(
-            source_id=None if document not in changed else document.version.source_id,
-            known=document.previous,
-            passages=document.passages,
-            added=document.added,
-            kept=document.kept,
-            ended=document.version.ended if document in changed else 0,
-            moved=document.moved,
-        )
+        if document not in late:
+            _count(document, document.version.ended if document in changed else None)
+    return late
+
+
+def _write_late(session: Session, late: Sequence[_Document]) -> None:
+    """The documents that lack passages of before, once all others are written."""
+    stays = {id for one in late for id in one.version.ids.values()}
+    for start in range(0, len(late), _LATE_DOCUMENTS):
+        some = late[start : start + _LATE_DOCUMENTS]
+        write_versions(session, [one.version for one in some], stays)
+        for document in some:
+            _count(document, document.version.ended)
+        give_way()
+
+
+def _count(document: _Document, ended: int | None) -> None:
+    """Counts a document that was compared; `ended` None: it is as its newest version."""
+    document.file.tally.document(
+        source_id=None if ended is None else document.version.source_id,
+        known=document.previous,
+        passages=document.passages,
+        added=document.added,
+        kept=document.kept,
+        ended=ended or 0,
+        moved=document.moved,
+    )
 
 
 def _is_known(session: Session, document: _Document) -> bool:
     """Return whether a document is as its newest version, so that no other is written."""
     version, previous = document.version, document.previous
-    if version.moved_from is not None:
+    if previous is None or version.moved_from is not None or version.items or version.updates:
         return False
-    if version.items or not document.products.issuperset(version.written):
-        return False
-    if document.is_same_file:
-        return True
-    if previous is None:
+    ids = set(version.ids.values())
+    if not ids <= document.before.ids:
         return False
     if document.file.file_us is not None and not _is_unchanged(previous, document.file):
         return False
+    forgotten = documents.memory_count(previous) - len(document.before.ids)
+    if len(version.forgotten) != max(0, forgotten):
+        return False
     with session.ledger.read() as view:
-        gone = version.gone(view, version.passage_ids())
-    return not gone and set(version.kept) <= document.products
+        return all(one.id in ids for one in version.stated(view))
 
 
 def _is_unchanged(previous: Source, file: DocumentFile) -> bool:
@@ -246,6 +255,11 @@ def _refusal(place: int, outcome: CommitOutcome) -> ItemError:
     """The error of a passage that hygiene refuses."""
     why = "; ".join(outcome.hygiene_reasons)
     return ItemError(index=place, code="hygiene-rejected", message=why)
+
+
+def _lengths(items: Sequence[Item]) -> dict[str, int]:
+    """Text → its length, of passages in order."""
+    return {item.identity: len(item.given) for item in items}
 
 
 def _passages_of(source: Source) -> int:
@@ -267,8 +281,10 @@ class _Reader:
         self._files = files
         self._options = options
         self._gone = list(gone)
-        # passages that a dry run has seen
+        # passages that a dry run has seen, and documents
         self.seen: set[str] = set()
+        self._counted: list[_Document] = []
+        self._known = KnownFiles(session, options.scope)
 
     def groups(self) -> Iterator[_Group]:
         """The passages of all documents that are to be compared, a transaction at a time."""
@@ -286,71 +302,91 @@ class _Reader:
         if shares:
             yield self._prepared(shares)
 
+    def late(self, changed: Sequence[_Document]) -> list[_Document]:
+        """Those of some documents that lack a passage of before, which another file may hold."""
+        if len(self._files) == 1:
+            return []
+        with self._session.ledger.read() as view:
+            return [
+                one
+                for one in changed
+                if not {memory.id for memory in one.version.stated(view)}.issubset(
+                    one.version.ids.values()
+                )
+            ]
+
     def divided(self, group: _Group) -> list[Item]:
         """The passages that are new to the store, each once; the others are kept. All are noted in
         the versions of their documents."""
         chosen: dict[str, Item] = {}
         with self._session.ledger.read() as view:
             for document, items, _ in group.shares:
-                standing = self._standing(view, document, items)
-                for item in items:
-                    known = standing.get(item.identity)
-                    if known is not None:
-                        document.version.kept.append(known)
-                        document.kept += 1
-                    elif document.is_same_file:
-                        document.file.tally.left_out[FORGOTTEN_PASSAGE] += 1
-                    else:
-                        document.kept += item.identity in chosen
-                        first = chosen.setdefault(item.identity, item)
-                        document.version.items.append(first)
+                for item in self._not_kept(view, document, items):
+                    document.kept += item.identity in chosen
+                    document.version.items.append(chosen.setdefault(item.identity, item))
         return list(chosen.values())
 
     def count(self, group: _Group) -> None:
         """Counts what a group would do."""
         with self._session.ledger.read() as view:
             for document, items, is_last in group.shares:
-                standing = self._standing(view, document, items)
-                for item in items:
-                    known = standing.get(item.identity)
-                    is_new = known is None and item.identity not in self.seen
-                    if known is not None:
-                        document.version.kept.append(known)
-                    is_new = is_new and not document.is_same_file
-                    self.seen.add(item.identity)
+                for item in self._not_kept(view, document, items):
+                    is_new = item.identity not in self.seen
                     document.added += is_new
                     document.kept += not is_new
+                    document.file.tally.memories += is_new
+                    self.seen.add(item.identity)
+                self.seen.update(item.identity for item in items)
                 if is_last:
-                    gone = document.version.gone(view, document.version.kept)
-                    document.file.tally.document(
-                        source_id=None,
-                        known=document.previous,
-                        passages=document.passages,
-                        added=document.added,
-                        kept=document.kept,
-                        ended=0 if document.is_same_file else len(gone),
-                        moved=document.moved,
-                    )
+                    self._counted.append(document)
+
+    def _not_kept(
+        self, view: LedgerView, document: _Document, items: Sequence[Item]
+    ) -> Iterator[Item]:
+        """Yields the passages of a document that do not stand; those that do are noted and counted,
+        and those that were forgotten."""
+        version, standing = document.version, self._standing(view, document.before.ids, items)
+        now_us = self._session.now_us()
+        for item in items:
+            known = standing.get(item.identity)
+            if known is not None:
+                update = update_of(view, version, document.before, known, item, now_us)
+                if update is not None:
+                    version.updates[known.id] = update
+                version.ids[item.identity] = known.id
+                document.kept += 1
+            elif item.identity in version.forgotten:
+                document.file.tally.left_out[FORGOTTEN_PASSAGE] += 1
+            else:
+                yield item
+
+    def count_all(self) -> None:
+        """Counts the documents of a dry run, and the passages that would end."""
+        with self._session.ledger.read() as view:
+            lost = lost_of(view, [one.version for one in self._counted])
+            for document, (_, gone, _) in zip(self._counted, lost, strict=True):
+                is_known = not (document.added or gone) and _is_known(self._session, document)
+                _count(document, None if is_known else len(gone))
 
     def _prepared(self, shares: list[_Share]) -> _Group:
         """A group with what is new in it as of now, to be embedded ahead."""
         fresh: dict[str, Item] = {}
         with self._session.ledger.read() as view:
             for document, items, _ in shares:
-                standing = self._standing(view, document, items)
+                standing = self._standing(view, document.before.ids, items)
                 for item in items:
-                    if item.identity not in standing:
-                        fresh.setdefault(item.identity, item)
+                    if item.identity in standing or item.identity in document.version.forgotten:
+                        continue
+                    fresh.setdefault(item.identity, item)
         return _Group(shares, Part([None] * len(fresh), list(enumerate(fresh.values())), 0))
 
     def _standing(
-        self, view: LedgerView, document: _Document, items: Sequence[Item]
-    ) -> dict[str, str]:
-        """Content hash → id of the unexpired passages with these texts in the document's scope, and
-        of what the version before produced."""
-        space = document.version.namespace
-        known = view.known_hashes(space, [item.identity for item in items])
-        found: dict[str, str] = {}
+        self, view: LedgerView, produced: Container[str], items: Sequence[Item]
+    ) -> dict[str, Memory]:
+        """Text → the unexpired passage that has it in the document's scope, or that the version
+        before produced."""
+        known = view.known_hashes(self._session.namespace, [item.identity for item in items])
+        found: dict[str, Memory] = {}
         for item in items:
             if item.identity not in known or item.identity in found:
                 continue
@@ -358,8 +394,8 @@ class _Reader:
             if memory is None:
                 continue
             passage = memory.origin_type is OriginType.DOCUMENT and memory.session_id is None
-            if passage or memory.id in document.products:
-                found[item.identity] = memory.id
+            if passage or memory.id in produced:
+                found[item.identity] = memory
         return found
 
     def _documents(self) -> Iterator[_Document]:
@@ -369,9 +405,11 @@ class _Reader:
             names = [DocumentName(self._options.scope, file.path) for file in self._files]
             known = [newest[name] for name in names if name in newest]
             standing = documents.product_counts(view, self._session.namespace, known)
+            to_read_again = documents.wrongly_ended(view, self._session.namespace, known)
         for name, file in zip(names, self._files, strict=True):
             previous = newest.get(name)
-            if previous is not None and not self._options.force and _is_unchanged(previous, file):
+            force = self._options.force or (previous is not None and previous.id in to_read_again)
+            if previous is not None and not force and _is_unchanged(previous, file):
                 forgotten = documents.memory_count(previous) - standing.get(previous.id, 0)
                 passages = _passages_of(previous)
                 file.tally.unchanged(previous.id, passages, max(0, passages - forgotten))
@@ -413,26 +451,77 @@ class _Reader:
         version = self._version(file, text, cut, name)
         part = self._part(text, matter, cut, version)
         items = self._items(file, part, version)
-        version.metadata["passages"] = len(items)
-        if text.format in _PLAIN and (turns := _chat_lines(text.text)):
-            file.tally.run.warn(_as_chat(file.tally.source.name, turns, len(items)))
-        elif text.format in _PLAIN and (lines := sentences_by_line(text.text)) > len(items):
-            file.tally.run.warn(_by_line(file.tally.source.name, lines, len(items)))
+        self._note(version, items, matter, text)
+        for hint in hints_on(text, file.tally.source.name, len(items)):
+            file.tally.run.warn(hint)
         if file.path is None:
             previous = self._known_by_passages(items)
-        products: frozenset[str] = frozenset()
+        made: list[Memory] = []
         if previous is not None:
             with self._session.ledger.read() as view:
                 made = documents.products(view, previous.id)
-            products = frozenset(memory.id for memory in made)
+        version.forgotten = self._forgotten(file, text, matter, version, items)
         return _Document(
             file=file,
             version=version,
             previous=previous,
             passages=len(items),
             items=items,
-            products=products,
+            before=before_of(previous, made),
         )
+
+    def _note(
+        self,
+        version: DocumentVersion,
+        items: Sequence[Item],
+        matter: FrontMatter,
+        text: DocumentText,
+    ) -> None:
+        """Notes in a version what it gives to its passages, and how long these are."""
+        shared = self._options.shared.get("tags") or ()
+        dated_us, _ = _dated(matter.date_us, text, self._session.now_us())
+        noted = {TAGS: list(dict.fromkeys((*matter.tags, *shared))), DATED: dated_us}
+        version.metadata |= {"passages": len(items), **noted}
+        version.chars = _lengths(items)
+
+    def _forgotten(
+        self,
+        file: DocumentFile,
+        text: DocumentText,
+        matter: FrontMatter,
+        version: DocumentVersion,
+        items: Sequence[Item],
+    ) -> frozenset[str]:
+        """Those of the texts of a file that were forgotten: passages of it, or of a document with
+        the same passages whose file was moved or copied. A text that a caller gives is taken."""
+        if file.path is None or file.file_us is None:
+            return frozenset()
+        known = self._known.of(version.name)
+        if known is not None:
+            return self._forgotten_of(known, version.chars, items, text.size)
+        for one in self._known.of_size(text.size, text.format):
+            before = document_at(text, str(one.path))
+            part = self._part(before, matter, self._cut(before, matter), version)
+            there = [item for _, item in part.items if item.outcome is None]
+            chars = _lengths(there)
+            found = self._forgotten_of(one, chars, there, text.size)
+            with self._session.ledger.read() as view:
+                left = documents.products(view, one.id)
+            is_same = all(memory.content_hash in chars for memory in left)
+            is_same = is_same and documents.memory_count(one) - len(left) == len(found)
+            if is_same and len(chars) == len(version.chars) and (left or _is_unchanged(one, file)):
+                pairs = zip(chars, version.chars, strict=True)
+                return frozenset(now for then, now in pairs if then in found)
+        return frozenset()
+
+    def _forgotten_of(
+        self, known: Source, chars: Mapping[str, int], items: Sequence[Item], size: int
+    ) -> frozenset[str]:
+        with self._session.ledger.read() as view:
+            left = documents.products(view, known.id)
+            stand = self._standing(view, frozenset(), items)
+        fresh = chars.keys() - stand.keys() - {one.content_hash for one in left}
+        return forgotten_texts(chars, size, known, left, fresh)
 
     def _cut(self, text: DocumentText, matter: FrontMatter) -> CutDocument:
         return cut_document(
@@ -479,27 +568,27 @@ class _Reader:
             items = [item for _, item in part.items if item.outcome is None]
             with self._session.ledger.read() as view:
                 made = documents.products(view, old.id)
-            stored, given = {one.content_hash for one in made}, {item.identity for item in items}
-            forgotten = 0
-            if _is_unchanged(old, file) and len(items) == _passages_of(old):
-                forgotten = len(given - stored)
-            if not stored <= given or len(given - stored) > forgotten:
+            lengths = _lengths(items)
+            if not {one.content_hash for one in made} <= lengths.keys():
+                continue
+            forgotten = self._forgotten_of(old, lengths, items, text.size)
+            if len(lengths) != len(made) + len(forgotten):
                 continue
             self._gone.remove(old)
             self._items(file, part, version)
-            version.kept = [one.id for one in made]
-            version.metadata["passages"] = len(items)
-            version.metadata["memories"] = documents.memory_count(old)
+            self._note(version, items, matter, before)
+            version.ids = {one.content_hash: one.id for one in made}
+            version.forgotten = forgotten
             version.moved_from = documents.name_of(old)
             if forgotten:
-                file.tally.left_out[FORGOTTEN_PASSAGE] += forgotten
+                file.tally.left_out[FORGOTTEN_PASSAGE] += len(forgotten)
             return _Document(
                 file=file,
                 version=version,
                 previous=old,
                 passages=len(items),
                 items=[],
-                products=frozenset(version.kept),
+                before=before_of(old, made),
                 kept=len(made),
             )
         return None
@@ -637,7 +726,7 @@ def _dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, s
     return (now_us, "now") if text.file_us is None else (text.file_us, "file_time")
 
 
-# --- a document as text, the documents of a store, one that is forgotten ----------------------
+# --- a document as text ----------------------------------------------------------------------
 
 
 def add_document(session: Session, asked: AddDocumentRequest) -> AddedDocument:
@@ -684,95 +773,4 @@ def add_document(session: Session, asked: AddDocumentRequest) -> AddedDocument:
         errors=tuple(run.errors),
         warnings=tuple(run.warnings),
         degraded=tuple(run.degraded.values()),
-    )
-
-
-def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
-    """The newest version of each document, the newest first."""
-    with session.operation("documents"), session.ledger.read() as view:
-        histories = documents.histories(view, session.namespace)
-        newest = [history[-1] for history in reversed(histories)]
-        standing = documents.product_counts(view, session.namespace, newest)
-        found = [
-            _document(source, standing.get(source.id, 0))
-            for source in newest
-            if not documents.has_ended(source)
-            and (asked.scope is None or documents.name_of(source).scope == asked.scope)
-            and (asked.source is None or documents.is_at(source.path, asked.source))
-        ]
-    return DocumentList(documents=tuple(found[: asked.limit]), total=len(found))
-
-
-def forget_document(session: Session, asked: ForgetDocumentRequest) -> ForgetReport:
-    """Removes all versions of a document and their passages for good.
-
-    Raises:
-        NotFoundError: no document has this id.
-        ValidationError: several fit it.
-    """
-    space = session.in_namespace(asked.namespace)
-    with session.operation("forget", without_store="make"), session.ledger.read() as view:
-        histories = documents.histories(view, space)
-        by_id = {
-            source.id: history
-            for history in histories
-            for source in history
-            if session.may_name(documents.name_of(source).scope)
-        }
-        id = unambiguous_id([one for one in by_id if one.startswith(asked.id)], "id", asked.id)
-        if id is None:
-            raise NotFoundError("Document", asked.id)
-        chosen = by_id[id]
-        ids = view.products_of(space, [source.id for source in chosen])
-    request = ForgetRequest(
-        ids=tuple(ids),
-        force=asked.force,
-        dry_run=asked.dry_run,
-        actor=asked.actor,
-        namespace=asked.namespace,
-    )
-    gone = tuple(source.id for source in chosen)
-    return forget(session, request, document=gone)
-
-
-def _by_line(name: str, lines: int, passages: int) -> str:
-    """The warning about a list of statements that is cut as a text is."""
-    each = by_caller(
-        f"store.commit_many(Path({name!r}).read_text().splitlines())",
-        f"`jq -Rc '{{content: .}}' {shell_word(name)} | vestig import --format memories -`",
-    )
-    return (
-        f"{name}: {lines} lines became {count_of(passages, 'passage')}; one memory a line: {each}"
-    )
-
-
-def _chat_lines(text: str) -> int:
-    """How many lines begin with a day, a time and a name; 0 where fewer than two do, or not half of
-    the lines that are not blank."""
-    count = len(_CHAT_LINE.findall(text))
-    return count if count > 1 and 2 * count >= len(_FILLED_LINE.findall(text)) else 0
-
-
-def _as_chat(name: str, turns: int, passages: int) -> str:
-    """The warning about a chat that is read as a text, without its times and speakers."""
-    given = by_caller('format="messages"', "`vestig import --format messages FILE`")
-    return (
-        f"{name}: {turns} lines begin with a day, a time and a name, as in a chat, and became"
-        f" {count_of(passages, 'passage')} of a document; speakers and times are read from lines"
-        ' such as {"speaker": "Ann", "text": "…", "timestamp": "2026-01-05T10:00:00"} with ' + given
-    )
-
-
-def _document(source: Source, passages: int) -> Document:
-    fields = source.metadata
-    return Document(
-        id=source.id,
-        path=source.path,
-        title=fields.get("title", ""),
-        format=fields.get("format", ""),
-        scope=fields.get("scope"),
-        size=fields.get("size", 0),
-        passages=passages,
-        created_at=source.created_at,
-        ingested_at=source.ingested_at,
     )

@@ -84,7 +84,8 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
     with session.operation("import", without_store="make"):
         if asked.mirror:
             check_mirror(asked.files)
-        inputs, alone = given_inputs(asked.files, recursive=asked.recursive)
+        passed_over = Counter[str]()
+        inputs, alone = given_inputs(asked.files, recursive=asked.recursive, left_out=passed_over)
         if alone and not is_document(inputs[0], asked.format) and not is_archive(inputs[0]):
             file = ImportFile(inputs[0], options)
             if file.format is ImportFormat.EXPORT:
@@ -98,6 +99,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
                 "partial", True, "an export", "of other files every readable record is taken"
             )
         with _Files(inputs, options, Converter(settings.documents), alone=alone) as files:
+            files.run.left_out.update(passed_over)
             deeper = 0 if asked.recursive else files_below(asked.files)
             if deeper:
                 files.run.left_out[FILE_BELOW] = deeper

@@ -13,13 +13,16 @@ import stat
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
 from vestig.errors import ValidationError
+from vestig.language.text_forms import count_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import by_caller
+from vestig.results import LINK
 
 # Of one file, unpacked; of all members of an archive together.
 BYTES_MAX: Final = 4 * 1024**3
@@ -67,6 +70,8 @@ _OBJECTS: Final = (
 )
 _ADDRESS: Final = lazy_pattern(r"[a-z]+://")
 STANDARD_INPUT: Final = "standard input"
+# A kind of what a folder holds that is not looked into.
+HIDDEN: Final = "hidden entry"
 
 
 def shell_word(name: str) -> str:
@@ -359,12 +364,15 @@ def is_archive(source: Input) -> bool:
         return stream.read(4).startswith(_ZIP_MAGICS)
 
 
-def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
+def given_inputs(
+    files: Any, *, recursive: bool, left_out: Counter[str]
+) -> tuple[list[Input], bool]:
     """The files that are meant, in order; and whether a single one was named.
 
     Args:
         files: a path, folder, pattern, open file, or a list of these.
         recursive: whether the folders in a folder count.
+        left_out: counts the entries of folders that are not looked into, by kind.
 
     Raises:
         FileNotFoundError: no such file.
@@ -373,7 +381,7 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
     if isinstance(files, (list, tuple)):
         found: list[Input] = []
         for one in files:
-            found += given_inputs(one, recursive=recursive)[0]
+            found += given_inputs(one, recursive=recursive, left_out=left_out)[0]
         if not found:
             raise ValidationError("files", "no file", "at least one file")
         return found, len(found) == 1 and len(files) == 1 and found[0].is_named
@@ -391,11 +399,13 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
         fetch = "`curl -L ADDRESS -o FILE` brings what is there"
         raise ValidationError("files", os.fspath(files), "the path of a file, no address", fetch)
     if path.is_dir():
-        inside = list(_in_folder(path, recursive=recursive))
+        inside = list(_in_folder(path, recursive=recursive, left_out=left_out))
         if not inside:
             way = by_caller("recursive=True", "--recursive")
             hint = "" if recursive else f"{way} brings what lies in its folders"
-            raise ValidationError("files", f"an empty folder, {path}", "a folder with files", hint)
+            kinds = [count_of(count, kind) for kind, count in sorted(left_out.items()) if count]
+            got = f"a folder with {' and '.join(kinds)} alone" if kinds else "an empty folder"
+            raise ValidationError("files", f"{got}, {path}", "a folder with files", hint)
         return inside, False
     if glob.has_magic(str(path)) and not path.exists():
         names = sorted(filter(os.path.isfile, glob.glob(str(path), recursive=True)))
@@ -441,9 +451,9 @@ def _path(given: str | os.PathLike[str]) -> Path:
     return Path(given)
 
 
-def _in_folder(folder: Path, *, recursive: bool) -> Iterator[Input]:
-    """Files of a folder, sorted; hidden entries and links are left out. What the file system does
-    not show is among them."""
+def _in_folder(folder: Path, *, recursive: bool, left_out: Counter[str]) -> Iterator[Input]:
+    """Files of a folder, sorted; hidden entries and links are left out, and counted. What the file
+    system does not show is among them."""
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -451,6 +461,7 @@ def _in_folder(folder: Path, *, recursive: bool) -> Iterator[Input]:
         return
     for entry in entries:
         if entry.name.startswith("."):
+            left_out[HIDDEN] += 1
             continue
         try:
             mode = entry.lstat().st_mode
@@ -459,7 +470,9 @@ def _in_folder(folder: Path, *, recursive: bool) -> Iterator[Input]:
                 file.is_named = False
                 yield file
             elif recursive and stat.S_ISDIR(mode):
-                yield from _in_folder(entry, recursive=True)
+                yield from _in_folder(entry, recursive=True, left_out=left_out)
+            elif stat.S_ISLNK(mode):
+                left_out[LINK] += 1
         except OSError as error:
             yield UnreadInput(entry, error)
 

@@ -109,8 +109,8 @@ def end_documents(
     """
     if dry_run:
         with session.ledger.read() as view:
-            ended = DocumentEnds(session.namespace, gone).gone(view, texts)
-            yield from ((str(version.path), len(passages)) for version, passages in ended)
+            ended = DocumentEnds(session.namespace, gone).lost(view, texts)
+            yield from ((str(version.path), len(passages)) for version, passages, _ in ended)
         return
     for start in range(0, len(gone), _DOCUMENTS):
         ends = DocumentEnds(session.namespace, gone[start : start + _DOCUMENTS])

@@ -18,7 +18,9 @@ def worker_of(tenant: str, workers: Sequence[str] | Mapping[str, float]) -> str:
     worker has a score for the tenant, and the highest one wins. Where a worker comes or goes, only
     the tenants that it wins or had won move.
 
-    Requests may go to any worker; those of one tenant to one worker find its copy open.
+    Requests may go to any worker; those of one tenant to one worker find its copy open. In another
+    language: the 7-byte BLAKE2b digest of the worker's name, a zero byte and the tenant's name is a
+    big-endian number h; the worker with the greatest -weight / ln((h + 1/2) / 2^56) wins.
 
     Args:
         tenant: the name of a tenant.

@@ -4,7 +4,7 @@ a query is about, those that ask about the past or about now, and contractions w
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -534,6 +534,52 @@ def stands_otherwise(word: str, texts: Sequence[str]) -> bool:
         (True, False)
     """
     return bool(_core.terms_among(set(_core.terms(" ".join(other_forms(word)))), texts))
+
+
+_PARTS: Final = lazy_pattern(r"[^\W_]+")
+_JOINED: Final = lazy_pattern(r"(?=.*\d)\w+(?:[-_./#]\w+)+")
+# A fraction, a span, and a number with a word: "3.5mm", "5-10", "8-hour".
+_COUNTED: Final = lazy_pattern(r"\d+\.\d+[^\W\d]*|\d{1,2}[-/]\d{1,2}|\d+(?:[-_/][^\W\d_]{2,})+")
+
+
+def is_joined(word: str) -> bool:
+    """Return whether a word is a code of several parts that counts nothing.
+
+    Example:
+        >>> [is_joined(one) for one in ("B2.16", "4711/2-3", "2.4.2", "AB-19", "67-56-1")]
+        [True, True, True, True, True]
+        >>> [is_joined(one) for one in ("48.50", "5-10", "8-hour", "B216", "well-read")]
+        [False, False, False, False, False]
+    """
+    return bool(_JOINED.fullmatch(word)) and not _COUNTED.fullmatch(word)
+
+
+def stands_as_a_whole(word: str, texts: Sequence[str]) -> bool:
+    """Return whether one of some texts has the parts of a code behind each other, however they are
+    joined there.
+
+    Example:
+        >>> [stands_as_a_whole("B2.16", [one]) for one in ("room b2-16", "B216", "B2.15 at 16:00")]
+        [True, True, False]
+    """
+    code = "".join(_PARTS.findall(word.casefold()))
+    return any(
+        code == joined
+        for text in texts
+        for joined in _runs(_PARTS.findall(text.casefold()), len(code))
+    )
+
+
+def _runs(words: Sequence[str], length: int) -> Iterator[str]:
+    """Words that follow each other, as one of so many characters."""
+    for first in range(len(words)):
+        joined = ""
+        for word in words[first:]:
+            joined += word
+            if len(joined) >= length:
+                break
+        if len(joined) == length:
+            yield joined
 
 
 # Verbs with which an order to answer begins.

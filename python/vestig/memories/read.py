@@ -33,6 +33,7 @@ from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import anchor_rows, item_rows, keyed_memories
 from vestig.store.records.memory_queries import equal_texts
+from vestig.store.records.readable import check_forgotten
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import Listing, RecalledMemory
 from vestig.store.sqlite.connections import damaged
@@ -164,7 +165,9 @@ def get(session: Session, asked: GetRequest) -> Memory:
     with session.operation("get"), session.ledger.read() as view:
         if name.startswith("mem_"):
             return session.memory(view, space, name)
-        key, now_us = keyed_memories.stored_key(view, space, name), session.now_us()
+        key = keyed_memories.stored_key(view, space, name)
+        # behind a clock that stepped back the last value is the one that was stored last
+        now_us = max(session.now_us(), view.last_recorded_us)
         found = keyed_memories.current(view, space, asked.scope, key)
         if found is None or to_us(found.t_valid) > now_us:
             found = keyed_memories.holding(view, space, asked.scope, key, now_us) or found
@@ -333,7 +336,11 @@ _ITERATED: Final = 1_000
 
 def every(session: Session, asked: CountRequest) -> Iterator[Memory]:
     """The memories that a filter lets through, by id; which they are is read at the first, and
-    what is forgotten meanwhile is left out."""
+    what is forgotten meanwhile is left out.
+
+    Raises:
+        StoreDamagedError: the ledger has lost one.
+    """
     parts = _parts(session, asked)
     space = parts.namespace
     with session.operation("list"):
@@ -343,7 +350,10 @@ def every(session: Session, asked: CountRequest) -> Iterator[Memory]:
     ids = [id_text("mem", one) for one in split_ids(raw)]
     for start in range(0, len(ids), _ITERATED):
         with session.operation("list"), session.ledger.read() as view:
-            memories = view.memories(space, ids[start : start + _ITERATED])
+            wanted = ids[start : start + _ITERATED]
+            memories = view.memories(space, wanted)
+            if gone := set(wanted).difference(one.id for one in memories):
+                check_forgotten(view, gone)
         yield from memories
 
 

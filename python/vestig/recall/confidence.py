@@ -21,7 +21,15 @@ from vestig.language.languages import (
     is_function_word,
     language_of,
 )
-from vestig.language.words import ContentTerm, orders_at, stands_otherwise
+from vestig.language.quantities import currency_of
+from vestig.language.words import (
+    ContentTerm,
+    is_joined,
+    orders_at,
+    stands_as_a_whole,
+    stands_otherwise,
+)
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Scan
 from vestig.store.projection.scan_objects import (
     FEATURES,
@@ -195,6 +203,7 @@ def missing(
         names = [name for name in names if name.partition(" ")[0] != ordered]
     # a question in another language begins with a capital too
     names = [name for name in names if not begins_with_function_word(name)]
+    names = [name for name in names if not _is_written_otherwise(name, texts)]
     words = [
         query[one.start : one.end]
         for one in input.content_terms
@@ -203,11 +212,28 @@ def missing(
         and not (one.in_time and (times_read or input.dates_met))
         and not _is_half_a_pair(one.term)
     ]
-    words = [word for word in words if not stands_otherwise(word, texts)]
+    # the parts of a name or a code stand in it, and are no other form of it
+    wholes = {*names, *filter(is_joined, words)}
+    words = [word for word in words if not _is_written_otherwise(word, texts)]
+    words = [word for word in words if is_joined(word) or not stands_otherwise(word, texts)]
     language = language_of(query) if words else None
     words = [word for word in words if not is_function_word(word, language)]
-    found = [*names, *(word for word in words if not any(word in name for name in names))]
-    return tuple(dict.fromkeys(found))
+    words = [word for word in words if not any(word in one for one in wholes - {word})]
+    return tuple(dict.fromkeys([*names, *words]))
+
+
+_MONEY: Final = lazy_pattern(r"[^\W\d_]+|[^\w\s]")
+
+
+def _is_written_otherwise(word: str, texts: Sequence[str]) -> bool:
+    """Return whether one of some texts has a code, however its parts are joined, or a currency by
+    another of its names."""
+    if is_joined(word):
+        return stands_as_a_whole(word, texts)
+    currency = currency_of(word)
+    return currency is not None and any(
+        currency == currency_of(one) for text in texts for one in _MONEY.findall(text)
+    )
 
 
 def _is_half_a_pair(term: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cache, partial
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
+# The *answers* of what answers nothing.
+_NO_ANSWER: Final = -10.0
 # Words of the turn before that are read.
 _BEFORE_WORDS: Final = 20
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -349,6 +351,12 @@ def judged(
         {best[at].id: one for at, one in found.items()},
         max(one.answers for one in found.values()),
     )
+
+
+def answers_without(known: Judgements | None, others: Collection[bytes]) -> float:
+    """The greatest *answers* without those of some memories; far below all where none is left."""
+    read = {} if known is None else known.known
+    return max((one.answers for id, one in read.items() if id not in others), default=_NO_ANSWER)
 
 
 def _finals(rows: Sequence[ScanRow], places: Sequence[int], levels: Sequence[float]) -> list[float]:

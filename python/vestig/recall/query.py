@@ -48,6 +48,7 @@ from vestig.recall.confidence import (
 )
 from vestig.recall.judged import (
     Judgements,
+    answers_without,
     asks_the_judge,
     compared,
     is_ordered_by_judge,
@@ -76,14 +77,16 @@ from vestig.recall.versions import (
     announced_last,
     asks_about_now,
     called_first,
+    called_otherwise,
     held_first,
     newest_first,
+    told_first,
 )
 from vestig.session.references import resolved
 from vestig.session.session import Session, cleaned_query
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
-from vestig.store.records.memory_queries import unconfirmed, values_of_keys
+from vestig.store.records.memory_queries import said_again, unconfirmed, values_of_keys
 from vestig.store.records.reads import LedgerView
 from vestig.telemetry import span
 from vestig.times import from_us, to_us
@@ -381,6 +384,10 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
+        texts = partial(self.view.recalled, chosen.namespace)
+        others = frozenset() if chosen.all else called_otherwise(rows, chosen.query, texts)
+        if others and answers is not None:
+            answers = answers_without(self.query.judgements, others)
         sure = how_sure(self, chosen, by, scan, rows[:limit], held, plain=plain, answers=answers)
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
@@ -405,6 +412,8 @@ class BoundQuery:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
             if len(kept) < len(results):
                 kept = with_what_may_answer(self, scan, chosen.namespace, results, kept)
+        if not silent:
+            kept = [row for row in kept if row.id not in others]
         behind = [] if silent or unread else kept_behind(rows[limit:], by.min_score, line, least)
         return Ranked(
             scan=scan,
@@ -460,7 +469,6 @@ class BoundQuery:
             rows, levels = read.rows, read.levels
         if by.newer_first:
             of_now = asks_about_now(chosen.query, bool(self.query.windows))
-            at_us = chosen.moments.holding_at_us
             keyed = partial(values_of_keys, self.view, chosen.namespace)
             rows = newest_first(
                 self.session,
@@ -472,16 +480,17 @@ class BoundQuery:
                 query=chosen.query,
                 content=self.content_terms(scan),
                 of_now=of_now,
-                at_us=at_us,
+                at_us=chosen.moments.holding_at_us,
                 unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
+                said_again=partial(said_again, self.view, chosen.namespace, chosen.moments),
                 recalled=texts,
                 keyed=keyed,
                 compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
             )
             rows = held_first(rows, held)
             if of_now and not words.speaks_of_future(chosen.query):
-                rows = announced_last(rows, keyed, at_us)
-        rows = called_first(rows, chosen.query, texts)
+                rows = announced_last(rows, keyed, chosen.moments.holding_at_us)
+        rows = called_first(told_first(rows, chosen.query, texts), chosen.query, texts)
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         best = read.best if read is not None and asks_the_judge(self, scan) else None

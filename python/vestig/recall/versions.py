@@ -10,30 +10,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
 
 from vestig.decoders import decoded
-from vestig.language.languages import is_foreign_function_word
 from vestig.language.words import (
-    STOPWORDS,
     asks_for_all,
     content_terms,
+    is_read_as_question,
     speaks_of_future,
     speaks_of_past,
     speaks_of_present,
+    states,
     states_anew,
 )
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
 from vestig.recall.judgement import Judgement
+from vestig.recall.text_pairs import (
+    PART,
+    WORD,
+    Aligned,
+    codes,
+    form_of,
+    holds_code,
+    is_about_another,
+    numbered,
+    ordinals,
+)
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
 from vestig.store.projection.scan_objects import Filter as CoreFilter
-from vestig.store.records.memory_queries import OfKey, unconfirmed
+from vestig.store.records.memory_queries import OfKey, SaidAgain, unconfirmed
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import RecalledMemory
 
@@ -46,54 +56,16 @@ PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -2.0
 # The logit of what says itself that it takes the place.
 _RESTATED: Final = 6.0
-# Words of texts that are compared word by word; longer ones say more than one thing.
-_ALIGNED_MAX: Final = 80
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
-# Words that tell of opposite ends of one thing: what one of them tells is no newer version of what
-# the other one does.
-_OPPOSITES: Final = (
-    ("opens opening", "closes closing shuts"),
-    ("starts begins starting", "ends finishes ending"),
-    ("arrives arrival", "departs departure leaves"),
-    ("buys buying", "sells selling"),
-    ("minimum lowest", "maximum highest"),
-    ("entry entrance", "exit"),
-    ("upload uploads", "download downloads"),
-    ("checkin", "checkout"),
-    ("gross", "net"),
-)
-# Function words that tell of opposite places, times or conditions.
-_CONTRASTS: Final = frozenset(
-    """above across after against along before behind below beneath beside beyond down inside near
-    off outside over under up with within without""".split()  # noqa: SIM905
-)
-_DENIALS: Final = frozenset(
-    "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
-)
-# Beside them a denial tells that something ended, or has yet to be.
-_ENDS: Final = frozenset(("longer", "more", "anymore", "yet"))
-_YES_OR_NO: Final = lazy_pattern(
-    r"(?i)^\W*(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may"
-    r"|must)\b"
-)
-_WORD: Final = lazy_pattern(r"\w+")
-# Words, signs of comparison, and numbers with their sign, which a hyphen in a code is none.
-_PART: Final = lazy_pattern(r"[<>≤≥]|(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*\w*|\w+")
-_DIGIT: Final = lazy_pattern(r"\d")
-_DIGITS: Final = lazy_pattern(r"\d+")
-# A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
-_JOINED: Final = lazy_pattern(r"\w+(?:[-_./#]\w+)*")
-_CODE: Final = lazy_pattern(r"(?=.*\d)(?:[^\W\d_].*|\d+[-_/#].*[^\W\d_].*|\d{5,})")
+
+
 # Shorter numbers count versions of a thing rather than things.
 _LONG_NUMBER: Final = lazy_pattern(r"\d{3}")
-# Two words are forms of one name where they begin alike and so few letters follow in either.
-_STEM_MIN: Final = 3
-_ENDING_MAX: Final = 3
 
 
-# Id, L, logit of the judge, a model stated it.
-Placed = tuple[bytes, float, float | None, bool]
+# Id, L, logit of the judge, a model stated it, when it was said again.
+Placed = tuple[bytes, float, float | None, bool, SaidAgain | None]
 
 
 class VersionFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,229 +103,6 @@ def asks_about_now(query: str, dated: bool) -> bool:
     return speaks_of_present(query) or not (dated or speaks_of_past(query))
 
 
-def numbered(text: str) -> set[tuple[str, str]]:
-    """Words with a digit in a text, each with the word before it if that has none. What a question
-    calls by such a number is not what has another number behind the word.
-
-    Example:
-        >>> sorted(numbered("Is PR #7 in build 1.2, row 3?"))
-        [('build', '1'), ('pr', '7'), ('row', '3')]
-    """
-    words = _WORD.findall(text.casefold())
-    return {
-        (before, word)
-        for before, word in pairwise(words)
-        if _DIGIT.search(word) and not _DIGIT.search(before)
-    }
-
-
-def codes(text: str) -> set[tuple[str, ...]]:
-    """Codes in a text, each as its words: what a question calls by one is nothing that lacks it.
-
-    Example:
-        >>> sorted(codes("WAY-1041 blocks BX-300-04471 since 2026-03-01, 14:30, for 500 euros"))
-        [('bx', '300', '04471'), ('way', '1041')]
-    """
-    joined = (word for word in _JOINED.findall(text.casefold()) if _CODE.fullmatch(word))
-    return {(*_WORD.findall(word),) for word in joined}
-
-
-def holds_code(words: Sequence[str], code: tuple[str, ...]) -> bool:
-    """Return whether the words of a code follow each other in a text.
-
-    Args:
-        words: of the text, in lower case.
-
-    Example:
-        >>> holds_code(["see", "feature", "way", "1042"], ("way", "1042"))
-        True
-    """
-    return any((*words[at : at + len(code)],) == code for at in range(len(words)))
-
-
-def is_about_another(query: str, older: str, newer: str) -> bool:
-    """Return whether the question calls what it asks about by a word of the older text in whose
-    place, between the same words, the newer one has another; by a form of a word in whose place
-    the newer one has an opposite; or by a form of a name in whose place it has another name; or
-    by what only the older one has of two texts that say most in the same words (`Aligned`).
-
-    Example:
-        >>> is_about_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
-        True
-        >>> is_about_another("When does it open?", "It opens at 6", "It closes at 22")
-        True
-        >>> is_about_another("Ellens Dosis?", "Ellen nimmt 5 mg", "Oskar nimmt 10 mg")
-        True
-        >>> is_about_another("The NAS password?", "The NAS password is a", "The NAS password is b")
-        False
-    """
-    # a verb, which may be told by another one, mostly has another form in the question
-    asked = {*_WORD.findall(query.casefold())} - STOPWORDS
-    forms = _terms(query)
-    first, second = _with_neighbours(older), _with_neighbours(newer)
-    others = {word for _, word, _ in second}
-    held = {word for _, word, _ in first}
-    places = {(before, behind): word for before, word, behind in second if word not in held}
-    names = _capitalised(older), _capitalised(newer)
-    return any(
-        word in asked
-        or (not forms.isdisjoint(_terms(word)) and _are_opposites(word, other))
-        or (word in names[0] and other in names[1] and _has_form(asked, word, other))
-        for before, word, behind in first
-        if word not in others and (other := places.get((before, behind)))
-    ) or Aligned(older, newer).tells_apart(query)
-
-
-class Aligned:
-    """Two texts word by word, where they share at least half of the words of the longer one, in
-    order: then they say the same of two things or at two times, and what they do not share tells
-    them apart.
-
-    Example:
-        >>> upper = "This sample has an upper yield strength of 318 MPa."
-        >>> lower = "This sample has a lower yield strength of 306 MPa."
-        >>> pair = Aligned(upper, lower)
-        >>> pair.is_alike, pair.calls_first("What is the upper yield strength of it?")
-        (True, True)
-        >>> pair.calls_first("What is the yield strength of it?")
-        False
-    """
-
-    def __init__(self, first: str, second: str) -> None:
-        # imported here: most recalls compare no texts
-        from difflib import SequenceMatcher
-
-        self._first, self._second = _PART.findall(first), _PART.findall(second)
-        one = [part.casefold() for part in self._first]
-        two = [part.casefold() for part in self._second]
-        longer = max(len(one), len(two), 1)
-        matcher = SequenceMatcher(None, one, two, autojunk=False)
-        blocks = matcher.get_opcodes() if longer <= _ALIGNED_MAX else []
-        shared = sum(end - begin for tag, begin, end, _, _ in blocks if tag == "equal")
-        self.is_alike = 2 * shared >= longer
-        self._blocks = blocks if self.is_alike else []
-        self._folded = one, two
-
-    def tells_apart(self, query: str) -> bool:
-        """Return whether a question that is not answered by yes or no calls what it asks about as
-        the first text alone does, or one of both denies what the other states of something else."""
-        if not self._blocks or _YES_OR_NO.search(query):
-            return False
-        return self.calls_first(query) or self.denies_of_another()
-
-    def calls_first(self, query: str) -> bool:
-        """Return whether a question holds a word in whose place the second text has others, none
-        of which the question holds; or the same word in another case."""
-        asked = {*_PART.findall(query)}
-        folded = {part.casefold() for part in asked}
-        one, two = self._folded
-        first = second = False
-        for tag, begin, end, at, to in self._blocks:
-            if tag == "replace":
-                mine, other = one[begin:end], two[at:to]
-                first |= any(_tells(word, folded, two, other) for word in mine)
-                second |= any(_tells(word, folded, one, mine) for word in other)
-            elif tag == "equal":
-                # the first word of a text has a capital anyway
-                pairs = zip(self._first[begin:end], self._second[at:to], strict=True)
-                for word, same in islice(pairs, int(not (begin and at)), None):
-                    first |= word != same and word in asked and same not in asked
-                    second |= word != same and same in asked and word not in asked
-        return first and not second
-
-    def denies_of_another(self) -> bool:
-        """Return whether one text denies what the other states of something else: before the word
-        that denies, one has other words that tell something in the place of those of the other."""
-        one, two = self._folded
-        first, second = _denied(one), _denied(two)
-        if (first is None) == (second is None) or not _ENDS.isdisjoint((*one, *two)):
-            return False
-        return any(
-            tag == "replace" and _any_tells(one[begin:end]) and _any_tells(two[at:to])
-            for tag, begin, end, at, to in self._blocks
-            if (second is None or at < second) and (first is None or begin < first)
-        )
-
-
-def _denied(words: Sequence[str]) -> int | None:
-    """Where the first word stands that denies; None without one."""
-    return next((at for at, word in enumerate(words) if word in _DENIALS), None)
-
-
-def _tells(
-    word: str, asked: Collection[str], other: Collection[str], place: Collection[str]
-) -> bool:
-    """Return whether a word of the question tells two texts apart.
-
-    Args:
-        other: words of the text that has to lack it; `place`: those that it has instead.
-    """
-    if word not in asked or word in other:
-        return False
-    if word in _CONTRASTS:
-        return not _CONTRASTS.isdisjoint(place)
-    return _any_tells([word])
-
-
-def _any_tells(words: Sequence[str]) -> bool:
-    """Return whether one of the words is no function word and denies nothing."""
-    return any(
-        word not in STOPWORDS and word not in _DENIALS and not is_foreign_function_word(word)
-        for word in words
-    )
-
-
-def _capitalised(text: str) -> set[str]:
-    """Words that are written with a capital, in lower case."""
-    return {word.casefold() for word in _WORD.findall(text) if word[0].isupper()}
-
-
-def _has_form(asked: Collection[str], name: str, other: str) -> bool:
-    """Return whether one of the words is a form of a name, and none one of another name."""
-    return any(_is_form(word, name) for word in asked) and not any(
-        _is_form(word, other) for word in asked
-    )
-
-
-def _is_form(word: str, name: str) -> bool:
-    """Return whether two words begin alike and few letters follow in either."""
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False))
-    shared = sum(1 for _ in alike)
-    return shared >= _STEM_MIN and max(len(word), len(name)) - shared <= min(
-        _ENDING_MAX, shared - 1
-    )
-
-
-def _terms(text: str) -> set[str]:
-    return {one.term for one in content_terms(text, ())}
-
-
-def _are_opposites(word: str, other: str) -> bool:
-    """Return whether two words are of the two sides of a pair of opposites."""
-    first, second = _terms(word), _terms(other)
-    return any(
-        not (first.isdisjoint(one) or second.isdisjoint(two))
-        for pair in _opposites()
-        for one, two in (pair, pair[::-1])
-    )
-
-
-@cache
-def _opposites() -> list[tuple[set[str], set[str]]]:
-    """The terms of both sides of each pair."""
-    return [(_terms(one), _terms(two)) for one, two in _OPPOSITES]
-
-
-def _with_neighbours(text: str) -> list[tuple[str, str, str]]:
-    """Each word of a text but the last, in lower case, with the one before it and the one behind
-    it; a number behind it is as good as another."""
-    words = ["", *_WORD.findall(text.casefold())]
-    return [
-        (before, word, "0" if behind.isdigit() else behind)
-        for before, word, behind in zip(words, words[1:], words[2:], strict=False)
-    ]
-
-
 def newest_first(
     session: Session,
     seq: int,
@@ -367,6 +116,7 @@ def newest_first(
     of_now: bool,
     at_us: int,
     unconfirmed: Callable[[Sequence[bytes]], Collection[bytes]],
+    said_again: Callable[[Sequence[bytes]], Mapping[bytes, SaidAgain]],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
     keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
     compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
@@ -385,6 +135,7 @@ def newest_first(
         of_now: the newest version answers the query.
         at_us: when what is asked for holds: what does not hold yet stands behind what does.
         unconfirmed: which of these ids are of statements of models that nobody confirmed.
+        said_again: when those of these ids that were said again were said last.
         recalled: reads the memories with these ids.
         keyed: reads those of the ids that have a key.
         compared: reads pairs of an earlier and a later row: the logit that the later one takes the
@@ -399,15 +150,12 @@ def newest_first(
     of_now = of_now and not asks_for_all(query)
     if not (of_now or of_models):
         return rows
-    placed = [
-        (row.id, level, judged[row.id].answers if row.id in judged else None, row.id in of_models)
-        for row, level in zip(best, levels, strict=False)
-    ]
+    placed = _placed(best, levels, judged, of_models, said_again([row.id for row in best]))
     later = session.keeper.core.version_pairs(seq, placed, at_us) if of_now and judged else []
     restated = _restated(query, later, best, recalled)
     pairs = pairs_to_read([pair for pair in later if pair not in restated], placed, judged)
     logits = compared([(best[older], best[newer]) for older, newer in pairs])
-    read = [(*pair, logit) for pair, logit in zip(pairs, logits, strict=True) if logit is not None]
+    read = [*zip(pairs, logits, strict=True), *((pair, _RESTATED) for pair in restated)]
     groups = session.keeper.core.versions(
         seq,
         CoreFilter(**filter),
@@ -416,10 +164,10 @@ def newest_first(
         speaks_of_present(query),
         not speaks_of_future(query),
         at_us,
-        [*read, *((*pair, _RESTATED) for pair in restated)],
+        [(*pair, logit) for pair, logit in read if logit is not None],
         *fit().in_order(),
     )
-    known = recalled([best[at].id for group in groups for at in group]) if groups else {}
+    known = recalled([row.id for row in best]) if groups else {}
     groups = _of_one_key(_of_one_thing(groups, best, query, known), best, keyed, at_us)
     announced = {id for id, one in known.items() if one.t_valid_us > at_us}
     moved = list(best)
@@ -433,6 +181,20 @@ def newest_first(
         others = by_others | {at for at in group[1:] if best[at].id in announced}
         _put_newest_first(moved, best, group, [at for at in group if at not in others])
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _placed(
+    best: Sequence[Row],
+    levels: Sequence[float],
+    judged: Mapping[bytes, Judgement],
+    of_models: Collection[bytes],
+    again: Mapping[bytes, tuple[int, int]],
+) -> list[Placed]:
+    answers = {row.id: judged[row.id].answers for row in best if row.id in judged}
+    return [
+        (row.id, level, answers.get(row.id), row.id in of_models, again.get(row.id))
+        for row, level in zip(best, levels, strict=False)
+    ]
 
 
 def _put_newest_first(
@@ -462,7 +224,7 @@ def pairs_to_read(
 
     Args:
         pairs: places of an earlier and a later row, those next to the top first.
-        placed: id, L, logit of the judge that read it, and if a model stated it; best first.
+        placed: best first.
         judged: what the judge says of each that it read.
     """
     reading = [pair for pair in pairs if judged[placed[pair[1]][0]].answers >= ANSWERS_MIN]
@@ -501,7 +263,7 @@ def _of_one_thing(
     named, called = numbered(query), codes(query)
 
     def of_one(first: str, other: str) -> bool:
-        one, two = (_WORD.findall(text.casefold()) for text in (first, other))
+        one, two = (WORD.findall(text.casefold()) for text in (first, other))
         lacks = any(holds_code(one, code) and not holds_code(two, code) for code in called)
         return (
             named & numbered(first) <= numbered(other)
@@ -577,13 +339,13 @@ def called_first(
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if not called or len(best) < 2:
         return rows
-    known, forms = recalled([row.id for row in best]), {_form(code) for code in called}
+    known, forms = recalled([row.id for row in best]), {form_of(code) for code in called}
     right, others = set[int](), set[int]()
     for at, row in enumerate(best):
         text = known[row.id].content
-        if any(holds_code(_WORD.findall(text.casefold()), code) for code in called):
+        if any(holds_code(WORD.findall(text.casefold()), code) for code in called):
             right.add(at)
-        elif any(_form(code) in forms for code in codes(text)):
+        elif any(form_of(code) in forms for code in codes(text)):
             others.add(at)
     if not right or not others:
         return rows
@@ -592,9 +354,87 @@ def called_first(
     return [*moved, *rows[ROWS_MOVED:]]
 
 
-def _form(code: tuple[str, ...]) -> tuple[str, ...]:
-    """A code with 0 for each run of digits."""
-    return tuple(_DIGITS.sub("0", part) for part in code)
+def told_first(
+    rows: Sequence[ScanRow],
+    query: str,
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> Sequence[ScanRow]:
+    """Return the rows with those that the query calls by a word before those that have others in
+    its place and else say most in the same words (`Aligned`), among their places; each place keeps
+    its final score.
+
+    Args:
+        rows: best first, each text once.
+        recalled: reads the memories with these ids.
+    """
+    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    if len(best) < 2:
+        return rows
+    known = recalled([row.id for row in best])
+    texts = [known[row.id].content for row in best]
+    parts = [{*PART.findall(text)} for text in texts]
+    asked = {*PART.findall(query)}
+    asked |= {part.casefold() for part in asked}
+
+    def is_told(at: int, before: int) -> bool:
+        # most pairs share too little, or nothing that one of them has alone is asked about
+        own, other = parts[at], parts[before]
+        if 4 * len(own & other) < max(len(own), len(other)) or asked.isdisjoint(own - other):
+            return False
+        return states(texts[at]) and Aligned(texts[at], texts[before]).means_first(query)
+
+    order: list[int] = []
+    for at in range(len(best)):
+        ahead = next((place for place, other in enumerate(order) if is_told(at, other)), at)
+        order.insert(ahead, at)
+    if order == [*range(len(best))]:
+        return rows
+    moved = [
+        best[at].moved(
+            best[place].final_score,
+            newer_than=best[at].newer_than,
+            older_than=best[at].older_than,
+        )
+        for place, at in enumerate(order)
+    ]
+    return [*moved, *rows[ROWS_MOVED:]]
+
+
+def called_otherwise(
+    rows: Sequence[ScanRow],
+    query: str,
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> frozenset[bytes]:
+    """Return the rows that are about another thing than the one that a question calls by a code or
+    by a number behind a word ("WAY-1042", "ward 5"): they hold a code of its form, or another
+    number behind that word, and no row holds what is asked about.
+
+    Args:
+        rows: best first.
+        recalled: reads the memories with these ids.
+    """
+    if not is_read_as_question(query):
+        return frozenset()
+    content = {query[one.start : one.end].casefold() for one in content_terms(query, ())}
+    numbers = {pair: behind for pair, behind in ordinals(query).items() if pair[0] in content}
+    called = codes(query)
+    if not (called or numbers):
+        return frozenset()
+    texts = {id: one.content for id, one in recalled([row.id for row in rows]).items()}
+    words = [WORD.findall(text.casefold()) for text in texts.values()]
+    absent = [code for code in (*called, *numbers) if not any(holds_code(of, code) for of in words)]
+    forms = {form_of(code) for code in absent if code in called}
+
+    def is_of_another(text: str) -> bool:
+        others = ordinals(text)
+        # with the same word behind both, the numbers count that
+        return any(form_of(code) in forms for code in codes(text)) or any(
+            pair in absent and pair[0] == other[0] and not (behind and behind == others[other])
+            for pair, behind in numbers.items()
+            for other in others
+        )
+
+    return frozenset(id for id, text in texts.items() if is_of_another(text))
 
 
 def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence[ScanRow]:

@@ -123,6 +123,8 @@ def _shown(name: str, labels: _Labels) -> str:
 
 
 TRACE_SCHEMA: Final = "vestig/trace/1"
+# The first bytes of every line.
+TRACE_BEGINS: Final = f'{{"schema":"{TRACE_SCHEMA}"'.encode()
 _encode: Final = msgspec.json.Encoder().encode
 
 

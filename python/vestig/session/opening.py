@@ -27,6 +27,7 @@ from vestig.ports import (
     lacking,
 )
 from vestig.registry import make_embedder, make_language_model, make_reranker
+from vestig.session.observer import TRACE_BEGINS
 from vestig.session.session import Session, system_clock
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
@@ -199,11 +200,14 @@ def _follow(
     ledger.when_there(follow)
 
 
-def _trace_file(config: Config) -> TraceFile | None:
+def _trace_file(config: Config, directory: Path | None) -> TraceFile | None:
     """The file of traces; None where none is configured.
 
+    Args:
+        directory: the folder of the store.
+
     Raises:
-        ConfigError: it cannot be written.
+        ConfigError: it cannot be written, holds something else, or lies in a store.
     """
     telemetry = config.settings.telemetry
     key, name = "telemetry.trace_file", telemetry.trace_file
@@ -211,7 +215,9 @@ def _trace_file(config: Config) -> TraceFile | None:
         return None
     path = without_tilde(name, key)
     try:
-        return TraceFile(path)
+        if (store := files.store_around(path, directory)) is not None:
+            raise ConfigError(f"{key}: expected a file outside of the store {store}, got {path}")
+        return TraceFile(path, begins=TRACE_BEGINS)
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{key}: expected a file that can be written, got {reason}") from None
@@ -326,7 +332,7 @@ def open_session(request: OpenRequest, *, identity: bytes | None = None) -> Sess
         opened = _open_copy(tenant, embedder)
     ledger, keeper, mismatch = opened
     try:
-        trace_file = _trace_file(loaded)
+        trace_file = _trace_file(loaded, directory)
     except BaseException:
         keeper.close()
         ledger.close()

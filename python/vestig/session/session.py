@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -30,7 +31,7 @@ from vestig.errors import (
     kind_of,
 )
 from vestig.firewall import Cleaned, SecretError, counted, without_secrets
-from vestig.ids import check_id_prefix, check_namespace, is_full_id
+from vestig.ids import check_id_prefix, check_namespace, id_text, is_full_id, split_ids
 from vestig.ports import (
     Clock,
     CommitHook,
@@ -47,8 +48,10 @@ from vestig.session.references import unambiguous_id
 from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.records.readable import check_forgotten
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files, processes
+from vestig.store.sqlite.connections import id_range
 from vestig.telemetry import Trace, TraceFile, current_trace, span
 from vestig.times import DAY_US, duration_text, format_us, to_us
 from vestig.types import Degradation, Memory
@@ -462,11 +465,29 @@ class Session:
 
     def not_found(self, view: LedgerView, namespace: str, id: str) -> NotFoundError:
         """The error for an id that is unknown in this namespace; says when it was forgotten, where
-        its scope, which a tombstone does not have, is of no account."""
+        its scope, which a tombstone does not have, is of no account.
+
+        Raises:
+            StoreDamagedError: the projection knows it, so that the ledger has lost it.
+        """
+        self._check_lost(view, namespace, id)
         when = view.forgotten_at(namespace, id) if self.scope is None else None
         return NotFoundError(
             "Memory", id, "" if when is None else f"forgotten at {format_us(when)}"
         )
+
+    def _check_lost(self, view: LedgerView, namespace: str, prefix: str) -> None:
+        low, high = id_range(prefix, "mem")
+        applied = self.keeper.core.applied_seq
+        packed = self.keeper.core.ids() if low <= high else b""
+        at = bisect_left(range(len(packed) // 16), low, key=lambda n: packed[16 * n : 16 * n + 16])
+        for raw in split_ids(packed[16 * at : 16 * (at + _LOST_MAX)]):
+            row = self.keeper.core.row(raw) if raw <= high else None
+            # one that is stored since the view was taken is none of its
+            if row is not None and row["namespace"] == namespace and view.seq >= applied:
+                ids = [id_text("mem", raw)]
+                if not view.memories(namespace, ids):
+                    check_forgotten(view, ids)
 
     def full_id(self, view: LedgerView, namespace: str, id: object, field: str = "id") -> str:
         """The full id of an id or prefix; a whole id is returned as it is."""
@@ -480,6 +501,8 @@ class Session:
 
 
 _ALL_IDS: Final = 2**62
+# Of the ids that begin with a prefix, so many are looked for.
+_LOST_MAX: Final = 8
 
 # Writes what a call will return into the call's own transaction.
 AnswerKeeper = Callable[["WriteTransaction", object], None]
@@ -510,7 +533,7 @@ def clock_notice(behind_us: int) -> list[Degradation]:
         return []
     detail = (
         f"the clock is {duration_text(behind_us)} behind the ledger: the last recorded time was"
-        f" used; {_HINT}"
+        f" used, also for a new value where the one before began or ended after the clock; {_HINT}"
     )
     return [Degradation(code="clock_stepped_back", detail=detail)]
 

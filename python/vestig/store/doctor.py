@@ -462,8 +462,20 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
         what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
         problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")
     if folder is not None:
-        problems += [f"leftover {name}" for name in _leftovers(folder)]
+        problems += [f"leftover {name}{_way_out(name)}" for name in _leftovers(folder)]
     return _verdict("residues", problems, "no leftover files or unfinished work", FINDING)
+
+
+def _way_out(name: str) -> str:
+    """Return what removes a leftover file of this name."""
+    folder, _, inner = name.rpartition("/")
+    if name.startswith(files.SET_ASIDE_PREFIX):
+        return ", of a lost store; delete it once nobody needs it"
+    if folder and files.is_moved_aside(inner):
+        return "; `vestig rebuild` removes it"
+    if folder and not files.is_own_projection(inner):
+        return ", which is not the store's; move it away"
+    return "; delete it while nobody uses the store"
 
 
 def _leftovers(folder: Path) -> Iterable[str]:

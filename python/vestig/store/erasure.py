@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from vestig._core import ByteRuns, find_marks
-from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
+from vestig.errors import ForgetIncompleteError, StoreDamagedError, StoreFullError, VestigError
 from vestig.language.text_forms import count_of
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import candidate_file
@@ -34,7 +34,13 @@ from vestig.store.records.erase_patterns import (
 )
 from vestig.store.sqlite import processes
 from vestig.store.sqlite.connections import fetch, store_faults
-from vestig.store.sqlite.files import LEDGER_FILE, own_files
+from vestig.store.sqlite.files import (
+    FULL_ERRNOS,
+    LEDGER_FILE,
+    PROJECTION_FOLDER,
+    is_own_projection,
+    own_files,
+)
 
 # Fragments that this process has just forgotten, by the seq that removed them.
 RunsBySeq = Mapping[int, Mapping[bytes, PlainRun]]
@@ -50,8 +56,9 @@ _NOT_READ: Final = f"{LEDGER_FILE}-shm"
 _DISPENSABLE: Final = frozenset(("manifest.new", candidate_file.FILE, f"{candidate_file.FILE}.new"))
 
 OUTSIDE: Final = (
-    "backups and exports are files of their own: what was copied to them before stays there;"
-    " so does what was sent to a language model"
+    "backups and exports are files of their own: what was copied to them before stays there, and"
+    " in .NAME.new-… beside one that was killed until the next one to its place succeeds; so does"
+    " what was sent to a language model"
 )
 
 # By erasure, length and mark: occurrences by file, and how many there are.
@@ -100,10 +107,12 @@ def finish(
         try:
             proof = _Erase(ledger, keeper, folder, timeout_s).run(erasures, runs)
         except _BytesRemain as remains:
-            raise _incomplete(ids, str(remains)) from None
+            raise _incomplete(ids, str(remains), remains.way) from None
         except (OSError, VestigError) as error:
             # The rows are deleted: an erase that any error stopped must be repeated.
-            raise _incomplete(ids, f"{type(error).__name__}: {error}") from error
+            if isinstance(error, StoreFullError) or getattr(error, "errno", None) in FULL_ERRNOS:
+                raise _incomplete(ids, "a full disk", "Free some space") from error
+            raise _incomplete(ids, f"{type(error).__name__}: {error}", "Mend that") from error
     proved(len(erasures))
     # each copy of a tenant proves its own files
     with ledger.writer(make=False, local=True) as conn, store_faults(ledger.where):
@@ -113,17 +122,20 @@ def finish(
     return proof
 
 
-def _incomplete(ids: Sequence[str], where: str) -> ForgetIncompleteError:
+def _incomplete(ids: Sequence[str], where: str, way: str) -> ForgetIncompleteError:
     more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
     return ForgetIncompleteError(
         f"{', '.join(ids[:_SHOWN])}{more}: expected no trace in the files of the store, found:"
-        f" {where}; the memories are deleted. Let other readers of the store finish or close"
-        " them, then run `vestig memory forget --finish`"
+        f" {where}; the memories are deleted. {way}, then run `vestig memory forget --finish`"
     )
 
 
 class _BytesRemain(Exception):
-    """Bytes that an erase left; the message says where."""
+    """Bytes that an erase left; the message says where, and `way` what is to be done."""
+
+    def __init__(self, where: str, way: str) -> None:
+        super().__init__(where)
+        self.way = way
 
 
 class _Erase:
@@ -161,7 +173,11 @@ class _Erase:
         if not flushed:
             problems.append("a write-ahead log that other readers hold")
         if problems:
-            raise _BytesRemain(", ".join(problems))
+            others = [name for name in left if not _is_of_the_store(name)]
+            ways = [f"Move {', '.join(sorted(others))} out of the store"] if others else []
+            if still_read or not flushed or len(others) < len(left):
+                ways.append("Let other readers of the store finish or close them")
+            raise _BytesRemain(", ".join(problems), ". ".join(ways))
         return search.proof()
 
     def flush(self) -> bool:
@@ -172,6 +188,11 @@ class _Erase:
                 return False
             time.sleep(_POLL_S)
         return True
+
+
+def _is_of_the_store(name: str) -> bool:
+    inner = name.removeprefix(f"{PROJECTION_FOLDER}/")
+    return inner == name or is_own_projection(inner)
 
 
 def remove_copies(folder: Path) -> None:

@@ -232,7 +232,7 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "import": Outline(
         "store",
         "Read chats and memories of other programs, transcripts, or an export. What is there "
-        "already is skipped, so an interrupted import goes on where it stopped.",
+        "already is skipped, of an export with --merge, so an interrupted import goes on.",
     ),
     "backup": Outline("store", "Make a consistent copy of the store while it is in use."),
     "restore": Outline(

@@ -54,16 +54,17 @@ type QueryNameValues = (
 );
 
 /// (id, L, logit of a judge, a model stated it).
-type FoundRow = (Vec<u8>, f64, Option<f64>, bool);
+type FoundRow = (Vec<u8>, f64, Option<f64>, bool, Option<(i64, i64)>);
 
 fn found(rows: Vec<FoundRow>) -> PyResult<Vec<Found>> {
     rows.into_iter()
-        .map(|(id, level, answers, unconfirmed)| {
+        .map(|(id, level, answers, unconfirmed, said_again)| {
             Ok(Found {
                 id: id_of(&id)?,
                 level,
                 answers,
                 unconfirmed,
+                said_again,
             })
         })
         .collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -56,6 +57,10 @@ def file_name(number: int, memory: Memory) -> str:
     """
     said = memory.key or memory.title or memory.content[: 4 * _NAME_CHARS]
     words = "-".join(_WORD.findall(said.lower()))[:_NAME_CHARS].strip("-")
+    try:
+        os.fsencode(words)
+    except UnicodeEncodeError:  # of a locale whose names have none of these letters
+        words = words.encode("ascii", "ignore").decode().strip("-")
     return f"{number:07d}-{words or 'memory'}.md"
 
 

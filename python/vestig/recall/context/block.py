@@ -58,7 +58,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     beside which it stands, where it is a neighbour. `linked`: links lead to it from the results,
     and it is none; `rank` is its place among those. `version`: of several that are in the block,
     the newest one or an older one. `flags` as in its reason; `sources`: what has become of them,
-    in words."""
+    in words. `begins`: where a text begins that is cut."""
 
     memory: Memory
     rank: int
@@ -67,6 +67,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     version: Literal["newest", "older"] | None = None
     flags: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    begins: int = 0
+
+    @property
+    def cut_text(self) -> str:
+        """The text that is shown as far as it fits."""
+        text = self.memory.content
+        return CUT + clean(text[self.begins :]) if self.begins else clean(text)
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -417,7 +424,7 @@ class _Fit:
     def _cut(self, line: _Line) -> str:
         """The best line, alone and without heading, with so much of its text as fits; "" where
         nothing does."""
-        words = clean(line.entry.memory.content).split() or [""]
+        words = line.entry.cut_text.split() or [""]
         alone = _Line(entry=line.entry)
         state = limits_of(line.entry, self.style.zone, day=False)
         bare = " ".join(one for one in (f"[{self.style.short_ids[line.id]}]", state) if one) + ": "

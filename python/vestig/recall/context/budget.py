@@ -139,7 +139,9 @@ def _cut(entry: Entry, share: int, short_ids: Mapping[str, str], count: Count) -
     """The entry with so much of its text as has at most `share` tokens."""
     memory = entry.memory
     mark = f"… (show {short_ids[memory.id]})"
-    text = fitting_text(clean(memory.content), share, mark, count)
+    text = clean(memory.content)
+    if count(text) > share:
+        text = fitting_text(entry.cut_text, share, mark, count)
     shown = msgspec.structs.replace(memory, content=text)
     return msgspec.structs.replace(entry, memory=shown)
 

@@ -8,16 +8,17 @@ what the results leave of a budget.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from vestig.answers import ContextBlock
 from vestig.ids import id_bytes, id_text, split_ids
-from vestig.language.words import asks
+from vestig.language.words import asks, content_terms
 from vestig.memories.read import anchors_of, as_known
 from vestig.ports import ScanRow
-from vestig.printed import anchor_words
+from vestig.printed import anchor_words, headings
 from vestig.recall.context.block import Counted, Entry, block
 from vestig.recall.context.budget import measure, short_ids
 from vestig.recall.query import BoundQuery
@@ -227,12 +228,14 @@ def _entries(
     anchors = {**anchors, **anchors_of(bound.session, bound.view, request.namespace, near)}
     zone = bound.session.config.settings.time.zone
 
+    terms = {one.term for one in bound.content}
+
     def entry(memory: Memory, rank: int, *, neighbour: bool = False, linked: bool = False) -> Entry:
         flags = tuple(flags_of(memory, query_time))
         sources = tuple(anchor_words(anchors.get(memory.id, ()), zone))
         return Entry(
             memory=memory, rank=rank, neighbour=neighbour, linked=linked, flags=flags,
-            sources=sources,
+            sources=sources, begins=section_of(memory, terms),
         )  # fmt: skip
 
     beside = set(near)
@@ -249,6 +252,31 @@ def _entries(
             if memory.id not in beside
         ),
     )
+
+
+def section_of(memory: Memory, terms: AbstractSet[str]) -> int:
+    """Return where the section of a passage begins that has more of these terms than any before it;
+    0 where the first has as many, and of all else."""
+    if memory.origin_type is not OriginType.DOCUMENT:
+        return 0
+    text = memory.content
+    places = [place for place, _ in headings(text)]
+    # a heading right above another one is of the same section
+    starts = [
+        0,
+        *(at for at, above in zip(places, [0, *places], strict=False) if _is_text(text[above:at])),
+    ]
+    best, most = 0, -1
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        shared = len(terms & {one.term for one in content_terms(text[start:end], ())})
+        if shared > most:
+            best, most = start, shared
+    return best
+
+
+def _is_text(section: str) -> bool:
+    """Return whether a section has more than the line of its heading."""
+    return bool(section.partition("\n")[2].strip())
 
 
 def _versions(rows: Sequence[ScanRow]) -> dict[str, Literal["newest", "older"]]:

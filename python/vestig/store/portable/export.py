@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import io
+import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -68,6 +69,17 @@ class ExportCounts(NamedTuple):
     lines: int
     records: dict[str, int]
     cut_references: int
+    warnings: tuple[str, ...] = ()
+
+
+def is_export(path: Path) -> bool:
+    """Return whether a file is an export, whole or not, or empty."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(len(_HEADER_START))
+    except OSError:
+        return False
+    return not first or first == _HEADER_START
 
 
 def _check_own(path: Path) -> None:
@@ -76,12 +88,7 @@ def _check_own(path: Path) -> None:
     Raises:
         ConflictError: the file holds something else.
     """
-    try:
-        with path.open("rb") as file:
-            first = file.read(len(_HEADER_START))
-    except OSError:
-        first = b"?"
-    if first and not first.startswith(_HEADER_START):
+    if not is_export(path):
         raise ConflictError(
             f"{path}: expected no file, or an earlier export of Vestig, to write to, it holds"
             " something else; nothing was changed, choose another place"
@@ -134,8 +141,12 @@ def export(
     if path.exists():
         _check_own(path)
     try:
-        with files.replacing(path, prefix=".") as fresh, fresh.open("wb") as out:
-            counts = _write_lines(ledger, out.write, chosen)
+        with files.copy_in_the_making(path, is_export, folder=False) as fresh:
+            with fresh.open("wb") as out:
+                counts = _write_lines(ledger, out.write, chosen)
+            files.sync(fresh)
+            os.replace(fresh, path)
+            files.sync_folder(path.parent)
     except OSError as error:
         raise VestigError(
             f"{path}: the export cannot be written there: {error.strerror}; nothing was left"

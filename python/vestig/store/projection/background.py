@@ -34,9 +34,15 @@ NICENESS: Final = 10
 class Merger:
     """At most one thread of this process that merges the segments of one projection."""
 
-    def __init__(self, core: Callable[[], _core.Projection], report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        core: Callable[[], _core.Projection],
+        report: Callable[[str], None],
+        merged: Callable[[], None] = lambda: None,
+    ) -> None:
         self._core = core
         self._report = report
+        self._merged = merged
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -58,7 +64,7 @@ class Merger:
         lower_priority()
         try:
             while not self._closed and self._core().merge(SEGMENTS_MAX):
-                continue
+                self._merged()
         except (OSError, RuntimeError, _core.ProjectionDamaged) as error:
             self._report(f"segments could not be merged: {error_text(error)}")
 

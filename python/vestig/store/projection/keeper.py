@@ -74,7 +74,11 @@ class ProjectionKeeper:
         self.core = self._open_core(directory, read_only=read_only)
         # set before the merger exists: at exit every merger asks for it, that of a keeper whose
         # opening was interrupted too
-        self.merger = Merger(lambda: self.core, lambda what: self.report("projection_stale", what))
+        self.merger = Merger(
+            lambda: self.core,
+            lambda what: self.report("projection_stale", what),
+            lambda: self._give_to_owner(self._directory),
+        )
         self._begin(directory)
 
     def _begin(self, directory: Path | None) -> None:
@@ -87,20 +91,33 @@ class ProjectionKeeper:
             background.watch_idle(self)
 
     def _open_core(self, directory: Path | None, *, read_only: bool) -> _core.Projection:
-        """A folder that cannot be made, on a full disk, is one without files."""
+        """A folder that cannot be made, on a full disk, is one without files.
+
+        Raises:
+            StoreLockedError: a file may not be read.
+        """
         try:
-            return _core.Projection.open(
+            core = _core.Projection.open(
                 None if directory is None else str(directory),
                 self._ledger.store_uuid,
                 self._dimensions,
                 self._model,
                 read_only,
             )
+            self._give_to_owner(directory)
+            return core
         except OSError as error:
+            if directory is not None and isinstance(error, PermissionError):
+                raise files.projection_not_permitted(directory) from error
             if error.errno not in files.FULL_ERRNOS or read_only:
                 raise
             self.report("projection_stale", "could not be published: the disk is full")
             return self._open_core(directory, read_only=True)
+
+    def _give_to_owner(self, directory: Path | None) -> None:
+        """Files that the superuser wrote into a store of somebody else become theirs."""
+        if directory is not None and not self._read_only:
+            files.give_to_owner(directory.parent)
 
     def move_to(self, directory: Path) -> None:
         """The projection of an empty store in memory becomes that of the store which has been made
@@ -268,6 +285,7 @@ class ProjectionKeeper:
                 try:
                     if not self._read_only:
                         self.core.publish(True)
+                        self._give_to_owner(self._directory)
                     break
                 except _core.SnapshotMoved:
                     # Another process published meanwhile, perhaps without what was just
@@ -276,8 +294,8 @@ class ProjectionKeeper:
                 except OSError as error:
                     raise VestigError(
                         "the projection was made again but could not be written"
-                        f" ({error.strerror or error}); this process goes on with it, free some"
-                        " space and run `vestig rebuild` again"
+                        f" ({error.strerror or error}); this process goes on with it,"
+                        f" {self._way(error)} and run `vestig rebuild` again"
                     ) from error
         return self.core.rows
 
@@ -356,6 +374,7 @@ class ProjectionKeeper:
         try:
             with span("publish"), self._lock:
                 self.core.publish(compact)
+                self._give_to_owner(self._directory)
         except _core.SnapshotMoved:
             return  # another process published; the next read takes that over
         except OSError as error:
@@ -382,10 +401,17 @@ class ProjectionKeeper:
                     break
         except OSError as error:
             raise VestigError(
-                f"the segments could not be merged ({error_text(error)}); nothing is lost, free"
-                " some space and run `vestig housekeeping compact` again"
+                f"the segments could not be merged ({error_text(error)}); nothing is lost,"
+                f" {self._way(error)} and run `vestig housekeeping compact` again"
             ) from error
+        self._give_to_owner(self._directory)
         return written
+
+    def _way(self, error: OSError) -> str:
+        """Return what is to be done before files of the projection can be written again."""
+        if error.errno in files.FULL_ERRNOS:
+            return "free some space"
+        return f"make {self._directory} writable for the owner of the store"
 
     def drop_forgotten(self, deadline: float, *, whole: bool = False) -> int:
         """Replaces every segment that holds a forgotten memory; how many of the old ones are still
@@ -404,6 +430,7 @@ class ProjectionKeeper:
                 self.align(view)
                 try:
                     self.core.publish(whole)
+                    self._give_to_owner(self._directory)
                     break
                 except _core.SnapshotMoved:
                     continue
@@ -440,6 +467,7 @@ class ProjectionKeeper:
         self.core.close()
         if self._wrote and not self._read_only and self._directory is not None:
             files.keep_reserve(self._directory.parent)
+            self._give_to_owner(self._directory)
 
     # --- scans -----------------------------------------------------------------------------
 

@@ -35,6 +35,16 @@ _PRODUCTS: Final = (
     " AND e.expired_seq = 0) AND m.kind = 'MEMORY'"
 )
 
+# The reason of the end of a passage that its document lacks, before the id of the version.
+NO_LONGER_IN: Final = "no longer in"
+_WRONGLY_ENDED: Final = (
+    'SELECT s.id FROM sources s JOIN edges e ON e.from_row = s."row"'
+    f' AND e.edge_type = {_PRODUCED} AND e.expired_seq = 0 JOIN memories m ON m."row" = e.to_row'
+    " JOIN events v ON v.memory = m.\"row\" AND v.event_type = 'DEPRECATE'"
+    " WHERE +s.namespace = ? AND m.kind = 'MEMORY' AND m.t_expired_us IS NOT NULL"
+    f" AND json_extract(v.payload, '$.reason') LIKE '{NO_LONGER_IN} source_%' AND s.id IN (?*)"
+    " GROUP BY s.id"
+)
 _PRODUCT_COUNTS: Final = (
     'SELECT s.id, COUNT(*) FROM sources s JOIN edges e ON e.from_row = s."row"'
     f' AND e.edge_type = {_PRODUCED} AND e.expired_seq = 0 JOIN memories m ON m."row" = e.to_row'
@@ -131,6 +141,14 @@ def product_counts(view: LedgerView, namespace: str, versions: Iterable[Source])
     with store_faults(view.where):
         rows = select_in(view.connection, _PRODUCT_COUNTS, keys, (namespace,))
         return {id_text("source", id): count for id, count in rows}
+
+
+def wrongly_ended(view: LedgerView, namespace: str, newest: Iterable[Source]) -> set[str]:
+    """Those of these newest versions of which a passage ended because another document lacks it."""
+    keys = [id_bytes(one.id) for one in newest]
+    with store_faults(view.where):
+        rows = select_in(view.connection, _WRONGLY_ENDED, keys, (namespace,))
+        return {id_text("source", id) for (id,) in rows}
 
 
 def unfinished(view: LedgerView, namespace: str, name: DocumentName) -> list[Memory]:

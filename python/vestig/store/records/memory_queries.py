@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
-from vestig.changes import TurnPosition
+from vestig.changes import HOLDS_AGAIN, TurnPosition
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text
 from vestig.store.records.rows import (
@@ -31,6 +31,7 @@ from vestig.store.sqlite.connections import (
 from vestig.types import RetentionPolicy, Status
 
 if TYPE_CHECKING:
+    from vestig.filters import Moments
     from vestig.store.records.reads import LedgerView
 
 
@@ -101,6 +102,28 @@ def unconfirmed(view: LedgerView, namespace: str, ids: Sequence[bytes]) -> set[b
     sql = "SELECT id FROM memories WHERE +namespace = ? AND confirmed = 0 AND id IN (?*)"
     with store_faults(view.where):
         return {id for (id,) in select_in(view.connection, sql, tuple(ids), (namespace,))}
+
+
+# Microseconds, and the transaction that stored it.
+SaidAgain = tuple[int, int]
+
+
+def said_again(
+    view: LedgerView, namespace: str, moments: Moments, ids: Sequence[bytes]
+) -> dict[bytes, SaidAgain]:
+    """Id of 16 bytes → when it was said last that it holds, of those that were said again at a
+    time of their own."""
+    sql = (
+        "SELECT m.id, MAX(e.occurred_us), MAX(e.seq) FROM memories m"
+        ' JOIN events e ON e.memory = m."row" AND e.recorded_us <= ? AND e.occurred_us <= ?'
+        " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
+        f" AND instr(e.payload, '\"{HOLDS_AGAIN}\":') > 0"
+        ' WHERE +m.namespace = ? AND m.reinforce_count > 0 AND m.id IN (?*) GROUP BY m."row"'
+    )
+    times = (moments.known_at_us, moments.holding_at_us, namespace)
+    with store_faults(view.where):
+        rows = select_in(view.connection, sql, tuple(ids), times)
+        return {id: (at_us, seq) for id, at_us, seq in rows}
 
 
 class OfKey(NamedTuple):

@@ -459,12 +459,15 @@ class LedgerView:
         with store_faults(self._where):
             return {keys[id] for (id,) in select_in(self._conn, sql, tuple(keys))}
 
-    def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
-        """Ids of the memories that these sources produced, ascending."""
+    def products_of(
+        self, namespace: str, source_ids: Sequence[str], *, ever: bool = False
+    ) -> list[str]:
+        """Ids of the memories that these sources produced, ascending; `ever`: also those that only
+        others state by now."""
         return self._ids(
             'SELECT m.id FROM sources s JOIN edges e ON e.from_row = s."row" AND e.edge_type ='
             f' {EDGE_CODES["PRODUCED"]} JOIN memories m ON m."row" = e.to_row'
-            " WHERE m.namespace = ? AND s.id IN (?*)",
+            f" WHERE {'' if ever else 'e.expired_seq = 0 AND '}m.namespace = ? AND s.id IN (?*)",
             namespace,
             known_ids(source_ids, "source"),
         )

@@ -52,6 +52,9 @@ _KNOWN_FILE: Final = (
 )
 _MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _RELATION: Final = EDGE_CODES["RELATION"]
+# What a version of a document notes of its passages, in their order: how long each is, and the
+# number of its memory.
+PLACES: Final = ("passage_chars", "passage_numbers")
 # Supported is an entity that was made by hand, that a memory mentions, that a claim names,
 # or that an entity made by hand has a relation with or was merged into.
 _UNSUPPORTED: Final = (
@@ -471,7 +474,7 @@ def remove(
     sources = {row for row in unsupported_sources(conn, sources) if not keep("sources", row)}
     if documents is not None:
         known = {row for row in sources.difference(documents) if _is_known_file(conn, row)}
-        _remove_titles(removal, sorted(known))
+        _remove_texts(removal, sorted(known), places=bool(documents))
         sources -= known
     _remove_nodes(removal, "sources", sorted(sources))
     named = _remove_relations(removal, fields)
@@ -523,11 +526,13 @@ def _is_known_file(conn: apsw.Connection, source: int) -> bool:
     return bool(fetch(conn, f"SELECT 1 FROM sources s WHERE {_KNOWN_FILE}", (source,)))
 
 
-def _remove_titles(removal: Removal, sources: Sequence[int]) -> None:
-    """Takes the title, a part of the text, from these versions of documents."""
+def _remove_texts(removal: Removal, sources: Sequence[int], *, places: bool) -> None:
+    """Takes title and tags, parts of the text, from these versions of documents; `places`: and what
+    they note of their passages, by which a copy is known."""
+    gone = {"title", "tags", *(PLACES if places else ())}
     for old in list(removal.select("sources", "row", sources)):
         metadata = from_json(old[_S["metadata"]])
-        metadata.pop("title", None)
+        metadata = {name: value for name, value in metadata.items() if name not in gone}
         at = _S["metadata"]
         new = (*old[:at], to_json(metadata), *old[at + 1 :])
         removal.conn.execute(

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -45,6 +45,8 @@ _PROJECTION_NAME: Final = lazy_pattern(
     r"(?:seg-\d+-[0-9a-f]{16}|manifest)(?:\.damaged-\d+)?|manifest\.new"
     r"|lock|merging|candidates(?:\.new)?"
 )
+# Between being made and being locked.
+_YOUNG_S: Final = 60
 _NETWORK: Final = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs")
 # Position of SQLite's write lock in the -shm file.
 _WAL_WRITE_LOCK: Final = 120
@@ -116,6 +118,25 @@ def tighten(ledger: Path) -> None:
         ledger.chmod(0o600)
 
 
+def give_to_owner(folder: Path) -> None:
+    """Gives what the superuser wrote into a store of somebody else to the owner of the ledger, who
+    could not read it else. A name of another file of theirs stays as it is."""
+    if os.geteuid() != 0:
+        return
+    try:
+        owner = os.lstat(folder / LEDGER_FILE)
+    except OSError:
+        return
+    for path in (folder / PROJECTION_FOLDER, *own_files(folder)) if owner.st_uid else ():
+        with suppress(OSError):  # another process has removed it
+            found = os.lstat(path)
+            own = path.parent == folder or is_own_projection(path.name)
+            # a further name may be that of a file anywhere
+            single = stat.S_ISDIR(found.st_mode) or found.st_nlink == 1
+            if own and single and not found.st_uid:
+                os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
 def make_private(path: Path) -> None:
     """Creates an empty file 0600 whatever the umask; SQLite gives -wal and -shm the same."""
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -128,17 +149,14 @@ def make_private(path: Path) -> None:
 
 
 @contextmanager
-def replacing(path: Path, prefix: str = "") -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """A private, empty file beside `path`, to be written; when the block ends it is synced and
     takes the place of `path`, and after an error nothing of it is left.
-
-    Args:
-        prefix: before the name of the file that is written.
 
     Raises:
         OSError: it cannot be made, synced or renamed.
     """
-    fresh = path.with_name(f"{prefix}{path.name}.new-{os.urandom(4).hex()}")
+    fresh = path.with_name(f"{path.name}.new-{os.urandom(4).hex()}")
     try:
         make_private(fresh)
         yield fresh
@@ -147,6 +165,84 @@ def replacing(path: Path, prefix: str = "") -> Iterator[Path]:
     finally:
         fresh.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+@contextmanager
+def copy_in_the_making(
+    target: Path, is_copy: Callable[[Path], bool], *, folder: bool
+) -> Iterator[Path]:
+    """A private, empty file or folder beside `target`, for a copy that the block writes, syncs and
+    renames to `target`. It is locked meanwhile; after an error nothing of it is left, and after
+    a success nothing of what killed processes left beside the same target.
+
+    Args:
+        is_copy: whether what has such a name holds a copy of this kind.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    import fcntl
+    import shutil
+
+    fresh = target.with_name(f"{_start_of_copies(target)}{os.urandom(4).hex()}")
+    held = -1
+    try:
+        if folder:
+            make_private_folder(fresh)
+            sync_folder(fresh.parent)
+        else:
+            make_private(fresh)
+        held = os.open(fresh, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield fresh
+        # the rename was now
+        young_s = os.fstat(held).st_ctime - _YOUNG_S
+        for left in _entries(target.parent):
+            with suppress(OSError):
+                _remove_unfinished(Path(left.path), target, is_copy, young_s)
+    finally:
+        if held >= 0:
+            os.close(held)
+        if folder:
+            shutil.rmtree(fresh, ignore_errors=True)
+        else:
+            fresh.unlink(missing_ok=True)
+
+
+def _start_of_copies(target: Path) -> str:
+    return f".{target.name[:80]}.new-"
+
+
+def _remove_unfinished(
+    path: Path, target: Path, is_copy: Callable[[Path], bool], young_s: float
+) -> None:
+    """Removes what a killed process left of a copy; one that is empty and was made after `young_s`
+    may not be locked yet."""
+    import fcntl
+    import shutil
+
+    start = _start_of_copies(target)
+    random = path.name.removeprefix(start) if path.name.startswith(start) else ""
+    if len(random) != 8 or not set(random) <= set("0123456789abcdef"):
+        return
+    held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(held)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if found.st_mtime > young_s and not _is_begun(path):
+            return
+        if stat.S_ISDIR(found.st_mode) and is_copy(path):
+            shutil.rmtree(path)
+        elif stat.S_ISREG(found.st_mode) and is_copy(path):
+            path.unlink()
+    finally:
+        os.close(held)
+
+
+def _is_begun(path: Path) -> bool:
+    """Return whether anything was written to a file, or into a folder."""
+    return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
 
 
 def sync(path: Path) -> None:
@@ -202,6 +298,52 @@ def is_own_projection(name: str) -> bool:
         (True, False)
     """
     return _PROJECTION_NAME.fullmatch(name) is not None
+
+
+def store_around(path: Path, *others: Path | None) -> Path | None:
+    """Return the folder of the store inside which a path lies; None where it lies in none.
+
+    Args:
+        others: folders that are stores, or are to be.
+    """
+    known = {Path(os.path.realpath(one)) for one in others if one is not None}
+    for above in Path(os.path.realpath(path)).parents:
+        if above in known or os.path.lexists(above / LEDGER_FILE):
+            return above
+    return None
+
+
+def check_outside(name: str, target: Path, store: Path | None) -> None:
+    """Refuses a copy that would lie in a store, where a forgetting leaves it, and its texts with
+    it.
+
+    Args:
+        name: of the argument that says where.
+        store: the folder of the store that is copied.
+
+    Raises:
+        ValidationError: names the folder of the store.
+    """
+    same = store is not None and os.path.realpath(target) == os.path.realpath(store)
+    around = store if same else store_around(target, store)
+    if around is not None:
+        raise ValidationError(
+            name, str(target), f"a place outside of the store, {around}",
+            "what is forgotten would stay in a copy there",
+        )  # fmt: skip
+
+
+def is_moved_aside(name: str) -> bool:
+    """Return whether a file of this name in the projection's folder was put aside as damaged."""
+    return is_own_projection(name) and ".damaged-" in name
+
+
+def remove_moved_aside(folder: Path) -> None:
+    """Removes the damaged files of a projection that was made anew."""
+    for path in own_files(folder):
+        if path.parent != folder and is_moved_aside(path.name):
+            with suppress(OSError):
+                path.unlink()
 
 
 def own_files(folder: Path) -> Iterator[Path]:
@@ -325,9 +467,11 @@ def linked(path: Path) -> StoreDamagedError:
 
 def full(path: Path) -> StoreFullError:
     """The error for a disk without room."""
+    kept = (path if path.is_dir() else path.parent) / RESERVE_FILE
+    forget = " (`vestig memory forget`, for which some is kept, may work)" if kept.exists() else ""
     return StoreFullError(
         f"{path}: expected room to write, the disk is full; nothing was changed, free some space"
-        " and repeat (`vestig memory forget` works on a full disk too)"
+        f" and repeat{forget}"
     )
 
 
@@ -337,6 +481,38 @@ def not_permitted(path: Path) -> StoreLockedError:
         f"{path}: expected a file that can be read, permission denied; open the store as its"
         " owner, or mend the permissions"
     )
+
+
+def projection_not_permitted(directory: Path) -> StoreLockedError:
+    """The error for a projection of which this process may not read a file: for the owner of the
+    store, whose file it is and how it comes back."""
+    unread = (path for path in (directory, *sorted(directory.glob("*"))) if not _may_read(path))
+    path = next(unread, directory)
+    try:
+        holder, owner = path.stat().st_uid, (directory.parent / LEDGER_FILE).stat().st_uid
+    except OSError:
+        return not_permitted(path)
+    if holder == owner or owner != os.geteuid():
+        return not_permitted(path)
+    from shlex import quote
+
+    place = quote(str(directory))
+    return StoreLockedError(
+        f"{path}: expected a file of the owner of the store, it is that of user {holder} and may"
+        f" not be read; `sudo chown -R {owner} {place}` gives it back, or `rm -r {place}` removes"
+        " what the ledger makes anew"
+    )
+
+
+def _may_read(path: Path) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        os.stat(os.path.join(path, "."))  # a folder may be read and not be searched
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def leftovers(folder: Path) -> str | None:

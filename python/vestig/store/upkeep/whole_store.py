@@ -72,31 +72,28 @@ def backup(
             f"{dest}: expected no file, or an empty folder, to copy to, it holds {held};"
             f" nothing was changed, {otherwise}"
         )
-    fresh = target.with_name(f".{target.name[:80]}.new-{os.urandom(4).hex()}")
     try:
         make_private_folder(target.parent)
-        files.make_folder(fresh)
-        # First the projection: it may be behind the ledger, and never ahead of it.
-        projection = 0
-        if projection_dir is not None and projection_dir.is_dir():
-            projection = _copy_projection(projection_dir, fresh / _PROJECTION)
-        ledger.copy_to(fresh / LEDGER_FILE)
-        if ledger.upstream is not None and not keeps_upstream:
-            with changing_file(fresh / LEDGER_FILE) as conn:
-                store_rows.write_upstream(conn, None)
-        statuses = _check(fresh / LEDGER_FILE, ledger)
-        seq = _write_witness(fresh)
-        copied = sum(1 for path in fresh.rglob("*") if path.is_file())
-        size = (fresh / LEDGER_FILE).stat().st_size
-        files.sync_folder(fresh)
-        os.rename(fresh, target)
-        files.sync_folder(target.parent)
+        with files.copy_in_the_making(target, _is_copy, folder=True) as fresh:
+            # First the projection: it may be behind the ledger, and never ahead of it.
+            projection = 0
+            if projection_dir is not None and projection_dir.is_dir():
+                projection = _copy_projection(projection_dir, fresh / _PROJECTION)
+            ledger.copy_to(fresh / LEDGER_FILE)
+            if ledger.upstream is not None and not keeps_upstream:
+                with changing_file(fresh / LEDGER_FILE) as conn:
+                    store_rows.write_upstream(conn, None)
+            statuses = _check(fresh / LEDGER_FILE, ledger)
+            seq = _write_witness(fresh)
+            copied = sum(1 for path in fresh.rglob("*") if path.is_file())
+            size = (fresh / LEDGER_FILE).stat().st_size
+            files.sync_folder(fresh)
+            os.rename(fresh, target)
+            files.sync_folder(target.parent)
     except OSError as error:
         raise VestigError(
             f"{dest}: no copy can be written there: {error.strerror}; nothing was left"
         ) from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
     return {
         "path": str(target),
         "memories": sum(statuses.values()),
@@ -106,6 +103,13 @@ def backup(
         "files": copied,
         "seq": seq,
     }
+
+
+def _is_copy(folder: Path) -> bool:
+    """Return whether a folder holds nothing but files of a store."""
+    return folder.is_dir() and all(
+        files.is_own(path.name) or path.name == _PROJECTION for path in folder.iterdir()
+    )
 
 
 def restore(source: Path, dest: Path, state_dir: Path | None) -> dict[str, Any]:

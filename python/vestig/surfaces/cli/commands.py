@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import ValidationError, VestigError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
@@ -360,6 +362,9 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
 # What a shell reads within double quotes.
 _QUOTED_OTHERWISE: Final = frozenset('"$`\\!')
 _TEXT: Final = '"…"'
+# A word that is no option, though it begins with a dash; longer ones are not shown.
+_DASHED_TEXT: Final = lazy_pattern(r"-[^\s=]*\s.*|-\d+[.,]\d.*", re.DOTALL)
+_SHOWN_CHARS_MAX: Final = 80
 # Operations whose words are paths.
 _TAKE_PATHS: Final = ("backup", "export", "import")
 
@@ -639,6 +644,14 @@ def _instead_of_option(typed: str, context: click.Context, words: Sequence[str])
     value = value_of_option(typed, words)
     if typed == "--kind" and (listing := instead_of_listing(value.lower())):
         return listing
+    whole = next((word for word in words if word.startswith(typed)), typed)
+    if _TEXT in map(_shown, places) and _DASHED_TEXT.fullmatch(whole):
+        shown = shlex.quote(whole) if len(whole) <= _SHOWN_CHARS_MAX else _TEXT
+        return (
+            f"A text with a dash before it stands behind --: `{context.command_path} -- {shown}`."
+        )
+    # of "-40" the first digit is read as an option
+    typed = whole if whole[1:].isdecimal() else typed
     return instead_of_option(
         typed,
         value,

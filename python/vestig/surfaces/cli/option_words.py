@@ -65,7 +65,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--command": "--cmd",
     "--host": "--bind --address --listen",
 }
-_NUMBER: Final = lazy_pattern(r"-\d+")
+_NUMBER: Final = lazy_pattern(r"-0*[1-9]\d*")
 # A field, and a value without a sign that a shell reads.
 _FIELD_IS: Final = lazy_pattern(
     r"(\w+) *(?:==?|:) *(?:([^\s\"'$`\\;&|<>()]+)|\"([^\"$`\\]+)\"|'([^'\"$`\\]+)')"
@@ -486,7 +486,7 @@ def instead_of_option(
         'It is typed without an option: `vestig export FILE`.'
     """
     if _NUMBER.fullmatch(typed) and "--limit" in options:
-        return f"In Vestig it is -n {typed[1:]}."
+        return f"In Vestig it is -n {int(typed[1:])}."
     if typed == "-q":
         asks = "QUERY" in places or command == "forget"
         typed = "--query" if asks and value and not value.startswith("-") else "--quiet"

@@ -592,14 +592,15 @@ def imported(value: ImportReport, _: Args) -> str:
 
 def _brings(left_out: Mapping[str, int]) -> list[str]:
     """Lines that say how what an import left out comes in."""
-    from vestig.results import FILE_BELOW, FORGOTTEN_PASSAGE
+    from vestig.results import FILE_BELOW, FORGOTTEN_PASSAGE, LINK
 
     lines = {
         FORGOTTEN_PASSAGE: (
-            "A forgotten passage stays out until its file changes; `vestig document forget ID` lets"
-            " the next import bring it."
+            "A forgotten passage stays out until its text changes, and one as long in its place is"
+            " taken for it; `vestig document forget ID` lets the next import bring it."
         ),
         FILE_BELOW: "`-r` brings the files of the folders inside.",
+        LINK: "A link is read that `vestig import` names itself.",
     }
     return [line for kind, line in lines.items() if kind in left_out]
 

@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
@@ -109,6 +109,17 @@ class _EscapedLines(io.TextIOWrapper):
         return len(text)
 
 
+def _standard_input() -> BinaryIO:
+    """Return the bytes of standard input.
+
+    Raises:
+        ValidationError: it was closed when the process began.
+    """
+    if sys.stdin is None:
+        raise ValidationError("standard input", Description("a closed stream"), "UTF-8 text")
+    return sys.stdin.buffer
+
+
 def _is_terminal(stream: IO[str] | None) -> bool:
     """Return whether somebody looks at it; None = it was closed when the process began."""
     return stream is not None and stream.isatty()
@@ -164,11 +175,9 @@ class Terminal:
         """Standard input as text, without its last line end.
 
         Raises:
-            ValidationError: not UTF-8.
+            ValidationError: closed, or not UTF-8.
         """
-        if sys.stdin is None:
-            raise ValidationError("standard input", Description("a closed stream"), "UTF-8 text")
-        raw = sys.stdin.buffer.read()
+        raw = _standard_input().read()
         try:
             return raw.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
@@ -209,8 +218,12 @@ class Terminal:
         )
 
     def input(self) -> IO[str]:
-        """Standard input as UTF-8 text."""
-        return self._borrow(io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig"))
+        """Standard input as UTF-8 text.
+
+        Raises:
+            ValidationError: it is closed.
+        """
+        return self._borrow(io.TextIOWrapper(_standard_input(), encoding="utf-8-sig"))
 
     def _borrow(self, stream: io.TextIOWrapper) -> IO[str]:
         """A wrapper that must not close the process's own stream when it is dropped."""

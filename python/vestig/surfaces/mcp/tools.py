@@ -327,6 +327,9 @@ _OTHER_ARGUMENTS: Final = {
     "give t_ref": "write the days themselves",
     "commit the text": "remember the text",
 }
+# No tool takes a key where it asks for an id.
+_OF_KEY: Final = "store.get(key).id"
+_SEARCHED: Final = 'the id that search finds with where={"keys": [key]}'
 _ARGUMENT: Final = lazy_pattern(rf"\b(?:{'|'.join(_OTHER_ARGUMENTS)})\b")
 
 
@@ -339,7 +342,10 @@ def in_tools(text: str) -> str:
         'search finds it, store.keys() lists'
         >>> in_tools("did you mean store.commit?")
         'did you mean remember?'
+        >>> in_tools("use store.get(key).id")
+        'use the id that search finds with where={"keys": [key]}'
     """
+    text = text.replace(_OF_KEY, _SEARCHED)
     text = _CALL.sub(lambda call: _tool_of(call[1] or call[2] or call[3]) or call[0], text)
     return _ARGUMENT.sub(lambda found: _OTHER_ARGUMENTS[found[0]], text)
 

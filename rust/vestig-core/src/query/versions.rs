@@ -66,9 +66,9 @@ struct Order {
     confirmed: bool,
     /// It holds when the query is asked: it has begun, and it has not ended.
     holds: bool,
-    /// Since when it holds, µs.
+    /// Since when it holds, or when it was said last that it does, µs.
     since: i64,
-    /// The transaction that stored it.
+    /// The transaction that stored that.
     seq: i64,
     /// Its place in its session.
     sequence: i64,
@@ -135,6 +135,9 @@ pub struct Found {
     pub answers: Option<f64>,
     /// An assistant or a tool stated it, and no user confirmed it.
     pub unconfirmed: bool,
+    /// When it was said last that it holds, µs, and the transaction that stored this, where it was
+    /// said again.
+    pub said_again: Option<(i64, i64)>,
 }
 
 /// A query for which memories are compared.
@@ -210,11 +213,12 @@ pub struct ReadPair {
 /// Groups of memories that are versions of one statement: places among `rows`, the newest first. A
 /// memory stands in one group at most, and what passes the filter no more in none.
 ///
-/// The best memory that is in no group yet gathers the later versions of it among those behind it.
+/// The best memory that is in no group yet gathers the later versions of it among those behind it,
+/// and where it was said again, those in like words that it is a later version of.
 /// Of two that a model read together ([`version_pairs`]) the later one joins by the weighted sum of
 /// [`SIGNALS`], unless the model speaks against it or they are hardly alike and share next to nothing
 /// (cosine below 0.15, shared idf below 0.05). Any other, and one against which it speaks but
-/// little, joins that holds since a later time, or holds where the best one has ended (or was stored later, or stands behind it in its
+/// little, joins that holds since a later time or was said again later, or holds where the best one has ended (or was stored later, or stands behind it in its
 /// session, where that is equal; what one transaction stored for one moment is not later than what came
 /// with it, but for turns of one session), shares its scope, has a number where it has one, and says the same in
 /// like words: it holds as much of the query, lies at most 2 below it by L and is linked with it, half
@@ -265,12 +269,14 @@ pub fn versions(
                 && newer.answers.is_some()
                 && older.order.confirmed == newer.order.confirmed;
             let in_like_words = || {
-                rule.may_follow(newer, older)
-                    && (!judged_alike || newer.answers >= Some(ANSWERS_ALIKE_MIN))
+                (!judged_alike || newer.answers >= Some(ANSWERS_ALIKE_MIN))
                     && rows[at].level - rows[*place].level <= rule.bounds.behind_max
-                    && rule.says_as_much(newer, older)
-                    && rule.link(newer, older) >= rule.bounds.link_min
+                    && rule.follows_in_like_words(newer, older)
             };
+            // the day since when it holds does not show that it is the newer one
+            if rows[at].said_again.is_some() && rule.follows_in_like_words(older, newer) {
+                return true;
+            }
             match read.get(&(at, *place)) {
                 Some(reads) => {
                     *reads >= READS_MIN
@@ -349,6 +355,9 @@ fn statements<'a>(
             let mut found = statement(snapshot, content, &row.id, at)?;
             found.answers = row.answers;
             found.order.confirmed = !row.unconfirmed;
+            if let Some((since, seq)) = row.said_again.filter(|said| said.0 > found.order.since) {
+                (found.order.since, found.order.seq) = (since, seq);
+            }
             (announced || found.order.since <= at).then_some(found)
         })
         .collect()
@@ -628,6 +637,13 @@ impl<'r, 'a> Rule<'r, 'a> {
     /// It holds as much of the query.
     fn says_as_much(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
         newer.cover >= older.cover - self.asked * self.bounds.lack_max - COVER_STEP
+    }
+
+    /// It is later, holds as much of the query, and says the same in like words.
+    fn follows_in_like_words(&self, newer: &Statement<'a>, older: &Statement<'a>) -> bool {
+        self.may_follow(newer, older)
+            && self.says_as_much(newer, older)
+            && self.link(newer, older) >= self.bounds.link_min
     }
 
     /// Without a query: it is later and linked with the other one.

@@ -1,6 +1,7 @@
 //! Shapes of identifiers: numbers, ids, tickets, names of things. A name that means nothing but a
 //! secret (`password`, `api_key`) may have such a value; behind any other they are none.
 
+use super::lists::{List, lists};
 use super::random::{is_hex, is_uuid, shape};
 
 /// Returns whether a token has a shape that is nearly always an identifier's: a number, a UUID, an
@@ -110,6 +111,50 @@ pub(super) fn is_algorithm(token: &str) -> bool {
         && parts.any(|part| NAMES.iter().any(|name| part.starts_with(name)))
 }
 
+/// `D-PL-11120-01-00`: what an office hands out, a few capitals and two numbers at least.
+pub(super) fn is_registered(token: &str) -> bool {
+    const LETTERS_MAX: usize = 3;
+    const DIGITS_MAX: usize = 6;
+    let all = |part: &str, of: fn(&u8) -> bool| part.bytes().all(|b| of(&b));
+    let number =
+        |part: &str| (1..=DIGITS_MAX).contains(&part.len()) && all(part, u8::is_ascii_digit);
+    let letters =
+        |part: &str| (1..=LETTERS_MAX).contains(&part.len()) && all(part, u8::is_ascii_uppercase);
+    let parts = || token.split(['-', '/', '.']);
+    let numbers = parts().filter(|part| number(part)).count();
+    let lead = parts().take_while(|part| letters(part)).count();
+    (1..=2).contains(&lead) && numbers >= 2 && lead + numbers == parts().count()
+}
+
+/// `SiO2-Al2O3`: symbols of elements, one of two letters at least, each with its count.
+pub(super) fn is_formula(token: &str) -> bool {
+    const COUNT_DIGITS_MAX: usize = 3;
+    let elements = lists().of(List::Elements);
+    let (mut rest, mut long) = (token, false);
+    while let Some(first) = rest.chars().next() {
+        if matches!(first, '-' | '·') && rest.len() < token.len() {
+            rest = &rest[first.len_utf8()..];
+            if !rest.starts_with(|c: char| c.is_ascii_uppercase()) {
+                return false;
+            }
+        }
+        let symbol = [2, 1]
+            .into_iter()
+            .filter_map(|length| rest.get(..length))
+            .find(|symbol| elements.contains(symbol));
+        let Some(symbol) = symbol else {
+            return false;
+        };
+        long |= symbol.len() == 2;
+        let count = rest[symbol.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() - symbol.len() - count.len() > COUNT_DIGITS_MAX {
+            return false;
+        }
+        rest = count;
+    }
+    long
+}
+
 fn is_capital_or_digit(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
@@ -201,6 +246,30 @@ mod tests {
             "hunter2",
         ] {
             assert!(!is_identifier(secret), "{secret}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_offices_and_formulas_have_shapes() {
+        for number in ["D-PL-11120-01-00", "DE-123-45", "B/12.34"] {
+            assert!(is_registered(number), "{number}");
+        }
+        for other in [
+            "ABCD-1234-5678",
+            "D-1234",
+            "D-A1-12-34",
+            "D-12-PL-34",
+            "12-34",
+        ] {
+            assert!(!is_registered(other), "{other}");
+        }
+        for formula in ["SiO2-Al2O3-Fe2O3", "NaCl", "CuSO4·H2O", "C12H22ClO11"] {
+            assert!(is_formula(formula), "{formula}");
+        }
+        for other in [
+            "", "-NaCl", "NaCl-", "H2O", "Na2024Cl", "Harbor77", "9NaCl", "Nä",
+        ] {
+            assert!(!is_formula(other), "{other}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Words of a text as the scanner sees them: runs of letters, digits and `_`.
 
 use super::bytes::{self, WORD};
-use super::lists::{lists, word};
+use super::lists::{List, lists, word};
 
 /// Longer words are no words of a list.
 const WORD_BYTES_MAX: usize = 48;
@@ -139,39 +139,25 @@ pub(super) fn sections_of_parts(name: &str) -> u32 {
 
 /// Returns whether a word ends with one for a secret: `Datenbankpasswort`, `mypassword`.
 pub(super) fn ends_as_name(word: &str) -> bool {
-    const ENDS: [&str; 13] = [
-        "password",
-        "passwort",
-        "kennwort",
-        "passwd",
-        "passphrase",
-        "secret",
-        "token",
-        "apikey",
-        "geheimnis",
-        "credentials",
-        "zugangsdaten",
-        "secretkey",
-        "accesskey",
-    ];
+    let ends = lists().of(List::NameEnds);
     if !(6..=WORD_BYTES_MAX).contains(&word.len()) {
         return false;
     }
     if word.is_ascii() {
         let bytes = word.as_bytes();
-        return ENDS.iter().any(|end| {
+        return ends.iter().any(|end| {
             let at = bytes.len().checked_sub(end.len());
             at.is_some_and(|at| bytes[at..].eq_ignore_ascii_case(end.as_bytes()))
         });
     }
     let small = word.to_lowercase();
-    ENDS.iter().any(|end| small.ends_with(end))
+    ends.iter().any(|end| small.ends_with(end))
 }
 
 /// The part of a word before a key that it ends with: `API` of `APIschlüssel`, "" of the key alone;
 /// None for a word that names no key.
 pub(super) fn kind_of_key(word: &str) -> Option<&str> {
-    ["schlüssel", "schluessel"].iter().find_map(|end| {
+    lists().of(List::KeyEnds).iter().find_map(|end| {
         let kind = word.get(..word.len().checked_sub(end.len())?)?;
         (word[kind.len()..].to_lowercase() == **end).then_some(kind)
     })

@@ -2,7 +2,7 @@
 
 use super::bytes;
 use super::lexemes::sections;
-use super::lists::word;
+use super::lists::{List, is_in, lists, word};
 
 /// A question goes on behind what it asks for in so many bytes at most.
 const QUESTION_BYTES_MAX: usize = 120;
@@ -12,9 +12,6 @@ const SPEAKER_BYTES_MAX: usize = 40;
 const LEAD_BYTES_MAX: usize = 160;
 /// A line of so many bytes before a name begins with nobody's name.
 const LINE_BYTES_MAX: usize = 400;
-
-/// Who speaks in a conversation with a program.
-const ROLES: [&str; 6] = ["user", "assistant", "system", "human", "ai", "bot"];
 
 /// The text on the next line, where this one has no more: behind a blank line too, and behind
 /// what opens a block of code.
@@ -76,26 +73,11 @@ pub(super) fn answer_behind(text: &str, start: usize, end: usize) -> Option<usiz
 /// Returns whether words before and behind a name ask for what it names: "What is the … of the
 /// router?", "send me the … for staging".
 fn asks(before: &str, behind: &str) -> bool {
-    // they ask for something else, wherever they stand in their part of the sentence
-    const CLAUSES: [&str; 15] = [
-        "who", "whose", "when", "where", "why", "how", "if", "whether", "wer", "wann", "wenn",
-        "wo", "warum", "quand", "pourquoi",
-    ];
-    // a question that begins so wants a yes or a no
-    const VERBS: [&str; 6] = ["did", "was", "were", "has", "should", "will"];
-    const WANTED: [&str; 17] = [
-        "what", "whats", "which", "send", "tell", "give", "share", "need", "wie", "welche",
-        "welches", "gib", "schick", "brauche", "quel", "quelle", "envoie",
-    ];
-    const GIVEN: [&str; 4] = ["send", "tell", "give", "share"];
-    const THANKS: [&str; 8] = [
-        "thanks", "thank", "thx", "ty", "please", "danke", "bitte", "merci",
-    ];
     let signs = |c: char| matches!(c, '*' | '"' | '”' | ' ' | '\t' | '\r');
     let polite = behind.rfind('?').filter(|&at| {
         words_of(&behind[at..])
             .next()
-            .is_some_and(|one| is_one_of(&THANKS, one))
+            .is_some_and(|one| is_in(List::Thanks, one))
     });
     let behind = polite.map_or(behind, |at| &behind[..=at]);
     let behind = behind.trim_end_matches(signs);
@@ -110,34 +92,28 @@ fn asks(before: &str, behind: &str) -> bool {
         return false;
     }
     // where it is and what it is are asked for alike
-    let place = first().is_some_and(|one| is_one_of(&["where", "wo"], one));
+    let place = first().is_some_and(|one| is_in(List::Places, one));
     let otherwise = words()
         .skip(usize::from(place))
-        .any(|one| is_one_of(&CLAUSES, one));
+        .any(|one| is_in(List::Clauses, one));
     if rest.len() < behind.len() {
-        let given = first().is_some_and(|one| is_one_of(&["will"], one))
-            && words().any(|one| is_one_of(&GIVEN, one));
-        return !otherwise && (given || !first().is_some_and(|one| is_one_of(&VERBS, one)));
+        let given = first().is_some_and(|one| is_in(List::Offers, one))
+            && words().any(|one| is_in(List::Given, one));
+        return !otherwise && (given || !first().is_some_and(|one| is_in(List::YesOrNo, one)));
     }
-    !otherwise && words().any(|one| is_one_of(&WANTED, one))
+    !otherwise && words().any(|one| is_in(List::Wanted, one))
 }
 
 /// Returns whether words behind a name say whose it is, or ask on: a noun or a verb there is what is
 /// asked about.
 fn goes_on(before: Option<&str>, behind: &str) -> bool {
-    const ON: [&str; 34] = [
-        "do", "does", "did", "has", "have", "had", "should", "can", "could", "will", "i", "we",
-        "you", "they", "it", "that", "which", "again", "please", "pls", "now", "then", "here",
-        "there", "today", "so", "and", "hat", "haben", "hier", "jetzt", "nochmal", "bitte", "déjà",
-    ];
-    const CHOICES: [&str; 3] = ["which", "welche", "welches"];
     let Some(next) = words_of(behind).next() else {
         return true;
     };
     let bits = sections(next);
-    let chosen = before.is_some_and(|one| is_one_of(&CHOICES, one));
+    let chosen = before.is_some_and(|one| is_in(List::Choices, one));
     bits & word::HARMLESS == 0
-        && (bits & word::OF != 0 || is_one_of(&ON, next) || bits & word::IS != 0 && !chosen)
+        && (bits & word::OF != 0 || is_in(List::AskedOn, next) || bits & word::IS != 0 && !chosen)
 }
 
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
@@ -145,22 +121,17 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|one| !one.is_empty())
 }
 
-fn is_one_of(words: &[&str], one: &str) -> bool {
-    words.iter().any(|it| it.eq_ignore_ascii_case(one))
-}
-
 /// The length of what stands before the word of an answer: "it is ".
 fn lead_of(answer: &str) -> usize {
-    const LEADS: [&str; 9] = [
-        "it is ", "it's ", "it’s ", "its ", "that is ", "that's ", "es ist ", "das ist ", "c'est ",
-    ];
-    LEADS
+    lists()
+        .of(List::Leads)
         .iter()
         .find(|lead| {
             let begins = answer.get(..lead.len());
             begins.is_some_and(|said| said.eq_ignore_ascii_case(lead))
+                && answer[lead.len()..].starts_with(' ')
         })
-        .map_or(0, |lead| lead.len())
+        .map_or(0, |lead| lead.len() + 1)
 }
 
 /// Where the line begins in which a place lies, where that is not far before it.
@@ -194,7 +165,7 @@ fn speaker(line: &str) -> Option<usize> {
     let who = name[..end].trim_end_matches('*');
     let plain =
         |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '\'' | '-' | '_' | '(' | ')');
-    let begins = ROLES.contains(&who)
+    let begins = lists().of(List::Speakers).contains(&who)
         || who.starts_with(|c: char| open && c.is_alphabetic() || c.is_uppercase());
     let words = who.split_whitespace().count();
     let behind = name[end + 1..].trim_start_matches('*');

@@ -43,6 +43,64 @@ const SECTIONS: [(&str, u32); 14] = [
     ("owned", word::OWNED),
 ];
 
+/// Lists of words, or of parts of words, each read by one rule.
+#[derive(Clone, Copy)]
+pub(super) enum List {
+    Speakers,
+    Clauses,
+    Places,
+    YesOrNo,
+    Offers,
+    Wanted,
+    Given,
+    Thanks,
+    AskedOn,
+    Choices,
+    Leads,
+    ScriptedNames,
+    ScriptedIs,
+    Bare,
+    OfAnything,
+    OfSecrets,
+    Codes,
+    Networks,
+    NameEnds,
+    KeyEnds,
+    HeldKeys,
+    PlaceholderMarks,
+    PlaceholderBegins,
+    WordsForSecrets,
+    Elements,
+}
+
+const LISTS: [(&str, List); 25] = [
+    ("speakers", List::Speakers),
+    ("clauses", List::Clauses),
+    ("places", List::Places),
+    ("yes or no", List::YesOrNo),
+    ("offers", List::Offers),
+    ("wanted", List::Wanted),
+    ("given", List::Given),
+    ("thanks", List::Thanks),
+    ("asked on", List::AskedOn),
+    ("choices", List::Choices),
+    ("leads", List::Leads),
+    ("scripted names", List::ScriptedNames),
+    ("scripted is", List::ScriptedIs),
+    ("bare", List::Bare),
+    ("of anything", List::OfAnything),
+    ("of secrets", List::OfSecrets),
+    ("codes", List::Codes),
+    ("networks", List::Networks),
+    ("name ends", List::NameEnds),
+    ("key ends", List::KeyEnds),
+    ("held keys", List::HeldKeys),
+    ("placeholder marks", List::PlaceholderMarks),
+    ("placeholder begins", List::PlaceholderBegins),
+    ("words for secrets", List::WordsForSecrets),
+    ("elements", List::Elements),
+];
+
 /// A format of a vendor: `prefix`, then `least` to `most` characters of `class`.
 pub(super) struct Format {
     pub(super) rule: &'static str,
@@ -80,6 +138,9 @@ pub(super) struct Lists {
     /// By the first byte of the prefix, the longest prefix first.
     pub(super) formats: Vec<Vec<Format>>,
     words: Words,
+    lists: [Vec<&'static str>; LISTS.len()],
+    /// Rules, each with parts of the names that it masks, in the order in which they are tried.
+    rules: Vec<(&'static str, Vec<&'static str>)>,
     /// Of each letter the letters that often follow it, as bits.
     pairs: [u32; 26],
 }
@@ -90,10 +151,30 @@ impl Lists {
         self.words.get(word).copied().unwrap_or(0)
     }
 
+    /// The entries of a list.
+    pub(super) fn of(&self, list: List) -> &[&'static str] {
+        &self.lists[list as usize]
+    }
+
+    /// The first rule of which a name in lower case has a part.
+    pub(super) fn rule(&self, name: &str) -> Option<&'static str> {
+        let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let found = self.rules.iter().find(|(_, parts)| has(parts));
+        found.map(|(rule, _)| *rule)
+    }
+
     /// Returns whether two small letters often stand side by side in words.
     pub(super) fn is_common_pair(&self, one: u8, next: u8) -> bool {
         self.pairs[usize::from(one - b'a')] >> (next - b'a') & 1 == 1
     }
+}
+
+/// Returns whether a word is in a list, however its Latin letters are written.
+pub(super) fn is_in(list: List, word: &str) -> bool {
+    lists()
+        .of(list)
+        .iter()
+        .any(|one| one.eq_ignore_ascii_case(word))
 }
 
 /// The lists, parsed once.
@@ -107,6 +188,8 @@ fn read() -> Lists {
         version: "",
         formats: (0..128).map(|_| Vec::new()).collect(),
         words: Words::default(),
+        lists: std::array::from_fn(|_| Vec::new()),
+        rules: Vec::new(),
         pairs: [0; 26],
     };
     let mut section = "";
@@ -121,7 +204,15 @@ fn read() -> Lists {
                 "version" => found.version = line,
                 "formats" => add_format(&mut found.formats, line),
                 "pairs" => add_pairs(&mut found.pairs, line),
-                _ => add_words(&mut found.words, section, line),
+                "rules" => add_rule(&mut found.rules, line),
+                // of several words each
+                "leads" => found.lists[List::Leads as usize].push(line),
+                _ => match LISTS.iter().find(|(name, _)| *name == section) {
+                    Some((_, list)) => {
+                        found.lists[*list as usize].extend(line.split_whitespace());
+                    }
+                    None => add_words(&mut found.words, section, line),
+                },
             }
         }
     }
@@ -158,6 +249,12 @@ fn add_pairs(pairs: &mut [u32; 26], line: &str) {
     pairs[place] |= rest.bytes().fold(0, |bits, next| bits | 1 << (next - b'a'));
 }
 
+fn add_rule(rules: &mut Vec<(&'static str, Vec<&'static str>)>, line: &'static str) {
+    if let Some((rule, parts)) = line.split_once(' ') {
+        rules.push((rule, parts.split(' ').collect()));
+    }
+}
+
 fn add_words(words: &mut Words, section: &str, line: &'static str) {
     let bit = SECTIONS.iter().find(|(name, _)| *name == section);
     for one in line.split_whitespace() {
@@ -180,10 +277,18 @@ mod tests {
                 .filter_map(|line| line.strip_prefix('['))
                 .all(|line| {
                     let name = line.trim_end_matches(']');
-                    ["version", "formats", "pairs"].contains(&name)
+                    ["version", "formats", "pairs", "rules"].contains(&name)
                         || SECTIONS.iter().any(|(known, _)| *known == name)
+                        || LISTS.iter().any(|(known, _)| *known == name)
                 })
         );
+        for (place, (name, list)) in LISTS.into_iter().enumerate() {
+            assert!(
+                list as usize == place && !lists().of(list).is_empty(),
+                "{name}"
+            );
+        }
+        assert!(!lists().rules.is_empty());
         assert!(!lists().version.is_empty());
     }
 }

@@ -4,7 +4,7 @@ use super::Scan;
 use super::bytes;
 use super::lexemes::{Lexeme, ends_as_name, kind_of_key, lexemes, parts, sections};
 use super::lines::{alone_behind, answer_behind, behind_speaker, next_line};
-use super::lists::word;
+use super::lists::{List, is_in, lists, word};
 use super::random::{is_random, is_uuid, shape};
 use super::values::{Link, Value, is_secret, value_at};
 
@@ -125,9 +125,8 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
 fn is_header(text: &str, start: usize, last: &str) -> bool {
     const HEADER_BYTES_MAX: usize = 60;
     let before = bytes::just_before(text, start, HEADER_BYTES_MAX);
-    let dashed = before
-        .rfind(|c: char| !c.is_ascii_alphanumeric() && c != '-')
-        .map_or(before, |at| &before[at + 1..]);
+    let outside = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    let dashed = before.rsplit(outside).next().unwrap_or(before);
     let ends = last.eq_ignore_ascii_case("token") || last.eq_ignore_ascii_case("key");
     ends && dashed.len() > 2
         && dashed.ends_with('-')
@@ -137,17 +136,8 @@ fn is_header(text: &str, start: usize, last: &str) -> bool {
 
 /// Names in scripts without spaces.
 fn scripted(text: &str) -> Option<Name> {
-    const NAMES: [&str; 8] = [
-        "密码",
-        "密碼",
-        "口令",
-        "パスワード",
-        "비밀번호",
-        "密钥",
-        "令牌",
-        "暗号",
-    ];
-    let named = !text.is_ascii() && NAMES.iter().any(|name| text.contains(name));
+    let names = lists().of(List::ScriptedNames);
+    let named = !text.is_ascii() && names.iter().any(|name| text.contains(name));
     named.then_some(Name {
         strength: Strength::Strong,
         rule: "password",
@@ -204,29 +194,15 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
 
 /// Returns whether a name of a secret cannot name anything else.
 fn is_sure(last: &str, before: &str, compound: bool, rule: &str) -> bool {
-    const BARE: [&str; 9] = [
-        "token",
-        "tokens",
-        "jeton",
-        "jetons",
-        "токен",
-        "schlüssel",
-        "schluessel",
-        "ключ",
-        "key",
-    ];
-    // of a conversation, and of what reads a queue
-    const OF_ANYTHING: [&str; 2] = ["session", "consumer"];
-    const OF_SECRETS: [&str; 3] = ["bearer", "refresh", "oauth"];
-    let is_one_of = |words: &[&str], word: &str| words.contains(&word.to_lowercase().as_str());
+    let is_one_of = |list: List, word: &str| is_in(list, &word.to_lowercase());
     match rule {
         "token" | "key" => {
             let joined = sections(before) & (word::JOINED | word::NAME) != 0;
-            let told = joined || rule == "token" && is_one_of(&OF_SECRETS, before);
-            let said = compound && !before.is_empty() || told || !is_one_of(&BARE, last);
+            let told = joined || rule == "token" && is_one_of(List::OfSecrets, before);
+            let said = compound && !before.is_empty() || told || !is_one_of(List::Bare, last);
             // `SESSION_KEY` is a setting, `session_key` a field
             let setting = compound && before.bytes().all(|b| b.is_ascii_uppercase());
-            said && (setting || rule != "key" || !is_one_of(&OF_ANYTHING, before))
+            said && (setting || rule != "key" || !is_one_of(List::OfAnything, before))
         }
         _ => true,
     }
@@ -234,40 +210,15 @@ fn is_sure(last: &str, before: &str, compound: bool, rule: &str) -> bool {
 
 /// Returns whether a word names a secret only behind one that says so: "access code".
 fn is_code(word: &str) -> bool {
-    ["code", "codes", "login", "sig", "signature"]
-        .iter()
-        .any(|one| word.eq_ignore_ascii_case(one))
+    is_in(List::Codes, word)
 }
 
 fn rule_of(word: &str) -> &'static str {
     let small = word.to_lowercase();
-    let has = |parts: &[&str]| parts.iter().any(|part| small.contains(part));
-    if has(&["token", "jeton", "токен"]) {
-        "token"
-    } else if has(&["key", "schlüssel", "schluessel", "clé", "ключ", "密钥"]) {
-        "key"
-    } else if has(&["cred", "zugangsdaten"]) {
-        "credential"
-    } else if small.starts_with("pin") {
-        "pin"
-    } else if has(&[
-        "pass",
-        "pw",
-        "identified",
-        "kennwort",
-        "parol",
-        "contra",
-        "senha",
-        "wacht",
-        "hasło",
-        "heslo",
-        "lösen",
-        "clave",
-        "парол",
-    ]) {
-        "password"
-    } else {
-        "secret"
+    match lists().rule(&small) {
+        Some("password") | None if small.starts_with("pin") => "pin",
+        Some(rule) => rule,
+        None => "secret",
     }
 }
 
@@ -306,22 +257,6 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
 
 /// Returns whether a key is one for a wireless network: "Schlüssel für das WLAN".
 fn is_of_network(scan: &Scan<'_>, place: usize, until: usize, name: &Name) -> bool {
-    const NETWORKS: [&str; 14] = [
-        "wifi",
-        "fi",
-        "wlan",
-        "wlans",
-        "wpa",
-        "wpa2",
-        "wpa3",
-        "router",
-        "routers",
-        "hotspot",
-        "роутера",
-        "роутеру",
-        "вайфай",
-        "фай",
-    ];
     let word = |one: &Lexeme| &scan.text[one.start..one.end];
     let behind = &scan.lexemes[place + 1..];
     let phrase = behind
@@ -333,7 +268,7 @@ fn is_of_network(scan: &Scan<'_>, place: usize, until: usize, name: &Name) -> bo
             .iter()
             .take(WORDS_BETWEEN)
             .take_while(|one| one.end <= until)
-            .any(|one| NETWORKS.contains(&word(one).to_lowercase().as_str()))
+            .any(|one| is_in(List::Networks, &word(one).to_lowercase()))
 }
 
 /// `?token=` and `&token=` in an address.
@@ -494,9 +429,8 @@ fn behind_sign(text: &str, at: usize) -> usize {
 fn scripted_link(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
     let Lexeme { start, end } = scan.lexemes[place];
     let name = &scan.text[start..end];
-    let linked = ["是", "为", "為", "は", "는", "은"]
-        .iter()
-        .any(|link| name.ends_with(link));
+    let links = lists().of(List::ScriptedIs);
+    let linked = links.iter().any(|link| name.ends_with(link));
     linked.then_some((end, Link::Stated))
 }
 

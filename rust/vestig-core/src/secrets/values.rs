@@ -2,9 +2,9 @@
 
 use super::Scan;
 use super::bytes::{self, VALUE};
-use super::identifiers::{is_identifier, is_name};
+use super::identifiers::{is_formula, is_identifier, is_name, is_registered};
 use super::lexemes::{sections, sections_of_parts};
-use super::lists::word;
+use super::lists::{List, is_in, lists, word};
 use super::named::{Name, Strength};
 use super::public::is_public;
 use super::random::{is_hex, is_random, is_uuid, shape};
@@ -153,6 +153,7 @@ pub(super) fn is_secret(value: &str, quoted: bool, link: Link, name: &Name) -> b
         || is_chord(value)
         || !name.is_typed() && is_built_path(value)
         || !name.sure && (is_identifier(value) || is_name(value))
+        || link == Link::Stated && is_told_of_anything(value, name)
     {
         return false;
     }
@@ -165,6 +166,16 @@ pub(super) fn is_secret(value: &str, quoted: bool, link: Link, name: &Name) -> b
     match name.strength {
         Strength::Weak => is_weak_secret(value, quoted, name),
         Strength::Strong => is_strong_secret(value, quoted, link, name),
+    }
+}
+
+/// Returns whether a sentence says something else of what a name means beside a secret: of a
+/// glaze's secret what it is made of, of an auditor's credential its number.
+fn is_told_of_anything(value: &str, name: &Name) -> bool {
+    match name.rule {
+        "secret" | "key" => is_formula(value),
+        "credential" => is_registered(value),
+        _ => false,
     }
 }
 
@@ -268,13 +279,9 @@ fn is_duration(value: &str) -> bool {
 
 /// Keys that are pressed together: `Ctrl+Shift+P`.
 fn is_chord(value: &str) -> bool {
-    const HELD: [&str; 14] = [
-        "ctrl", "control", "alt", "altgr", "shift", "cmd", "command", "meta", "super", "option",
-        "win", "fn", "strg", "umschalt",
-    ];
     const KEY_BYTES_MAX: usize = 10;
     let mut keys = value.split('+');
-    let held = |key: &str| HELD.iter().any(|one| key.eq_ignore_ascii_case(one));
+    let held = |key: &str| is_in(List::HeldKeys, key);
     let is_key = |key: &str| (1..=KEY_BYTES_MAX).contains(&key.len());
     value.contains('+') && keys.next().is_some_and(held) && keys.all(is_key)
 }
@@ -316,48 +323,10 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         '*' | '•' | 'x' | 'X' | '.' | '-' | '_' | '…' | '#' => rest.chars().all(|c| c == first),
         _ => false,
     };
-    let marks = [
-        "example",
-        "changeme",
-        "change_me",
-        "change-me",
-        "placeholder",
-        "redacted",
-        "xxxx",
-        "****",
-        "••••",
-        "...",
-        "…",
-        "${",
-        "{{",
-        "#{",
-        "$(",
-        "<your",
-        "insert-",
-        "insert_",
-        "todo",
-        "dummy",
-        "[secret:",
-    ];
-    let begins = [
-        "your_",
-        "your-",
-        "yourpass",
-        "yourkey",
-        "yoursecret",
-        "yourtoken",
-        "my_api",
-        "my-api",
-        "process.env",
-        "os.environ",
-        "os.getenv",
-        "env.",
-        "vault:",
-        "op://",
-        "arn:",
-        "ref+",
-        "enc[",
-    ];
+    let (marks, begins) = (
+        lists().of(List::PlaceholderMarks),
+        lists().of(List::PlaceholderBegins),
+    );
     variable
         || is_word_for_secret(&small)
         || marks.iter().any(|mark| small.contains(mark))
@@ -368,21 +337,14 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 
 /// Returns whether a value is a word for what belongs here: `my_secret_key`, `testpassword1`.
 fn is_word_for_secret(small: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "password",
-        "passwort",
-        "passwd",
-        "secret",
-        "api_key",
-        "apikey",
-        "api-key",
-        "access_token",
-    ];
     let word = small.trim_end_matches(|c: char| c.is_ascii_digit());
     let plain = |b: u8| b.is_ascii_lowercase() || b == b'_' || b == b'-';
     word.len() + 3 >= small.len()
         && word.bytes().skip(1).all(plain)
-        && WORDS.iter().any(|one| word.contains(one))
+        && lists()
+            .of(List::WordsForSecrets)
+            .iter()
+            .any(|one| word.contains(one))
         && shape(word).is_wordy()
 }
 

@@ -1,0 +1,307 @@
+"""Two texts and a question, word by word: by which codes, numbers and words a text is called, and
+which of two texts a question is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cache
+from itertools import islice, pairwise, takewhile
+from typing import Final
+
+from vestig.language.languages import is_foreign_function_word
+from vestig.language.words import STOPWORDS, content_terms
+from vestig.lazy_pattern import lazy_pattern
+
+# Words of texts that are compared word by word; longer ones say more than one thing.
+_ALIGNED_MAX: Final = 80
+# Words that tell of opposite ends of one thing: what one of them tells is no newer version of what
+# the other one does.
+_OPPOSITES: Final = (
+    ("opens opening", "closes closing shuts"),
+    ("starts begins starting", "ends finishes ending"),
+    ("arrives arrival", "departs departure leaves"),
+    ("buys buying", "sells selling"),
+    ("minimum lowest", "maximum highest"),
+    ("entry entrance", "exit"),
+    ("upload uploads", "download downloads"),
+    ("checkin", "checkout"),
+    ("gross", "net"),
+)
+# Function words that tell of opposite places, times or conditions.
+_CONTRASTS: Final = frozenset(
+    """above across after against along before behind below beneath beside beyond down inside near
+    off outside over under up with within without""".split()  # noqa: SIM905
+)
+_DENIALS: Final = frozenset(
+    "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
+)
+# Beside them a denial tells that something ended, or has yet to be.
+_ENDS: Final = frozenset(("longer", "more", "anymore", "yet"))
+_YES_OR_NO: Final = lazy_pattern(
+    r"(?i)^\W*(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may"
+    r"|must)\b"
+)
+WORD: Final = lazy_pattern(r"\w+")
+# Words, signs of comparison, and numbers with their sign, which a hyphen in a code is none.
+PART: Final = lazy_pattern(r"[<>≤≥]|(?<![\w.])[-+−±]?\d+(?:[.,/:–-]\d+)*\w*|\w+")
+_DIGIT: Final = lazy_pattern(r"\d")
+_DIGITS: Final = lazy_pattern(r"\d+")
+# A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
+_JOINED: Final = lazy_pattern(r"\w+(?:[-_./#]\w+)*")
+_CODE: Final = lazy_pattern(r"(?=.*\d)(?:[^\W\d_].*|\d+[-_/#].*[^\W\d_].*|\d{5,})")
+# A word with a digit behind another word, which is no share, sum or part of a longer number.
+_ORDINAL: Final = lazy_pattern(
+    r"\b([^\W\d_]{2,})\s+#?(\w*\d\w*)(?!\w|[.,:/–-]\d|\s?[%€$£°])(?=(?:\s+([^\W\d_]+))?)"
+)
+# Two words are forms of one name where they begin alike and so few letters follow in either.
+_STEM_MIN: Final = 3
+_ENDING_MAX: Final = 3
+
+
+def numbered(text: str) -> set[tuple[str, str]]:
+    """Words with a digit in a text, each with the word before it if that has none. What a question
+    calls by such a number is not what has another number behind the word.
+
+    Example:
+        >>> sorted(numbered("Is PR #7 in build 1.2, row 3?"))
+        [('build', '1'), ('pr', '7'), ('row', '3')]
+    """
+    words = WORD.findall(text.casefold())
+    return {
+        (before, word)
+        for before, word in pairwise(words)
+        if _DIGIT.search(word) and not _DIGIT.search(before)
+    }
+
+
+def codes(text: str) -> set[tuple[str, ...]]:
+    """Codes in a text, each as its words: what a question calls by one is nothing that lacks it.
+
+    Example:
+        >>> sorted(codes("WAY-1041 blocks BX-300-04471 since 2026-03-01, 14:30, for 500 euros"))
+        [('bx', '300', '04471'), ('way', '1041')]
+    """
+    joined = (word for word in _JOINED.findall(text.casefold()) if _CODE.fullmatch(word))
+    return {(*WORD.findall(word),) for word in joined}
+
+
+def holds_code(words: Sequence[str], code: tuple[str, ...]) -> bool:
+    """Return whether the words of a code follow each other in a text.
+
+    Args:
+        words: of the text, in lower case.
+
+    Example:
+        >>> holds_code(["see", "feature", "way", "1042"], ("way", "1042"))
+        True
+    """
+    return any((*words[at : at + len(code)],) == code for at in range(len(words)))
+
+
+def is_about_another(query: str, older: str, newer: str) -> bool:
+    """Return whether the question calls what it asks about by a word of the older text in whose
+    place, between the same words, the newer one has another; by a form of a word in whose place
+    the newer one has an opposite; or by a form of a name in whose place it has another name; or
+    by what only the older one has of two texts that say most in the same words (`Aligned`).
+
+    Example:
+        >>> is_about_another("How heavy is Rex?", "Rex weighs 34 kg", "Luna weighs 4 kg")
+        True
+        >>> is_about_another("When does it open?", "It opens at 6", "It closes at 22")
+        True
+        >>> is_about_another("Ellens Dosis?", "Ellen nimmt 5 mg", "Oskar nimmt 10 mg")
+        True
+        >>> is_about_another("The NAS password?", "The NAS password is a", "The NAS password is b")
+        False
+    """
+    # a verb, which may be told by another one, mostly has another form in the question
+    asked = {*WORD.findall(query.casefold())} - STOPWORDS
+    forms = _terms(query)
+    first, second = _with_neighbours(older), _with_neighbours(newer)
+    others = {word for _, word, _ in second}
+    held = {word for _, word, _ in first}
+    places = {(before, behind): word for before, word, behind in second if word not in held}
+    names = _capitalised(older), _capitalised(newer)
+    return any(
+        word in asked
+        or (not forms.isdisjoint(_terms(word)) and _are_opposites(word, other))
+        or (word in names[0] and other in names[1] and _has_form(asked, word, other))
+        for before, word, behind in first
+        if word not in others and (other := places.get((before, behind)))
+    ) or Aligned(older, newer).tells_apart(query)
+
+
+class Aligned:
+    """Two texts word by word, where they share at least half of the words of the longer one, in
+    order: then they say the same of two things or at two times, and what they do not share tells
+    them apart.
+
+    Example:
+        >>> upper = "This sample has an upper yield strength of 318 MPa."
+        >>> lower = "This sample has a lower yield strength of 306 MPa."
+        >>> pair = Aligned(upper, lower)
+        >>> pair.is_alike, pair.calls_first("What is the upper yield strength of it?")
+        (True, True)
+        >>> pair.calls_first("What is the yield strength of it?")
+        False
+    """
+
+    def __init__(self, first: str, second: str) -> None:
+        # imported here: most recalls compare no texts
+        from difflib import SequenceMatcher
+
+        self._first, self._second = PART.findall(first), PART.findall(second)
+        one = [part.casefold() for part in self._first]
+        two = [part.casefold() for part in self._second]
+        longer = max(len(one), len(two), 1)
+        matcher = SequenceMatcher(None, one, two, autojunk=False)
+        blocks = matcher.get_opcodes() if longer <= _ALIGNED_MAX else []
+        shared = sum(end - begin for tag, begin, end, _, _ in blocks if tag == "equal")
+        self.is_alike = 2 * shared >= longer
+        self._blocks = blocks if self.is_alike else []
+        self._folded = one, two
+
+    def tells_apart(self, query: str) -> bool:
+        """Return whether a question that is not answered by yes or no calls what it asks about as
+        the first text alone does, or one of both denies what the other states of something else."""
+        if not self._blocks or _YES_OR_NO.search(query):
+            return False
+        return self.calls_first(query) or self.denies_of_another()
+
+    def means_first(self, query: str) -> bool:
+        """Return whether a question that is not answered by yes or no means the first text: it
+        calls that, or denies as only that does, or states as only that does."""
+        if not self._blocks or _YES_OR_NO.search(query):
+            return False
+        if self.calls_first(query):
+            return True
+        denies = _denied([part.casefold() for part in PART.findall(query)]) is not None
+        return self.denies_of_another() and denies == (_denied(self._folded[0]) is not None)
+
+    def calls_first(self, query: str) -> bool:
+        """Return whether a question holds a word in whose place the second text has others, none
+        of which the question holds; or the same word in another case."""
+        asked = {*PART.findall(query)}
+        folded = {part.casefold() for part in asked}
+        one, two = self._folded
+        first = second = False
+        for tag, begin, end, at, to in self._blocks:
+            if tag == "replace":
+                mine, other = one[begin:end], two[at:to]
+                first |= any(_tells(word, folded, two, other) for word in mine)
+                second |= any(_tells(word, folded, one, mine) for word in other)
+            elif tag == "equal":
+                # the first word of a text has a capital anyway
+                pairs = zip(self._first[begin:end], self._second[at:to], strict=True)
+                for word, same in islice(pairs, int(not (begin and at)), None):
+                    first |= word != same and word in asked and same not in asked
+                    second |= word != same and same in asked and word not in asked
+        return first and not second
+
+    def denies_of_another(self) -> bool:
+        """Return whether one text denies what the other states of something else: before the word
+        that denies, one has other words that tell something in the place of those of the other."""
+        one, two = self._folded
+        first, second = _denied(one), _denied(two)
+        if (first is None) == (second is None) or not _ENDS.isdisjoint((*one, *two)):
+            return False
+        return any(
+            tag == "replace" and _any_tells(one[begin:end]) and _any_tells(two[at:to])
+            for tag, begin, end, at, to in self._blocks
+            if (second is None or at < second) and (first is None or begin < first)
+        )
+
+
+def _denied(words: Sequence[str]) -> int | None:
+    """Where the first word stands that denies; None without one."""
+    return next((at for at, word in enumerate(words) if word in _DENIALS), None)
+
+
+def _tells(
+    word: str, asked: Collection[str], other: Collection[str], place: Collection[str]
+) -> bool:
+    """Return whether a word of the question tells two texts apart.
+
+    Args:
+        other: words of the text that has to lack it; `place`: those that it has instead.
+    """
+    if word not in asked or word in other:
+        return False
+    if word in _CONTRASTS:
+        return not _CONTRASTS.isdisjoint(place)
+    return _any_tells([word])
+
+
+def _any_tells(words: Sequence[str]) -> bool:
+    """Return whether one of the words is no function word and denies nothing."""
+    return any(
+        word not in STOPWORDS and word not in _DENIALS and not is_foreign_function_word(word)
+        for word in words
+    )
+
+
+def _capitalised(text: str) -> set[str]:
+    """Words that are written with a capital, in lower case."""
+    return {word.casefold() for word in WORD.findall(text) if word[0].isupper()}
+
+
+def _has_form(asked: Collection[str], name: str, other: str) -> bool:
+    """Return whether one of the words is a form of a name, and none one of another name."""
+    return any(_is_form(word, name) for word in asked) and not any(
+        _is_form(word, other) for word in asked
+    )
+
+
+def _is_form(word: str, name: str) -> bool:
+    """Return whether two words begin alike and few letters follow in either."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(word, name, strict=False))
+    shared = sum(1 for _ in alike)
+    return shared >= _STEM_MIN and max(len(word), len(name)) - shared <= min(
+        _ENDING_MAX, shared - 1
+    )
+
+
+def _terms(text: str) -> set[str]:
+    return {one.term for one in content_terms(text, ())}
+
+
+def _are_opposites(word: str, other: str) -> bool:
+    """Return whether two words are of the two sides of a pair of opposites."""
+    first, second = _terms(word), _terms(other)
+    return any(
+        not (first.isdisjoint(one) or second.isdisjoint(two))
+        for pair in _opposites()
+        for one, two in (pair, pair[::-1])
+    )
+
+
+@cache
+def _opposites() -> list[tuple[set[str], set[str]]]:
+    """The terms of both sides of each pair."""
+    return [(_terms(one), _terms(two)) for one, two in _OPPOSITES]
+
+
+def _with_neighbours(text: str) -> list[tuple[str, str, str]]:
+    """Each word of a text but the last, in lower case, with the one before it and the one behind
+    it; a number behind it is as good as another."""
+    words = ["", *WORD.findall(text.casefold())]
+    return [
+        (before, word, "0" if behind.isdigit() else behind)
+        for before, word, behind in zip(words, words[1:], words[2:], strict=False)
+    ]
+
+
+def ordinals(text: str) -> dict[tuple[str, str], str]:
+    """Words with a digit in a text, each with the word before it; and the word behind it, or "".
+
+    Example:
+        >>> ordinals("In ward 5 they pay 20 %, in ward 6A 1,500 euros")
+        {('ward', '5'): 'they', ('ward', '6a'): ''}
+    """
+    return {(before, word): behind for before, word, behind in _ORDINAL.findall(text.casefold())}
+
+
+def form_of(code: tuple[str, ...]) -> tuple[str, ...]:
+    """A code with 0 for each run of digits."""
+    return tuple(_DIGITS.sub("0", part) for part in code)
