@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -140,9 +140,7 @@ def test_an_announced_value_is_taken_back_before_its_day(
         store.deprecate(new, reason="called off")
     assert (store.get(KEY).content, listed(store)) == (ADA, {ADA})
     clock.set(DAY)
-    assert listed(store) == set()
-    with pytest.raises(NotFoundError):
-        store.get(KEY)
+    assert (store.get(KEY).content, listed(store)) == (ADA, {ADA})
 
 
 def test_a_read_as_of_a_day_has_what_was_current_then(
@@ -425,3 +423,87 @@ def test_an_archived_value_holds_again_archived(store: vestig.Vestig) -> None:
     store.commit(BEN, key=KEY, t_valid="2025-03-01", t_invalid="2025-03-20")
     assert store.history(KEY)[-1].status is Status.ARCHIVED
     assert store.admin.doctor().exit_code == 0
+
+
+def _withdraw(store: vestig.Vestig, id: str) -> tuple[str, ...]:
+    return store.deprecate(id).warnings
+
+
+def _withdraw_selected(store: vestig.Vestig, id: str) -> tuple[str, ...]:
+    return store.deprecate(where={"ids": [id]}).warnings
+
+
+def _forget(store: vestig.Vestig, id: str) -> tuple[str, ...]:
+    return store.forget([id]).warnings
+
+
+@pytest.mark.parametrize("go", [_withdraw, _withdraw_selected, _forget])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_was_to_end_for_a_plan_that_goes_holds_on(
+    store: vestig.Vestig, clock: FrozenClock, go: Any
+) -> None:
+    old, plan = announce(store)
+    (said,) = go(store, plan)
+    assert said.startswith(f"{old} holds on from 2027-06-01")
+    assert (store.get(KEY).content, listed(store)) == (ADA, {ADA})
+    for time in (BEFORE, DAY, AFTER):
+        clock.set(time)
+        assert (store.get(KEY).content, listed(store)) == (ADA, {ADA})
+    assert store.admin.doctor().exit_code == 0
+    # what holds is a value like any other
+    new = store.commit(CAI, key=KEY)
+    assert len(new.superseded) == 1
+    assert (store.get(KEY).content, listed(store)) == (CAI, {CAI})
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_holds_on_gives_way_to_what_began_later(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    _, plan = announce(store)
+    store.deprecate(plan)
+    store.commit(CAI, key=KEY, t_valid="2026-02-01")
+    for time in (NOW, AFTER):
+        clock.set(time)
+        assert (store.get(KEY).content, listed(store)) == (CAI, {CAI})
+
+
+@pytest.mark.parametrize("go", [_withdraw, _forget])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_ends_of_itself_or_has_another_value_does_not_hold_on(
+    store: vestig.Vestig, clock: FrozenClock, go: Any
+) -> None:
+    store.commit(ADA, key=KEY, t_valid="2025-01-01", t_invalid=DAY)
+    plan = store.commit(BEN, key=KEY, t_valid=DAY)
+    assert go(store, str(plan.memory_id)) == ()
+    # one that has begun is a wrong value, behind which none returns
+    store.commit(ADA, key="other", t_valid="2025-01-01")
+    begun = store.commit(BEN, key="other", t_valid="2026-01-01")
+    assert go(store, str(begun.memory_id)) == ()
+    clock.set(DAY)
+    assert store.count() == 0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_of_several_plans_the_one_before_holds_on(store: vestig.Vestig, clock: FrozenClock) -> None:
+    _, ben = announce(store)
+    store.commit(CAI, key=KEY, t_valid="2028-01-01")
+    store.forget([ben])
+    assert store.admin.doctor().exit_code == 0
+    for time, current in ((NOW, ADA), (DAY, ADA), ("2028-01-01", CAI)):
+        clock.set(time)
+        assert store.get(KEY).content == current
+    clock.set(NOW)
+    told = store.commit(BEN, key=KEY, t_valid=DAY)
+    store.forget([str(store.get(KEY).id), str(told.memory_id)])
+    clock.set(AFTER)
+    assert store.count(where={"keys": [KEY]}, valid_at=DAY) <= 1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_note_holds_on_too(store: vestig.Vestig, clock: FrozenClock) -> None:
+    old = store.commit(ADA, t_valid="2025-01-01")
+    new = store.commit(BEN, supersedes=[old.memory_id], t_valid=DAY)
+    store.deprecate(str(new.memory_id))
+    clock.set(DAY)
+    assert {one.content for one in store.list()} == {ADA}

@@ -190,12 +190,25 @@ class History:
         elif name == "deprecate" and now is not None:
             self.store.deprecate(now.id)
             now.status = "DEPRECATED"
+            self.hold_on(now)
         elif name == "end" and now is not None and now.end is None:
             now.end = now.begin + given[0]
             self.store.update(now.id, t_invalid=START + timedelta(days=now.end))
         elif name == "forget" and self.model.versions:
             gone = self.model.versions.pop(given[0] % len(self.model.versions))
             self.store.forget(gone.id)
+            self.hold_on(gone)
+
+    def hold_on(self, gone: Version) -> None:
+        """Notes what holds on where an announced version goes that was to end it."""
+        for version in self.model.versions:
+            if version.status == "SUPERSEDED" and version.end == gone.begin > self.model.day:
+                now = self.store.show(version.id).memory
+                if now.t_invalid == START + timedelta(days=gone.begin):
+                    continue
+                version.status = now.status.word
+                version.end = None if now.t_invalid is None else (now.t_invalid - START).days
+                assert version.end is None or version.end > gone.begin
 
     def check(self) -> None:
         current = self.model.holding() or self.model.current()

@@ -57,6 +57,88 @@ def test_the_same_text_is_counted_whoever_says_it_in_whatever_layout(opener: Ope
     assert version(store, first).reinforce_count == 1
 
 
+def test_a_note_repeats_the_one_value_that_has_its_text(opener: Opener, clock: FrozenClock) -> None:
+    store = opener(clock=clock)
+    value = store.commit(PORTO, key=CITY)
+    planned = store.commit(PORTO, dry_run=True)
+    clock.move(days=1)
+    for _ in range(2):
+        again = store.commit(PORTO, tags=["home"])
+        assert (again.outcome, again.memory_id) == (Kind.EXACT_DUPE, value.memory_id)
+    assert (planned.outcome, planned.memory_id) == (again.outcome, again.memory_id)
+    assert (version(store, value).tags, store.count()) == (("home",), 1)
+    store.commit(LISBON, key=CITY)
+    assert [one.content for one in store.list()] == [LISBON]
+    # later than the change it is news of its own
+    assert store.commit(PORTO).outcome is Kind.INSERTED_NEW
+    assert store.admin.doctor().exit_code == 0
+
+
+def _of_two_keys(store: vestig.Vestig) -> dict[str, Any]:
+    store.commit(PORTO, key="ana.city")
+    return {}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"scope": "other"},
+        {"author": "Bo"},
+        {"session_id": "s", "sequence": 1},
+        {"t_valid": "2020-01-01"},
+        {"t_invalid": "2040-01-01"},
+        {"on_near_dup": "insert"},
+        {"key": "ana.city"},
+        _of_two_keys,
+    ],
+    ids=str,
+)
+def test_what_is_not_certainly_a_repeat_of_a_value_is_stored(opener: Opener, fields: Any) -> None:
+    store = opener()
+    value = store.commit(PORTO, key=CITY, t_valid="2024-01-01")
+    given = fields(store) if callable(fields) else fields
+    made = store.commit(PORTO, **given)
+    assert made.outcome is Kind.INSERTED_NEW
+    apart = given.keys() & {"scope", "key"}
+    assert (value.memory_id in [one.memory_id for one in made.similar]) is not bool(apart)
+
+
+def test_an_announced_value_and_a_text_of_an_item_are_repeated_by_no_note(opener: Opener) -> None:
+    store = opener()
+    store.commit(PORTO, key=CITY, t_valid="2100-01-01")
+    store.items.put("city", 1, text=LISBON)
+    for text in (PORTO, LISBON):
+        assert store.commit(text).outcome is Kind.INSERTED_NEW
+
+
+def test_a_note_with_the_text_of_a_value_is_named_and_ends_with_it(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    store = opener(clock=clock)
+    note = store.commit(PORTO, tags=["home"])
+    turn = store.commit(PORTO, session_id="s", sequence=1)
+    pinned = store.commit(FARO, pinned=True)
+    clock.move(days=1)
+    value = store.commit(PORTO, key=CITY)
+    assert value.similar[0].memory_id == note.memory_id
+    assert (value.similar[0].score, value.superseded) == (1.0, ())
+    clock.move(days=1)
+    planned = store.commit(LISBON, key=CITY, dry_run=True)
+    later = store.commit(LISBON, key=CITY)
+    assert later.superseded == (value.memory_id, note.memory_id) == planned.superseded
+    assert version(store, note).t_invalid == version(store, later).t_valid
+    assert version(store, turn).status is version(store, pinned).status is Status.ACTIVE
+    assert store.admin.doctor().exit_code == 0
+    # what was said after the new value begins is later news
+    clock.move(days=1)
+    store.commit(PORTO)
+    again = store.commit(PORTO, key=CITY, t_valid=version(store, later).t_valid)
+    assert again.superseded == (later.memory_id,)
+    told = store.commit(FARO, key=CITY, t_valid=version(store, later).t_valid)
+    assert told.superseded == (again.memory_id,)
+    assert PORTO in [one.content for one in store.list()]
+
+
 def test_older_news_is_history_at_once(opener: Opener) -> None:
     store = opener()
     store.commit(PORTO, key=CITY, t_valid="2020-01-01")

@@ -205,6 +205,50 @@ def test_a_confirmed_statement_takes_a_key(store: vestig.Vestig) -> None:
     assert other.beside == guess.memory_id
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_confirmed_takes_the_place_beside_which_it_stands(store: vestig.Vestig) -> None:
+    fact = store.commit("Maria lives in Porto", role="user", key=KEY, t_valid=EARLY)
+    guess = store.commit("Maria lives in Lisbon", role="assistant", key=KEY, t_valid=LATE)
+    done = store.confirm(str(guess.memory_id), by="Ada")
+    value = store.get(KEY)
+    assert (value.content, value.confirmed, value.role) == (
+        "Maria lives in Lisbon",
+        True,
+        "assistant",
+    )
+    (said,) = done.warnings
+    assert said.startswith(f"{value.id} has the key {KEY} now")
+    assert str(fact.memory_id) in said
+    assert [one.content for one in store.list()] == ["Maria lives in Lisbon"]
+    days = ((EARLY, "Maria lives in Porto"), (LATE, "Maria lives in Lisbon"))
+    for day, text in days:
+        found = store.list(where={"keys": [KEY]}, valid_at=day)
+        assert [one.content for one in found] == [text]
+    assert store.admin.doctor().exit_code == 0
+    assert store.commit("Maria lives in Faro", role="tool", key=KEY).beside == value.id
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("how", ["older", "pinned", "free", "no key"])
+def test_what_is_confirmed_and_takes_no_place_says_why(store: vestig.Vestig, how: str) -> None:
+    begins = {"older": ("2026-06-01", LATE)}.get(how, (EARLY, LATE))
+    fact = store.commit("Maria lives in Porto", role="user", key=KEY, t_valid=begins[0])
+    if how == "no key":
+        guess = store.commit("Maria lives in Lisbon", role="assistant")
+    else:
+        guess = store.commit("Maria lives in Lisbon", role="assistant", key=KEY, t_valid=begins[1])
+    if how == "pinned":
+        store.pin(str(fact.memory_id))
+    if how == "free":
+        store.deprecate(str(fact.memory_id))
+    warnings = store.confirm(str(guess.memory_id), by="Ada").warnings
+    if how == "free":
+        assert current(store) == "Maria lives in Lisbon"
+        return
+    assert current(store) == "Maria lives in Porto"
+    assert any("keeps the key" in one for one in warnings) is (how != "no key")
+
+
 def test_a_verdict_of_a_model_replaces_no_statement_of_a_user() -> None:
     verdict = {
         "number": 1, "verdict": "supersedes", "subject": "Ana's employer", "old_value": "Acme",

@@ -107,6 +107,110 @@ def test_a_column_key_lets_a_changed_row_replace_the_one_before(tmp_path: Path) 
     assert (texts(store), "stays" in told(again)) == ({"The rent of flat 12 is 790"}, False)
 
 
+COSTS = "The slip ring costs {} EUR"
+KEYED = {
+    "csv": ("key,text\n", "ring,{}\n"),
+    "jsonl": ("", '{{"key": "ring", "content": "{}"}}\n'),
+    "dated.csv": ("key,text,date\n", "ring,{},2024-01-01\n"),
+    "claims.jsonl": (
+        "",
+        '{{"content": "{}", "claim": {{"subject": "Ring", "fact_type": "HAS_STATUS"}}}}\n',
+    ),
+}
+
+
+def keyed(path: Path, *prices: int) -> Path:
+    name = path.name.partition(".")[2]
+    header, row = KEYED[name]
+    path.write_text(header + "".join(row.format(COSTS.format(price)) for price in prices))
+    return path
+
+
+@each("name", KEYED)
+def test_a_row_that_goes_back_to_an_earlier_value_of_its_key_takes_place(
+    name: str, tmp_path: Path
+) -> None:
+    path = keyed(tmp_path / f"parts.{name}", 6400)
+    store, _ = store_of(path)
+    for price in (7150, 6400, 7150):
+        again = store.import_(keyed(path, price))
+        assert (again.imported, again.skipped, texts(store)) == (1, 0, {COSTS.format(price)})
+        assert "longer in it" not in told(again)
+        # the same file adds nothing
+        events = store.count(where={"include_expired": True}), len(store.events(store.list()[0].id))
+        again = store.import_(path)
+        assert (again.imported, again.skipped, told(again)) == (0, 1, "")
+        now = store.count(where={"include_expired": True}), len(store.events(store.list()[0].id))
+        assert now == events
+    dry = store.import_(keyed(path, 6400), dry_run=True)
+    assert (dry.imported, dry.skipped, texts(store)) == (1, 0, {COSTS.format(7150)})
+    assert store.admin.doctor().exit_code == 0
+
+
+@each("name", KEYED)
+def test_of_a_file_with_several_values_of_a_key_the_last_row_counts(
+    name: str, tmp_path: Path
+) -> None:
+    path = keyed(tmp_path / f"parts.{name}", 6400, 7150)
+    store, _ = store_of(path)
+    for prices in ((6400, 7150), (7150, 6400), (7150, 6400), (6400, 7150, 6400)):
+        store.import_(keyed(path, *prices))
+        assert texts(store) == {COSTS.format(prices[-1])}
+    count = store.count(where={"include_expired": True})
+    assert store.import_(path).skipped == 3
+    assert store.count(where={"include_expired": True}) == count
+
+
+def test_what_something_else_says_of_a_key_stays_and_is_told(tmp_path: Path) -> None:
+    path, other = keyed(tmp_path / "a.csv", 6400), keyed(tmp_path / "b.csv", 7150)
+    store, _ = store_of(path)
+    store.import_(other)
+    (value,) = store.list()
+    for _ in range(2):
+        again = store.import_(path)
+        assert (again.skipped, texts(store)) == (1, {COSTS.format(7150)})
+        assert f"1 memory differs from the file and was kept as it is: {value.id}" in told(again)
+        assert told(store.import_(other)) == ""
+    # of both, the last one counts
+    assert told(store.import_([path, other])) == ""
+    mine = store.commit(COSTS.format(8000), key="ring")
+    assert str(mine.memory_id) in told(store.import_(other))
+    # what was withdrawn stays so, and an earlier time is history
+    store.deprecate(str(mine.memory_id))
+    assert (store.import_(other).skipped, store.count()) == (1, 0)
+
+
+def test_a_row_that_tells_an_earlier_time_is_history(tmp_path: Path) -> None:
+    path, rows = tmp_path / "a.csv", "key,text,t_valid\nring,{},2024-0{}-01\n"
+    path.write_text(rows.format(COSTS.format(6400), 1))
+    store, _ = store_of(path)
+    for price, month in ((7150, 2), (6400, 1)):
+        path.write_text(rows.format(COSTS.format(price), month))
+        again = store.import_(path)
+    assert (again.skipped, texts(store)) == (1, {COSTS.format(7150)})
+    assert "differs" not in told(again)
+
+
+def test_a_value_of_a_file_that_could_not_be_read_as_a_whole_is_told(tmp_path: Path) -> None:
+    path = keyed(tmp_path / "a.csv", 6400)
+    store, _ = store_of(path)
+    store.import_(keyed(path, 7150))
+    keyed(path, 6400).write_text(path.read_text() + "ring\n")
+    again = store.import_(path)
+    assert (again.failed, texts(store)) == (1, {COSTS.format(7150)})
+    assert "1 memory differs from the file" in told(again)
+
+
+def test_a_record_with_an_id_that_goes_back_to_an_earlier_text_is_newer() -> None:
+    store, _ = store_of(as_lines(BEFORE))
+    store.import_(as_lines(AFTER))
+    back = {**BEFORE, "updated_at": "2026-05-01T10:00:00Z"}
+    again = store.import_(as_lines(back))
+    assert (again.imported, again.ended, texts(store)) == (1, 1, {BEFORE["memory"]})
+    again = store.import_(as_lines(back))
+    assert (again.skipped, again.warnings) == (1, ())
+
+
 def test_a_row_that_stands_twice_is_two_rows_however_often_it_comes(tmp_path: Path) -> None:
     path = tmp_path / "shop.csv"
     path.write_text("what,price\ntube,7\ntube,7\n")

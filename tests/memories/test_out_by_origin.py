@@ -129,11 +129,11 @@ def test_composed_and_decomposed_names_of_a_source_are_one(opener: Opener) -> No
 def test_a_source_that_states_it_meanwhile_keeps_it(
     opener: Opener, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vestig.memories import forget, states
+    from vestig.memories import forget, withdrawal
 
     store = opener(embedder=HashingEmbedder())
     id = committed(store, "The crane is painted green", source="crawler")
-    module = states if call == "deprecate" else forget
+    module = withdrawal if call == "deprecate" else forget
     selected = module.selected_ids
 
     def and_then_stated_again(*arguments: Any) -> list[str]:

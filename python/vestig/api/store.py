@@ -725,12 +725,12 @@ class Vestig(NamesUnknown):
             (1, ['Deploys run on Fridays'])
         """
         asked = checked(calls.memories.DeprecateRequest, self._cleaned(locals()))
-        from vestig.memories import states
+        from vestig.memories import states, withdrawal
 
         states.check_deprecation(asked)
         if asked.id is not None:
-            return warned("deprecate", states.deprecate(self._session, asked))
-        return warned("deprecate", states.deprecate_selected(self._session, asked))
+            return warned("deprecate", withdrawal.deprecate(self._session, asked))
+        return warned("deprecate", withdrawal.deprecate_selected(self._session, asked))
 
     def supersede(
         self,
@@ -829,9 +829,10 @@ class Vestig(NamesUnknown):
             (True, 0, 1)
         """
         clean = self._cleaned(locals())
-        from vestig.memories import states
+        from vestig.memories import confirmation
 
-        return states.confirm(self._session, checked(calls.memories.ConfirmRequest, clean))
+        asked = checked(calls.memories.ConfirmRequest, clean)
+        return warned("confirm", confirmation.confirm(self._session, asked))
 
     def _cleaned(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that are given, without secrets."""

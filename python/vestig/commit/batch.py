@@ -182,6 +182,8 @@ class Batch(Group):
             raise SplitGroup(place)
         elif self._lacks_vector(place):
             raise UniquenessCollision("the text was in the store a moment ago")
+        elif (value := self._value_of_text(view, item, decision)) is not None:
+            self._reinforce(view, item, decision, value, None)
         elif repeated is not None:
             self._insert(view, place, decision, similar, repeated)
         else:
@@ -279,6 +281,16 @@ class Batch(Group):
         if self._unarchived and not self.dry:
             raise SplitGroup(place)
         self._insert(view, place, decision, similar)
+        if current is not None and current.id in decision.superseded:
+            self._end_notes(view, item, decision, current)
+
+    def _end_notes(self, view: LedgerView, item: Item, decision: Decision, value: Memory) -> None:
+        """Replaces the notes that state what a replaced value of a key states."""
+        assert decision.memory_id is not None, "it was inserted"
+        for note in self._said_apart(view, item, value):
+            successor = successor_of(item, decision.memory_id, item.begins_us)
+            self._replace(note, successor, by_key=True)
+            decision.superseded += (note.id,)
 
     def _take_place(
         self, view: LedgerView, item: Item, decision: Decision, current: Memory
@@ -366,19 +378,6 @@ class Batch(Group):
         inserted = self._inserted_items.get(memory.id)
         return stored_form(self.session, memory) if inserted is None else item_form(inserted)
 
-    def _mentioned(self, view: LedgerView, item: Item, memory: Memory) -> list[str]:
-        """Names of the entities that a memory mentions; looked up where the item names any."""
-        inserted = self._inserted_items.get(memory.id)
-        if inserted is not None or not item.request.entities:
-            return [] if inserted is None else [one.name for one in inserted.entities]
-        space = memory.namespace
-        ids = [one.entity_id for one in view.mentions(space, [memory.id])]
-        return [
-            name
-            for entity in view.entities(space, ids)
-            for name in (entity.canonical_name, *entity.aliases)
-        ]
-
     def _reinforce(
         self,
         view: LedgerView,
@@ -448,7 +447,12 @@ class Batch(Group):
             )
         decision.revives = decision.revives or self._revived(view, place)
         known = self._known_of_the_same(item, decision, similar)
-        decision.similar = self._similar(view, item, quoted_first(view, item, known))
+        shown = quoted_first(view, item, known)
+        # a dry run has no ids for what it does not store
+        gone = {*(old.id for old in decision.replaced), *(self._inserted_items if self.dry else ())}
+        same = [one.id for one in self._otherwise_kept(view, item) if one.id not in gone]
+        shown = [*((id, 1.0) for id in same), *shown][: max(SIMILAR_SHOWN, len(shown))]
+        decision.similar = self._similar(view, item, shown)
         decision.repeats = None if repeated is None else repeated.id
         memory = add_memory(
             self._rows,
@@ -474,7 +478,9 @@ class Batch(Group):
         )
         self._name_resolution.inserted(place, mentions)
         self._known[memory.id] = msgspec.structs.replace(memory, content=item.given)
-        if item.key is None:
+        if item.key is not None:
+            self._inserted_values.setdefault(item.text_key, []).append(memory.id)
+        else:
             self._inserted_texts.setdefault(item.text_key, []).append(memory.id)
             self._inserted_turns[item.text_key, item.position] = memory.id
         self._inserted[place], self._inserted_items[memory.id] = memory.id, item
@@ -566,12 +572,6 @@ class Batch(Group):
             found.append(similar_memory(id, score, beginning, different))
         return tuple(found)
 
-    def _is_live(self, id: str) -> bool:
-        """Return whether a memory that is similar to one of the group is live, as the group leaves
-        it."""
-        known = self._known.get(id)
-        return known is None or known.status in LIVE
-
     def _form_of(self, view: LedgerView, item: Item, id: str) -> CanonicalForm:
         inserted = self._inserted_items.get(id)
         if inserted is not None:
@@ -627,12 +627,6 @@ class Batch(Group):
             self._replace(decision.by_key, successor, by_key=True)
             replaced.append(decision.by_key.id)
         decision.superseded = tuple(replaced)
-
-    def _memory(self, view: LedgerView, item: Item, id: str) -> Memory | None:
-        """The memory of an id as the items before leave it; None where there is none."""
-        if id in self._known:
-            return self._known[id]
-        return next(iter(view.memories(item.request.namespace, [id])), None)
 
     def _replace(self, old: Memory, successor: states.Successor, *, by_key: bool = False) -> None:
         """The rows of one replacement. `by_key`: for the key alone. A value of the same key holds

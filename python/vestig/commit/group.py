@@ -20,10 +20,10 @@ from vestig.commit.speakers import keeps_key
 from vestig.errors import VestigError
 from vestig.memories import states
 from vestig.session.session import Session
-from vestig.store.records import keyed_memories
+from vestig.store.records import item_rows, keyed_memories, rule_rows
 from vestig.store.records.reads import LedgerView
 from vestig.times import to_us
-from vestig.types import Memory, Status
+from vestig.types import Memory, OriginType, Status
 
 LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
@@ -76,6 +76,8 @@ class Group:
         self._inserted_versions: dict[Slot, list[str]] = {}
         # keys of which a version holds again behind another one
         self._continued: set[Slot] = set()
+        # those with a key by their text's key, oldest first
+        self._inserted_values: dict[TextKey, list[str]] = {}
         # the last time of the clock at which the ledger or an earlier item was written
         self._latest_us = 0
         # whether an archived memory was made active again
@@ -215,6 +217,79 @@ class Group:
         if first is not None and self._known.get(first.id, first).status not in LIVE:
             return True
         return any(memory.status in LIVE for memory in self._same_texts[place])
+
+    def _otherwise_kept(self, view: LedgerView, item: Item) -> list[Memory]:
+        """The live memories with the text of an item, as the group leaves them: for one with a key
+        the oldest without any, for one without those that have a key, but for texts of items."""
+        found, inserted = list[Memory](), self._inserted_values
+        if item.key is not None:
+            inserted = self._inserted_texts
+        if item.identity in self._hashes:
+            if item.key is None:
+                values = keyed_memories.with_text(view, *item.text_key)
+                found += [one for one in values if not item_rows.of_memories(view, [one])]
+            elif (first := view.first_with_text(*item.text_key)) is not None:
+                found.append(first)
+        ids = dict.fromkeys([*(one.id for one in found), *inserted.get(item.text_key, ())])
+        known = {one.id: one for one in found} | self._known
+        return [known[id] for id in ids if known[id].status in LIVE]
+
+    def _value_of_text(self, view: LedgerView, item: Item, decision: Decision) -> Memory | None:
+        """The value of a key that a note without one repeats: it holds open when that begins, no
+        other key has its text, and nothing is to take its place."""
+        request = item.request
+        asks_own = item.position or item.document or item.beside or item.status
+        if asks_own or decision.replaced or request.t_invalid is not None:
+            return None
+        if request.on_near_dup == "insert":
+            return None
+        found = self._otherwise_kept(view, item)
+        if len(found) != 1 or found[0].status is not Status.ACTIVE:
+            return None
+        begun = to_us(found[0].t_valid) <= item.begins_us
+        return found[0] if begun and found[0].t_invalid is None else None
+
+    def _said_apart(self, view: LedgerView, item: Item, value: Memory) -> list[Memory]:
+        """The notes without a key that state what a value of a key states, and no later than an
+        item begins that takes its place: they are outdated with it."""
+        owner = value.namespace, value.scope, value.author, value.content_hash
+        inserted = [self._known[id] for id in self._inserted_texts.get(owner, ())]
+        stored = [self._known.get(one.id, one) for one in view.same_text(*owner, None)]
+        found = {one.id: one for one in (*stored, *inserted)}.values()
+        return [
+            one
+            for one in found
+            if one.status in LIVE
+            and not (one.session_id or one.pinned or one.t_invalid)
+            and one.origin_type is not OriginType.DOCUMENT
+            and to_us(max(one.t_valid, one.last_seen_at or one.t_valid)) <= item.begins_us
+            and not rule_rows.is_rule(view, one)
+        ]
+
+    def _mentioned(self, view: LedgerView, item: Item, memory: Memory) -> list[str]:
+        """Names of the entities that a memory mentions; looked up where the item names any."""
+        inserted = self._inserted_items.get(memory.id)
+        if inserted is not None or not item.request.entities:
+            return [] if inserted is None else [one.name for one in inserted.entities]
+        space = memory.namespace
+        ids = [one.entity_id for one in view.mentions(space, [memory.id])]
+        return [
+            name
+            for entity in view.entities(space, ids)
+            for name in (entity.canonical_name, *entity.aliases)
+        ]
+
+    def _is_live(self, id: str) -> bool:
+        """Return whether a memory that is similar to one of the group is live, as the group leaves
+        it."""
+        known = self._known.get(id)
+        return known is None or known.status in LIVE
+
+    def _memory(self, view: LedgerView, item: Item, id: str) -> Memory | None:
+        """The memory of an id as the items before leave it; None where there is none."""
+        if id in self._known:
+            return self._known[id]
+        return next(iter(view.memories(item.request.namespace, [id])), None)
 
     def _replaced(self, view: LedgerView, item: Item) -> list[Memory]:
         """The memories named in `supersedes`; every id is checked before anything is written."""

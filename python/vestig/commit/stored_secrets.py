@@ -17,7 +17,7 @@ from vestig.commit.update import successor_fields
 from vestig.errors import ConflictError, VestigError
 from vestig.firewall import Secret, counted, masked_text, without_secrets
 from vestig.memories import forget as forgetting
-from vestig.memories import states
+from vestig.memories import states, withdrawal
 from vestig.memories.states import selected_ids
 from vestig.results import SecretsReport, StoredSecret
 from vestig.session.session import Session
@@ -194,7 +194,7 @@ def _take_over(session: Session, space: str, found: _Found) -> None:
     else:
         # the same text can be stored only where it is withdrawn
         withdrawn = {"id": memory.id, "reason": _REASON, "namespace": space}
-        states.deprecate(session, checked(DeprecateRequest, withdrawn))
+        withdrawal.deprecate(session, checked(DeprecateRequest, withdrawn))
     # the key of a part of an item's text is none that a caller can give, and markers make it longer
     outcome = pipeline.commit(session, fields, key=fields.pop("key", None), whole=True)
     if outcome.memory_id is not None:

@@ -3,14 +3,19 @@ that an earlier import of a table brought and that are not in it any more."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from vestig.arguments import parse_time
+from vestig.calls.argument import key_name
+from vestig.commit.keys import key_of_claim
 from vestig.commit.pipeline import prepare_part
 from vestig.commit.text import content_hash
 from vestig.commit.update import successor_fields
+from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import (
     ImportItem,
     ImportOptions,
@@ -20,15 +25,17 @@ from vestig.exchange.commit_fields import (
 )
 from vestig.exchange.formats.drafts import TABLE_REFERENCE, last_change
 from vestig.session.session import Session
+from vestig.store.records import keyed_memories
 from vestig.store.records.memory_queries import (
     StatedText,
+    is_stated_below,
     recorded_texts,
     standing_below,
     stated_apart,
 )
 from vestig.store.records.reads import LedgerView
-from vestig.times import from_us
-from vestig.types import Memory
+from vestig.times import from_us, to_us
+from vestig.types import MODEL_ROLES, Claim, Memory
 
 # Of the memory before, what a newer text of its record does not take over.
 _NOT_INHERITED = ("key", "metadata")
@@ -62,17 +69,20 @@ class ChangedRecords:
     ) -> ImportItem | None:
         """The record with the memories that its newer text replaces; None where it is skipped.
 
-        A memory that something else states too stays beside the newer text.
+        A memory that something else states too stays beside the newer text, and a text that the
+        record had before is newer again.
         """
         if not stated:
             return None
         space = self._session.namespace
         texts = {one.content_hash for one in stated}
         hashes = self._hashes(item, texts)
-        if texts.issuperset(hashes):
-            return None
         ids = list(dict.fromkeys(one.memory_id for one in stated))
         current = [one for one in view.memories(space, ids) if one.t_expired is None]
+        held = {one.id for one in current}
+        now = {one.content_hash for one in stated if one.memory_id in held}
+        if texts.issuperset(hashes) and (not now or now & hashes):
+            return None
         if item.changed_us is None or not current:
             self._run.changed[item.artifact_ref] = ids[-1]
             return None
@@ -91,6 +101,17 @@ class ChangedRecords:
         }
         replaces = tuple(one.id for one in before if one.id not in apart)
         return msgspec.structs.replace(item, arguments=arguments, replaces=replaces)
+
+    def states_another(self, item: ImportItem, value: Memory) -> bool:
+        """Return whether a record states another value of a key than this one, for now: not where
+        it tells an earlier time, or a model states it that takes no place."""
+        if value.confirmed and item.arguments.get("role") in MODEL_ROLES:
+            return False
+        known = {value.content_hash}
+        if known.issuperset(self._hashes(item, known)):
+            return False
+        told = item.arguments.get("t_valid") or item.arguments.get("t_ref")
+        return told is None or parse_time(told, "t_valid") >= to_us(value.t_valid)
 
     def compare(self, item: ImportItem, memory: Memory) -> None:
         """Notes what the export of a memory says otherwise than the memory itself, which stays."""
@@ -125,22 +146,64 @@ class ChangedRecords:
 
 
 class TableRows:
-    """The rows without an id of the tables of an import, by scope and by the name of the file."""
+    """The rows without an id of the files of an import, by scope and by the name of the file, and
+    the last row of each key."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._refs: dict[tuple[str | None, str], set[str]] = {}
         self._tallies: dict[str, list[Tally]] = {}
+        # (scope, key) → its last row; tables of which a row has a key
+        self._last: dict[tuple[str | None, str], tuple[Tally, ImportItem]] = {}
+        self._keyed: set[str] = set()
 
     def note(self, tally: Tally, item: ImportItem) -> None:
         """A row, or another record, which is passed over."""
-        if item.is_known_by_id or not item.artifact_ref.startswith(TABLE_REFERENCE):
+        if item.is_known_by_id:
             return
-        table = f"{item.artifact_ref.rsplit(':', 2)[0]}:"
+        key = _key(item)
+        if key is not None:
+            self._last[item.scope, key] = tally, item
+        if (table := _table(item)) is None:
+            return
+        if key is not None:
+            self._keyed.add(table)
         self._refs.setdefault((item.scope, table), set()).add(item.artifact_ref)
         tallies = self._tallies.setdefault(table, [])
         if tally not in tallies:
             tallies.append(tally)
+
+    def changed_back(
+        self, skipped: Collection[tuple[str | None, str]], changes: ChangedRecords, run: Run
+    ) -> list[tuple[Tally, ImportItem]]:
+        """The rows whose text is what their key had before: those that are the last of their key
+        and were skipped as recorded, where the key has what an earlier state of their file says.
+        What something else says in its place is noted in the report, and stays.
+
+        Args:
+            skipped: (scope, reference) of the records that were.
+        """
+        found = []
+        with self._session.ledger.read() as view:
+            for (scope, key), (tally, item) in self._last.items():
+                if (scope, item.artifact_ref) not in skipped:
+                    continue
+                value = self._value(view, scope, key)
+                if value is None or not changes.states_another(item, value):
+                    continue
+                table = _table(item)
+                is_whole = table is not None and not any(one.failed for one in self._tallies[table])
+                if table is not None and is_whole and is_stated_below(view, value.id, table):
+                    found.append((tally, item))
+                else:
+                    run.different[value.id] = None
+        return found
+
+    def _value(self, view: LedgerView, scope: str | None, key: str) -> Memory | None:
+        """The memory that holds under a key now, or else is announced."""
+        slot = self._session.namespace, scope, key
+        now_us = self._session.now_us()
+        return keyed_memories.holding(view, *slot, now_us) or keyed_memories.current(view, *slot)
 
     def tell(self, run: Run) -> None:
         """Notes in the report how many rows stay that are no longer in a table; nothing of one that
@@ -153,4 +216,21 @@ class TableRows:
                 gone = sorted(id for id, own in standing.items() if own.isdisjoint(refs))
                 if gone:
                     name = table.removeprefix(TABLE_REFERENCE).removesuffix(":")
-                    run.warn(rows_stay_warning(name, gone))
+                    run.warn(rows_stay_warning(name, gone, has_keys=table in self._keyed))
+
+
+def _table(item: ImportItem) -> str | None:
+    """The beginning of the references of all rows of a file; None of what is no row."""
+    ref = item.artifact_ref
+    return f"{ref.rsplit(':', 2)[0]}:" if ref.startswith(TABLE_REFERENCE) else None
+
+
+def _key(item: ImportItem) -> str | None:
+    """The key of which a record is the value, of its own or by its claim; None without one."""
+    key, claim = item.arguments.get("key"), item.arguments.get("claim")
+    with suppress(ValidationError, msgspec.ValidationError):
+        if key is not None:
+            return key_name("key", key)
+        if claim is not None:
+            return key_of_claim(msgspec.convert(claim, Claim))
+    return None

@@ -267,20 +267,21 @@ def different_warning(count: int, ids: Sequence[str] = ()) -> str:
     )
 
 
-def rows_stay_warning(name: str, ids: Sequence[str]) -> str:
+def rows_stay_warning(name: str, ids: Sequence[str], *, has_keys: bool) -> str:
     """Return the warning about rows of an earlier import of a table that are not in it any more.
 
     Args:
         name: the table's.
         ids: of the memories that they became.
+        has_keys: whether rows of it have keys.
     """
     rows, shown = count_of(len(ids), "row"), first_of(ids, _REVIVED_SHOWN)
     is_no, stay = ("is no", "stays") if len(ids) == 1 else ("are no", "stay")
     end = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    keys = ", and with columns `text` and `key`, and none of who speaks, a changed row replaces"
     return (
         f"{name}: {rows} of an earlier import {is_no} longer in it and {stay}: {shown}; {end} ends"
-        " one, and with columns `text` and `key`, and none of who speaks, a changed row replaces"
-        " the one before"
+        f" one{'' if has_keys else f'{keys} the one before'}"
     )
 
 

@@ -317,6 +317,8 @@ class _Reader:
         self._project = project
         self._changes = ChangedRecords(session, files.options, files.run)
         self.tables = TableRows(session)
+        # records that were passed over as recorded
+        self.skipped: set[_Recorded] = set()
         # references of what superseded records
         self.successors: dict[_Recorded, str] = {}
         self._groups = self._grouped()
@@ -384,6 +386,16 @@ class _Reader:
             made.needs_vector = made.is_history
         return _NextGroup(records, links, part, self._files.bytes_done)
 
+    def changed_back(self) -> Iterator[_NextGroup]:
+        """The rows that state anew what their key had before, once all others are written."""
+        found = self.tables.changed_back(self.skipped, self._changes, self._files.run)
+        most = shared_or(_GROUP_COMMITS)
+        for start in range(0, len(found), most):
+            group = found[start : start + most]
+            for tally, _ in group:
+                tally.skipped -= 1
+            yield self._prepared(group, [])
+
     def _place(self, project: str, requests: list[dict[str, Any]]) -> None:
         """Gives those of a project that speak of what a branch changed the scope of that."""
         own = [one for one in requests if one.get("scope") == project and one.get("anchor")]
@@ -434,6 +446,7 @@ class _Reader:
                         if item.memory_id is not None:
                             copy_ids[known[place.scope][place.ref]] = item
                         tally.skipped += 1
+                        self.skipped.add(place)
                         continue
                     newer = found
                 first[place] = item
@@ -465,17 +478,13 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
                 for (tally, _), is_new in zip(group.links, written, strict=True):
                     tally.imported += is_new
                     tally.skipped += not is_new
-            outcomes = commit_part(
-                session, group.part, None if following is None else following.part, ahead
-            )
-            place = 0
-            for tally, item in group.records:
-                tally.record(item, outcomes[place : place + len(item.parts)])
-                place += len(item.parts)
+            _write(session, group, following, ahead)
             if progress is not None:
                 progress(group.bytes_done, files.bytes_total)
             give_way()
             group = following
+        for group in reader.changed_back():
+            _write(session, group, None, ahead)
     if reader.successors and not asked.dry_run:
         _name_successors(session, reader.successors)
     if not asked.dry_run:
@@ -491,6 +500,18 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
     if progress is not None:
         progress(files.bytes_total, files.bytes_total)
     return files.run.report()
+
+
+def _write(
+    session: Session, group: _NextGroup, following: _NextGroup | None, ahead: VectorsAhead
+) -> None:
+    """Commits the records of a group and counts them."""
+    next_part = None if following is None else following.part
+    outcomes = commit_part(session, group.part, next_part, ahead)
+    place = 0
+    for tally, item in group.records:
+        tally.record(item, outcomes[place : place + len(item.parts)])
+        place += len(item.parts)
 
 
 def _name_successors(session: Session, successors: Mapping[_Recorded, str]) -> None:

@@ -1,5 +1,5 @@
-"""The states of a memory and the calls that change them: deprecate, supersede, archive, unarchive,
-pin, unpin, confirm, and one access counted.
+"""The states of a memory and calls that change them: supersede, archive, unarchive, pin, unpin, and
+one access counted.
 
 Each call checks the memory under the write lock, decides one `ChangeSet` and writes it. A selection
 says which memories a call takes out: by ids, or by a filter.
@@ -8,7 +8,6 @@ says which memories a call takes out: by ids, or by a filter.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, Protocol
 from unicodedata import normalize
 
@@ -17,7 +16,6 @@ import msgspec
 from vestig.arguments import listed
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS, Filter
 from vestig.calls.memories import (
-    ConfirmRequest,
     DeprecateRequest,
     StateRequest,
     SupersedeRequest,
@@ -28,10 +26,9 @@ from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, new_id, split_ids
 from vestig.memories.versions import until_then
 from vestig.other_words import by_caller
-from vestig.results import DeprecateReport
 from vestig.session.filter_names import also_known, names_of_entities, unknown_names
 from vestig.session.references import resolved
-from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
+from vestig.session.session import Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import documents, item_rows, keyed_memories, rule_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
@@ -47,7 +44,7 @@ from vestig.types import (
     _Value,
 )
 
-_FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
+FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
 
 
 class StateChange(_Value, frozen=True, kw_only=True):
@@ -105,7 +102,7 @@ def _by(memory: Memory) -> str:
 
 def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
-    if memory.status in _FINAL:
+    if memory.status in FINAL:
         key, option = ("", "") if memory.key is None else (", key=…", " --key KEY")
         again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{option}`')
         raise ConflictError(
@@ -133,7 +130,7 @@ def check_end(memory: Memory, end_us: int | None) -> None:
         )
 
 
-def _check_ended(end_us: int | None, now_us: int) -> None:
+def check_ended(end_us: int | None, now_us: int) -> None:
     """Refuses an end that is to come, for what is withdrawn is left out at once."""
     if end_us is not None and end_us > now_us:
         raise ValidationError(
@@ -407,8 +404,13 @@ def change_state(
     action: str,
     decide: Callable[[LedgerView, Memory, int], tuple[ChangeSet | None, tuple[str, ...]]],
     namespace: object = None,
+    said: Sequence[str] = (),
 ) -> StateChange:
-    """Reads the memory under the write lock, decides, writes; nothing changes on an error."""
+    """Reads the memory under the write lock, decides, writes; nothing changes on an error.
+
+    Args:
+        said: warnings, to which the decision adds.
+    """
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
     with session.operation(action, without_store="make"):
@@ -429,9 +431,9 @@ def change_state(
                 version=after.version,
                 fields=fields,
                 seq=seq,
-                warnings=()
+                warnings=tuple(said)
                 if changes is None or after.status is Status.ACTIVE
-                else tuple(rule_warnings(txn, memory)),
+                else (*said, *rule_warnings(txn, memory)),
                 degraded=tuple(degraded),
             )
             keep_answer(txn, lambda: done)
@@ -450,17 +452,6 @@ def simple(session: Session, action: str, asked: StateRequest) -> StateChange:
         return decide(memory, asked.reason, now), ()
 
     return change_state(session, asked.id, action, decision, asked.namespace)
-
-
-def confirm(session: Session, asked: ConfirmRequest) -> StateChange:
-    """Marks a statement of an assistant or a tool as one that somebody stands for."""
-
-    def decision(
-        _: LedgerView, memory: Memory, now: int
-    ) -> tuple[ChangeSet | None, tuple[str, ...]]:
-        return confirm_changes(memory, asked.by, now), ()
-
-    return change_state(session, asked.id, "confirm", decision, asked.namespace)
 
 
 def check_deprecation(asked: DeprecateRequest) -> None:
@@ -483,78 +474,11 @@ def check_deprecation(asked: DeprecateRequest) -> None:
         )
 
 
-def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
-    """Withdraws a memory, or ends its fact at `t_invalid`."""
-    assert asked.id is not None, "a filter has a call of its own"
-    end = asked.t_invalid
-    _check_ended(end, session.now_us())
-
-    def decision(
-        _: LedgerView, memory: Memory, now: int
-    ) -> tuple[ChangeSet | None, tuple[str, ...]]:
-        check_end(memory, end)
-        return deprecate_changes(memory, asked.reason or "", end, now), ()
-
-    return change_state(session, asked.id, "deprecate", decision, asked.namespace)
-
-
-def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
-    """Withdraws every memory that a filter selects and that has not expired, in one transaction;
-    the text of a rule only if the filter names its id."""
-    end, space = asked.t_invalid, session.in_namespace(asked.namespace)
-    _check_ended(end, session.now_us())
-    degraded: list[Degradation] = []
-    with session.operation("deprecate", without_store="make"):
-        found = selected_ids(session, space, asked.where)
-        notes = selection_warnings(session, space, asked.where)
-        report: DeprecateReport | None = None
-        with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
-            if asked.only:
-                found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
-            memories = [one for one in txn.memories(space, found) if one.status not in _FINAL]
-            named = tuple(asked.where.given().get("ids", ()))
-            rules = {one.memory_id for one in rule_rows.of_namespace(txn, space)}
-            kept = dict.fromkeys(
-                one.id for one in memories if one.id in rules and not one.id.startswith(named)
-            )
-            memories = [one for one in memories if one.id not in kept]
-            found = [id for id in found if id not in kept]
-            for memory in memories:
-                check_end(memory, end)
-            report = DeprecateReport(
-                memory_ids=tuple(memory.id for memory in memories),
-                had_superseded=superseded_by_them(txn, space, found),
-                dry_run=asked.dry_run,
-                seq=txn.seq,
-                warnings=(
-                    *notes,
-                    *(
-                        f"{id} is the text of a rule, which stays: a filter ends it only by its id"
-                        for id in kept
-                    ),
-                ),
-            )
-            if asked.dry_run or not memories:
-                raise RollBack
-            now_us, why = session.now_us(), asked.reason or ""
-            parts = [deprecate_changes(memory, why, end, now_us) for memory in memories]
-            seq = txn.apply(joined(space, parts))
-            degraded.extend(clock_notice(txn.clock_behind_us))
-            report = done = msgspec.structs.replace(report, seq=seq, degraded=tuple(degraded))
-            keep_answer(txn, lambda: done)
-        assert report is not None, "only after it is left the transaction without writing"
-        if report.dry_run or not report.memory_ids:
-            return report
-        return msgspec.structs.replace(report, degraded=catch_up(session, degraded))
-
-
 def joined(namespace: str, parts: Sequence[ChangeSet]) -> ChangeSet:
     """Changes of several memories as one."""
-    return ChangeSet(
-        namespace=namespace,
-        patches=tuple(patch for part in parts for patch in part.patches),
-        events=tuple(event for part in parts for event in part.events),
-    )
+    names = [name for name in ChangeSet.__struct_fields__ if name != "namespace"]
+    rows = {name: tuple(row for part in parts for row in getattr(part, name)) for name in names}
+    return ChangeSet(namespace=namespace, **rows)
 
 
 def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:

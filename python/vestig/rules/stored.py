@@ -25,7 +25,7 @@ from vestig.changes import ChangeSet, NewRule, RuleCounts
 from vestig.commit import pipeline
 from vestig.commit.text import content_hash, normalise
 from vestig.errors import ConflictError, NotFoundError, ValidationError
-from vestig.memories import states
+from vestig.memories import states, withdrawal
 from vestig.memories.states import StateChange
 from vestig.other_words import by_caller
 from vestig.rules.doubts import doubts
@@ -115,7 +115,7 @@ def remove(session: Session, asked: RemoveRuleRequest) -> StateChange:
         memory, _ = _found(session, view, space, asked.id)
     why = "the rule was removed" if asked.reason is None else asked.reason
     given = {"id": memory.id, "reason": why, "namespace": space}
-    done = states.deprecate(session, checked(DeprecateRequest, given))
+    done = withdrawal.deprecate(session, checked(DeprecateRequest, given))
     return msgspec.structs.replace(done, warnings=())
 
 

@@ -8,19 +8,14 @@ of a row is all of it.
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
-
-from msgspec import json
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile, Unreadable
 from vestig.exchange.formats.drafts import (
-    TABLE_REFERENCE,
     Draft,
     Found,
     Reading,
@@ -68,8 +63,6 @@ _NO_TIME: Final = "it is not the time of the rows"
 # So many rows tell what a column holds; a text has so many words.
 _LOOKED_AT: Final = 50
 _WORDS_MIN: Final = 3
-_HASH_DIGITS: Final = 32
-_NAME_CHARS: Final = 200
 # A longer cell of a row that is its own text stands in this text alone.
 _METADATA_CHARS: Final = 1_000
 
@@ -293,8 +286,6 @@ class _Readers:
         self._reading = reading
         # the session of rows with a role that name none
         self._whole = ""
-        # how often each row came
-        self._seen: Counter[str] = Counter()
 
     def draft(self, row: Row, place: int) -> Draft | Unreadable:
         """One row, which has the cells of the header."""
@@ -312,7 +303,7 @@ class _Readers:
             return refused(row.line, error)
         is_by_id = "artifact_ref" in arguments
         if not is_by_id and self._reading.name not in WITHOUT_NAME:
-            arguments["artifact_ref"] = self._reference(filled)
+            arguments["artifact_ref"] = self._reading.row_reference(filled)
         return Draft(
             line=row.line,
             content=content,
@@ -322,13 +313,6 @@ class _Readers:
             is_whole=self._header.texts is None or self._header.are_turns,
             changed_us=last_change(filled),
         )
-
-    def _reference(self, filled: Mapping[str, str]) -> str:
-        """The reference of a row without an id: by the name of its file and what it holds."""
-        digest = hashlib.sha256(json.encode(filled)).hexdigest()[:_HASH_DIGITS]
-        self._seen[digest] += 1
-        name = self._reading.name[-_NAME_CHARS:]
-        return f"{TABLE_REFERENCE}{name}:{digest}:{self._seen[digest]}"
 
     def _time(self, filled: dict[str, str]) -> str | None:
         """The time of a row as an ISO date.

@@ -7,6 +7,7 @@ in the file, which only grows.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,8 +28,10 @@ from vestig.types import Status
 MEMORY_MARK: Final = "vestig: memory/1"
 # Before the id of the memory that a file was made of, as the reference of a record.
 MEMORY_REFERENCE: Final = "vestig:"
-# Before the name of a table, as the reference of its rows without an id.
+# Before the name of a file, as the reference of its rows without an id.
 TABLE_REFERENCE: Final = "table:"
+_HASH_DIGITS: Final = 32
+_NAME_CHARS: Final = 200
 _BETWEEN: Final = "\n\n"
 # The name of a kind or of a field that a file gives.
 FIELD_NAME: Final = lazy_pattern(r"[A-Za-z0-9_ -]{1,60}")
@@ -102,6 +105,8 @@ class Reading:
         self._edits: list[tuple[str | None, str, str]] = []
         # digests of beginnings of conversations
         self._begun: Counter[str] = Counter()
+        # how often each row came, by its digest
+        self._rows: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
         self.other_keys: dict[str, None] = {}
         self.said: dict[str, None] = {}
@@ -112,6 +117,13 @@ class Reading:
         self._begun[digest] += 1
         count = self._begun[digest]
         return f"{self.name}:{digest}" if count == 1 else f"{self.name}:{digest}:{count}"
+
+    def row_reference(self, values: Mapping[str, Any]) -> str:
+        """Return the reference of a row without an id: by the name of its file and what it
+        holds."""
+        digest = hashlib.sha256(msgspec.json.encode(values)).hexdigest()[:_HASH_DIGITS]
+        self._rows[digest] += 1
+        return f"{TABLE_REFERENCE}{self.name[-_NAME_CHARS:]}:{digest}:{self._rows[digest]}"
 
     def say(self, what: str) -> None:
         """Notes once what the report says about how the file was read."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile, Unreadable
 from vestig.exchange.formats.drafts import Draft, Found, Reading, last_change, missing, refused
+from vestig.exchange.inputs import WITHOUT_NAME
 
 # Names that its records have.
 KEYS: Final = frozenset(("content", "tags", "t_valid", "metadata", "scope"))
@@ -36,10 +37,15 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
             continue
         if "scope" not in arguments and reading.scope is not None:
             arguments["scope"] = reading.scope
+        is_by_id = "artifact_ref" in arguments
+        has_key = "key" in arguments or "claim" in arguments
+        if has_key and not is_by_id and reading.name not in WITHOUT_NAME:
+            arguments["artifact_ref"] = reading.row_reference(record.value)
         yield Draft(
             line=record.line,
             content=content,
             arguments=arguments,
+            is_by_id=is_by_id,
             digest=record.digest,
             is_whole=False,
             is_cut=False,

@@ -68,6 +68,17 @@ def expired_with_text(
     return list(_select(view, tail, (key, namespace, scope, bytes.fromhex(content_hash))))
 
 
+def with_text(
+    view: LedgerView, namespace: str, scope: str | None, author: str | None, content_hash: str
+) -> list[Memory]:
+    """Unexpired memories with this text that have a key, the oldest first."""
+    tail = (
+        " WHERE m.content_hash = ? AND m.namespace = ? AND m.scope IS ? AND m.author IS ?"
+        ' AND m."key" IS NOT NULL AND m.t_expired_us IS NULL ORDER BY m."row"'
+    )
+    return list(_select(view, tail, (bytes.fromhex(content_hash), namespace, scope, author)))
+
+
 def held_before(
     view: LedgerView, namespace: str, scope: str | None, key: str, t_valid_us: int
 ) -> Iterator[Memory]:

@@ -11,7 +11,7 @@ import apsw
 
 from vestig.changes import HOLDS_AGAIN, TurnPosition
 from vestig.errors import ValidationError
-from vestig.ids import id_text
+from vestig.ids import id_bytes, id_text
 from vestig.store.records.rows import (
     MEMORY_SELECT,
     STORING_EVENTS,
@@ -579,9 +579,23 @@ def standing_below(
         " WHERE e.artifact_ref >= ? AND e.artifact_ref < ?"
         " AND +m.namespace = ? AND m.scope IS ? AND m.t_expired_us IS NULL"
     )
-    end = f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
     found: dict[str, set[str]] = {}
     with store_faults(view.where):
-        for id, ref in fetch(view.connection, sql, (prefix, end, namespace, scope)):
+        for id, ref in fetch(view.connection, sql, (*_beginning(prefix), namespace, scope)):
             found.setdefault(id_text("mem", id), set()).add(ref)
     return found
+
+
+def is_stated_below(view: LedgerView, id: str, prefix: str) -> bool:
+    """Return whether a reference with this beginning recorded a memory."""
+    sql = (
+        "SELECT 1 FROM events e WHERE e.artifact_ref >= ? AND e.artifact_ref < ?"
+        ' AND e.memory = (SELECT "row" FROM memories WHERE id = ?) LIMIT 1'
+    )
+    with store_faults(view.where):
+        return bool(fetch(view.connection, sql, (*_beginning(prefix), id_bytes(id))))
+
+
+def _beginning(prefix: str) -> tuple[str, str]:
+    """The bounds of what begins so: the first, and what comes behind the last."""
+    return prefix, f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"

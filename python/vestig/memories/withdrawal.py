@@ -1,0 +1,215 @@
+"""Withdrawing memories, and what holds on where an announced one goes: the store ended it for the
+day of that one, and takes the end back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from vestig.calls.memories import DeprecateRequest
+from vestig.changes import ChangeSet, MemoryPatch
+from vestig.commit.keys import Happening, span_of
+from vestig.memories.states import (
+    FINAL,
+    StateChange,
+    Successor,
+    change_state,
+    check_end,
+    check_ended,
+    deprecate_changes,
+    ended,
+    event,
+    joined,
+    replace,
+    selected_ids,
+    selection_warnings,
+    stated_by_no_other,
+    superseded_by_them,
+)
+from vestig.results import DeprecateReport
+from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
+from vestig.store.records import item_rows, keyed_memories, rule_rows
+from vestig.store.records.reads import LedgerView
+from vestig.times import format_us, from_us, to_us
+from vestig.types import Degradation, EventType, Memory, Status
+
+
+class HeldOn(NamedTuple):
+    """A memory that ends on the day of an announced one that goes. `ends_us`: when it ends instead;
+    None = it is open. `plan`: the id of what goes; `after`: what has its place behind that."""
+
+    version: Memory
+    ends_us: int | None
+    plan: str
+    after: Memory | None
+
+
+class HoldingOn(NamedTuple):
+    """The rows by which a memory holds on, and what is said of it."""
+
+    changes: ChangeSet
+    warning: str
+
+
+def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldOn]:
+    """The memories that held until an announced one begins, which goes, and were to hold longer;
+    not where something else has their place.
+
+    Args:
+        gone: what goes.
+    """
+    plans = {one.id: one for one in gone if to_us(one.t_valid) > now_us}
+    if not plans:
+        return []
+    space, ids = gone[0].namespace, {one.id for one in gone}
+    replaced = view.replaced_by(space, sorted(plans))
+    olds = sorted({id for found in replaced.values() for id in found} - ids)
+    found = []
+    for old in view.memories(space, olds):
+        plan = plans.get(old.superseded_by or "")
+        if plan is None or old.t_invalid != plan.t_valid or old.status is not Status.SUPERSEDED:
+            continue
+        begins_us, after = to_us(plan.t_valid), _behind(view, plan, ids)
+        ends_us = span_of(old, partial(_happened, view, old)).told_end_us
+        if after is not None and (ends_us is None or ends_us > to_us(after.t_valid)):
+            ends_us = to_us(after.t_valid)
+        if (ends_us is None or ends_us > begins_us) and _is_free(view, old, plan, after):
+            found.append(HeldOn(old, ends_us, plan.id, after))
+    return found
+
+
+def _happened(view: LedgerView, memory: Memory) -> list[Happening]:
+    return [
+        Happening(one.event_type, to_us(one.occurred_at), to_us(one.recorded_at), one.payload)
+        for one in view.events(memory.namespace, memory.id)
+    ]
+
+
+def _behind(view: LedgerView, plan: Memory, gone: set[str]) -> Memory | None:
+    """The memory that takes the place of an announced one later, and stays."""
+    after, seen = plan, set[str]()
+    while after.superseded_by is not None and after.id not in seen:
+        seen.add(after.id)
+        following = next(iter(view.memories(plan.namespace, [after.superseded_by])), None)
+        if following is None or following.id not in gone:
+            return following
+        after = following
+    return None
+
+
+def _is_free(view: LedgerView, old: Memory, plan: Memory, after: Memory | None) -> bool:
+    """Return whether nothing else has the key of a memory, or its text where it has none."""
+    if item_rows.of_memories(view, [msgspec.structs.replace(old, t_expired=None)]):
+        return False
+    if old.key is not None:
+        slot = old.namespace, old.scope, old.key
+        current = keyed_memories.current(view, *slot)
+        own = {plan.id, plan.superseded_by, None if after is None else after.id}
+        return current is None or current.id in own
+    same = view.first_with_text(old.namespace, old.scope, old.author, old.content_hash)
+    return same is None and after is None and old.session_id is None
+
+
+def holding_on(held: HeldOn, now_us: int) -> HoldingOn:
+    """What takes back that a memory ends for an announced one: what was to follow that follows it,
+    else it is as it was."""
+    old, after, end_us = held.version, held.after, held.ends_us
+    assert old.t_invalid is not None, "it was to end"
+    day = format_us(to_us(old.t_invalid))
+    if after is not None:
+        begins_us = to_us(after.t_valid)
+        successor = Successor(id=after.id, t_valid_us=begins_us, key=after.key, scope=after.scope)
+        rows = replace(old, successor, reason="key", t_invalid_us=end_us, now_us=now_us)
+        changes = rows.change_set(old.namespace)
+    else:
+        fields = {
+            "status": Status.ACTIVE,
+            "superseded_by": None,
+            "t_invalid": None if end_us is None else from_us(end_us),
+            "t_expired": None,
+        }
+        times = ended(old, end_us)
+        before, now = times["previous_t_invalid"], times["t_invalid"]
+        payload = {"old": {"t_invalid": before}, "new": {"t_invalid": now}} | times
+        changes = ChangeSet(
+            namespace=old.namespace,
+            patches=(MemoryPatch(memory_id=old.id, fields=fields, bump_version=True),),
+            events=(event(old, EventType.UPDATE, now_us, payload),),
+        )
+    return HoldingOn(
+        changes, f"{old.id} holds on from {day}: it was to end then only because of {held.plan}"
+    )
+
+
+def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
+    """Withdraws a memory, or ends its fact at `t_invalid`."""
+    assert asked.id is not None, "a filter has a call of its own"
+    end, said = asked.t_invalid, list[str]()
+    check_ended(end, session.now_us())
+
+    def decision(
+        view: LedgerView, memory: Memory, now: int
+    ) -> tuple[ChangeSet | None, tuple[str, ...]]:
+        check_end(memory, end)
+        changes = deprecate_changes(memory, asked.reason or "", end, now)
+        on = [holding_on(one, now) for one in held_on(view, [memory], now)]
+        said.extend(one.warning for one in on)
+        return joined(memory.namespace, [changes, *(one.changes for one in on)]), ()
+
+    return change_state(session, asked.id, "deprecate", decision, asked.namespace, said)
+
+
+def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
+    """Withdraws every memory that a filter selects and that has not expired, in one transaction;
+    the text of a rule only if the filter names its id."""
+    end, space = asked.t_invalid, session.in_namespace(asked.namespace)
+    check_ended(end, session.now_us())
+    degraded: list[Degradation] = []
+    with session.operation("deprecate", without_store="make"):
+        found = selected_ids(session, space, asked.where)
+        notes = selection_warnings(session, space, asked.where)
+        report: DeprecateReport | None = None
+        with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
+            if asked.only:
+                found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
+            memories = [one for one in txn.memories(space, found) if one.status not in FINAL]
+            named = tuple(asked.where.given().get("ids", ()))
+            rules = {one.memory_id for one in rule_rows.of_namespace(txn, space)}
+            kept = dict.fromkeys(
+                one.id for one in memories if one.id in rules and not one.id.startswith(named)
+            )
+            memories = [one for one in memories if one.id not in kept]
+            found = [id for id in found if id not in kept]
+            for memory in memories:
+                check_end(memory, end)
+            now_us, why = session.now_us(), asked.reason or ""
+            on = [holding_on(one, now_us) for one in held_on(txn, memories, now_us)]
+            report = DeprecateReport(
+                memory_ids=tuple(memory.id for memory in memories),
+                had_superseded=superseded_by_them(txn, space, found),
+                dry_run=asked.dry_run,
+                seq=txn.seq,
+                warnings=(
+                    *notes,
+                    *(
+                        f"{id} is the text of a rule, which stays: a filter ends it only by its id"
+                        for id in kept
+                    ),
+                    *(one.warning for one in on),
+                ),
+            )
+            if asked.dry_run or not memories:
+                raise RollBack
+            parts = [deprecate_changes(memory, why, end, now_us) for memory in memories]
+            seq = txn.apply(joined(space, [*parts, *(one.changes for one in on)]))
+            degraded.extend(clock_notice(txn.clock_behind_us))
+            report = done = msgspec.structs.replace(report, seq=seq, degraded=tuple(degraded))
+            keep_answer(txn, lambda: done)
+        assert report is not None, "only after it is left the transaction without writing"
+        if report.dry_run or not report.memory_ids:
+            return report
+        return msgspec.structs.replace(report, degraded=catch_up(session, degraded))
