@@ -91,7 +91,7 @@ def _of_two_keys(store: vestig.Vestig) -> dict[str, Any]:
         {"key": "ana.city"},
         _of_two_keys,
     ],
-    ids=str,
+    ids=lambda fields: getattr(fields, "__name__", str(fields)),
 )
 def test_what_is_not_certainly_a_repeat_of_a_value_is_stored(opener: Opener, fields: Any) -> None:
     store = opener()
