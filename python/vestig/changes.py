@@ -8,11 +8,13 @@ The store fills in what only the write transaction knows: `seq` and `recorded_at
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
-from vestig.types import EdgeType, EventType, Memory
+from vestig.times import to_us
+from vestig.types import Claim, EdgeType, EventType, Evidence, Memory
 
 __all__ = [
     "HOLDS_AGAIN",
@@ -350,3 +352,23 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     payload: str | None = None
     began_seq: int = 0
+
+
+def evidence_rows(evidence: Iterable[Evidence]) -> tuple[NewEvidence, ...]:
+    """The rows of evidence."""
+    return tuple(
+        NewEvidence(
+            source_id=one.source_id,
+            stated_us=None if one.timestamp is None else to_us(one.timestamp),
+            author=one.author,
+            snippet=one.snippet,
+        )
+        for one in evidence
+    )
+
+
+def new_claim(memory_id: str, claim: Claim) -> NewClaim:
+    """The row of a claim."""
+    fields = {name: getattr(claim, name) for name in claim.__struct_fields__ if name != "evidence"}
+    evidence = evidence_rows(claim.evidence)
+    return NewClaim(memory_id=memory_id, evidence=evidence, **fields)

@@ -260,9 +260,11 @@ def test_what_a_user_stated_is_replaced_in_the_name_of_a_user_alone(server: McpP
     assert "Confirms" not in again
     said = refused(server, "supersede", old=sofa, new=brown)
     assert f"{sofa} is what a user stated; call confirm with id {brown} first" in said
-    server.call("confirm", id=brown, by="Ada")
-    said = text_of(server.call("supersede", old=sofa, new=brown))
-    assert said.startswith(f"{brown} replaces {sofa}.")
+    said = text_of(server.call("confirm", id=brown, by="Ada"))
+    placed = re.search(r"(?:mem_)?(\w{8})\S* has the key sofa now", said)
+    assert placed, said
+    assert f"in the place of {sofa}" in said.replace("mem_", "")
+    brown = placed[1]
     assert "which a user confirmed" in refused(
         server, "supersede", old=brown, text="The sofa of Ada is red."
     )

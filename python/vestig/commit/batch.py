@@ -10,18 +10,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.changes import ChangeSet, TurnPosition
+from vestig.changes import ChangeSet, TurnPosition, new_claim
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.document_version import add_versions
 from vestig.commit.group import LIVE, Group
 from vestig.commit.item import Decision, Item, Slot, outcome_of
 from vestig.commit.keys import (
     Place,
-    Stretch,
     again_warning,
     changes_end,
     check_replaceable_by_key,
-    continuation,
     goes_on_warning,
     held_then,
     is_placed,
@@ -33,7 +31,6 @@ from vestig.commit.keys import (
     said_meanwhile,
     successor_of,
     tells_more,
-    told_times,
     version_end,
 )
 from vestig.commit.names import stored_claim, told
@@ -59,7 +56,6 @@ from vestig.commit.rows import (
     add_reinforcement,
     add_repetition,
     add_state,
-    new_claim,
     reinforced,
     repeat_wishes,
 )
@@ -76,6 +72,7 @@ from vestig.commit.speakers import (
 from vestig.errors import VestigError
 from vestig.firewall import holds_marker
 from vestig.memories import states
+from vestig.memories.spans import Stretch, continuation, told_times
 from vestig.store.records import keyed_memories, rule_rows
 from vestig.store.records.memory_parts import moved, parts_for
 from vestig.store.records.memory_queries import beginnings, unconfirmed_with_text
@@ -447,12 +444,7 @@ class Batch(Group):
             )
         decision.revives = decision.revives or self._revived(view, place)
         known = self._known_of_the_same(item, decision, similar)
-        shown = quoted_first(view, item, known)
-        # a dry run has no ids for what it does not store
-        gone = {*(old.id for old in decision.replaced), *(self._inserted_items if self.dry else ())}
-        same = [one.id for one in self._otherwise_kept(view, item) if one.id not in gone]
-        shown = [*((id, 1.0) for id in same), *shown][: max(SIMILAR_SHOWN, len(shown))]
-        decision.similar = self._similar(view, item, shown)
+        decision.similar = self._shown(view, item, decision, known)
         decision.repeats = None if repeated is None else repeated.id
         memory = add_memory(
             self._rows,
@@ -493,6 +485,21 @@ class Batch(Group):
         self._supersede(view, item, decision, memory.id, item.begins_us)
         if item.slot is not None:
             self._order_version(view, item, item.slot, decision, memory)
+
+    def _shown(
+        self,
+        view: LedgerView,
+        item: Item,
+        decision: Decision,
+        known: Sequence[tuple[str, float]],
+    ) -> tuple[SimilarMemory, ...]:
+        """Known memories beside a new one: the same text kept otherwise first."""
+        shown = quoted_first(view, item, known)
+        # a dry run has no ids for what it does not store
+        gone = {*(old.id for old in decision.replaced), *(self._inserted_items if self.dry else ())}
+        same = [one.id for one in self._otherwise_kept(view, item) if one.id not in gone]
+        shown = [*((id, 1.0) for id in same), *shown][: max(SIMILAR_SHOWN, len(shown))]
+        return self._similar(view, item, shown)
 
     def _confirm(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories

@@ -13,12 +13,13 @@ from contextlib import suppress
 from vestig.changes import TurnPosition
 from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey
-from vestig.commit.keys import Happening, Neighbours, Span, held_then, span_of, without
+from vestig.commit.keys import Neighbours, held_then, without
 from vestig.commit.names import NameResolution, NameVectors
 from vestig.commit.rows import Rows
 from vestig.commit.speakers import keeps_key
 from vestig.errors import VestigError
 from vestig.memories import states
+from vestig.memories.spans import Happening, Span, span_of
 from vestig.session.session import Session
 from vestig.store.records import item_rows, keyed_memories, rule_rows
 from vestig.store.records.reads import LedgerView

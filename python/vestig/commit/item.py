@@ -50,10 +50,6 @@ if TYPE_CHECKING:
 # namespace, scope, author, hash of the text
 TextKey = tuple[str, str | None, str | None, str]
 
-# In the event with which a memory begins that holds again behind an exception: since when its text
-# was stated to hold.
-CONTINUES: Final = "continues"
-
 
 class Slot(NamedTuple):
     """Where a key stands: at most one unexpired memory is there."""

@@ -6,7 +6,7 @@ and names what would replace something that the memory holds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,7 +24,6 @@ from vestig.changes import (
     NewEdge,
     NewEntity,
     NewEvent,
-    NewEvidence,
     NewJob,
     NewOriginalText,
     NewQuestion,
@@ -32,6 +31,7 @@ from vestig.changes import (
     NewSupersession,
     NewTokenCodes,
     NewVector,
+    new_claim,
 )
 from vestig.commit.item import Item
 from vestig.ids import NewIds, new_id
@@ -43,7 +43,6 @@ from vestig.types import (
     Claim,
     EdgeType,
     EventType,
-    Evidence,
     Kind,
     Memory,
     RetentionPolicy,
@@ -598,26 +597,6 @@ def reinforced(known: Memory, fields: Mapping[str, Any], item: Item) -> Memory:
         last_seen_at=seen if known.last_seen_at is None else max(seen, known.last_seen_at),
         **fields,
     )
-
-
-def evidence_rows(evidence: Iterable[Evidence]) -> tuple[NewEvidence, ...]:
-    """The rows of evidence."""
-    return tuple(
-        NewEvidence(
-            source_id=one.source_id,
-            stated_us=None if one.timestamp is None else to_us(one.timestamp),
-            author=one.author,
-            snippet=one.snippet,
-        )
-        for one in evidence
-    )
-
-
-def new_claim(memory_id: str, claim: Claim) -> NewClaim:
-    """The row of a claim."""
-    fields = {name: getattr(claim, name) for name in claim.__struct_fields__ if name != "evidence"}
-    evidence = evidence_rows(claim.evidence)
-    return NewClaim(memory_id=memory_id, evidence=evidence, **fields)
 
 
 # --- repetitions ------------------------------------------------------------------------------

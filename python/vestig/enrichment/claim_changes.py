@@ -19,6 +19,8 @@ from vestig.changes import (
     MemoryPatch,
     NewEvent,
     NewVector,
+    evidence_rows,
+    new_claim,
 )
 from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.canonical_form import canonical_form, is_same_statement
@@ -26,7 +28,7 @@ from vestig.commit.entities import EntityDecision, EntityRows
 from vestig.commit.item import Item, extract
 from vestig.commit.names import NameVectors
 from vestig.commit.pipeline import call_hooks, count_outcomes, prepare_part
-from vestig.commit.rows import evidence_rows, new_claim, token_codes
+from vestig.commit.rows import token_codes
 from vestig.commit.vectors_ahead import embedded_as
 from vestig.enrichment.claim_answer import (
     KeptAnswer,

@@ -6,10 +6,9 @@ from __future__ import annotations
 import msgspec
 
 from vestig.calls.memories import ConfirmRequest
-from vestig.changes import ChangeSet
-from vestig.commit.keys import Stretch, continuation, told_times
-from vestig.commit.rows import new_claim
+from vestig.changes import ChangeSet, new_claim
 from vestig.ids import new_id
+from vestig.memories.spans import Stretch, continuation, told_times
 from vestig.memories.states import (
     StateChange,
     Successor,

@@ -12,7 +12,7 @@ import msgspec
 
 from vestig.calls.memories import DeprecateRequest
 from vestig.changes import ChangeSet, MemoryPatch
-from vestig.commit.keys import Happening, span_of
+from vestig.memories.spans import Happening, span_of
 from vestig.memories.states import (
     FINAL,
     StateChange,
@@ -68,10 +68,14 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
     space, ids = gone[0].namespace, {one.id for one in gone}
     replaced = view.replaced_by(space, sorted(plans))
     olds = sorted({id for found in replaced.values() for id in found} - ids)
-    found = []
-    for old in view.memories(space, olds):
+    found, slots = [], set[tuple[str | None, str]]()
+    # of several values the one that began last held
+    for old in sorted(view.memories(space, olds), key=lambda one: one.t_valid, reverse=True):
         plan = plans.get(old.superseded_by or "")
-        if plan is None or old.t_invalid != plan.t_valid or old.status is not Status.SUPERSEDED:
+        slot = None if old.key is None else (old.scope, old.key)
+        if plan is None or old.t_invalid != plan.t_valid or old.t_valid >= plan.t_valid:
+            continue
+        if old.status is not Status.SUPERSEDED or slot in slots:
             continue
         begins_us, after = to_us(plan.t_valid), _behind(view, plan, ids)
         ends_us = span_of(old, partial(_happened, view, old)).told_end_us
@@ -79,6 +83,7 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
             ends_us = to_us(after.t_valid)
         if (ends_us is None or ends_us > begins_us) and _is_free(view, old, plan, after):
             found.append(HeldOn(old, ends_us, plan.id, after))
+            slots |= set() if slot is None else {slot}
     return found
 
 
@@ -115,8 +120,8 @@ def _is_free(view: LedgerView, old: Memory, plan: Memory, after: Memory | None) 
 
 
 def holding_on(held: HeldOn, now_us: int) -> HoldingOn:
-    """What takes back that a memory ends for an announced one: what was to follow that follows it,
-    else it is as it was."""
+    """The change that takes back that a memory ends for an announced one: what was to follow that
+    one follows it, else it is as it was."""
     old, after, end_us = held.version, held.after, held.ends_us
     assert old.t_invalid is not None, "it was to end"
     day = format_us(to_us(old.t_invalid))

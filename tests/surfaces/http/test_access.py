@@ -363,7 +363,7 @@ def test_health_says_what_is_weaker(site: Site, monkeypatch: pytest.MonkeyPatch)
         patch.setattr(session.ledger, "read", broken)
         reply = site.get("health")
         assert (reply.status, reply.code) == (503, "not-ready")
-        assert reply.document["ledger"] == "store-damaged"
+        assert reply.document["health"]["ledger"] == "store-damaged"
 
 
 def test_metrics_equal_the_operations_done() -> None:

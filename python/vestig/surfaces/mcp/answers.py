@@ -733,7 +733,8 @@ def confirm(at: OpenStore, given: Mapping[str, Any]) -> str:
     """A statement of an assistant or a tool that somebody stands for."""
     state = at.store.confirm(given["id"], by=given["by"])
     own = at.short((state.memory_id,))[state.memory_id]
-    return f"{own} is confirmed." if state.changed else f"{own} needs no confirmation."
+    said = f"{own} is confirmed." if state.changed else f"{own} needs no confirmation."
+    return " ".join([said, *_warned(state.warnings)])
 
 
 def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
