@@ -349,3 +349,35 @@ def test_the_callers_questions(store: vestig.Vestig) -> None:
     )
     assert questions(store, str(outcome.memory_id)) == []
     assert outcome.warnings == ()
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_typed_name_means_no_namesake(
+    store: vestig.Vestig, order: tuple[int, ...], at_once: bool
+) -> None:
+    texts = [
+        {"content": "Florence sings bass in our choir.", "entities": ["PERSON:Florence"]},
+        {"content": "The choir travels to Florence in May.", "entities": ["PLACE:Florence"]},
+    ]
+    chosen = [texts[at] for at in order]
+    if at_once:
+        store.commit_many(chosen)
+    else:
+        for one in chosen:
+            store.commit(**one)
+    by_type = {one.entity.entity_type: one.entity.id for one in store.graph.entities()}
+    for one in texts:
+        id = by_type[one["entities"][0].partition(":")[0]]
+        assert [each.content for each in store.list(where={"entities": id})] == [one["content"]]
+
+
+def test_who_types_both_namesakes_or_none_names_as_before(store: vestig.Vestig) -> None:
+    store.commit("Florence sings bass in our choir.", entities=["PERSON:Florence"])
+    both = store.commit("Florence sees it", entities=["PERSON:Florence", "PLACE:Florence"])
+    assert len(both.entities) == 2
+    known = store.commit("The choir applauds Florence in May.", entities=["Choir"])
+    assert len(known.entities) >= 2
+    longer = store.commit("Florence saw Florence Nightingale", entities=["PLACE:Florence"])
+    names = {store.graph.entity(id).entity.canonical_name for id in longer.entities}
+    assert names == {"Florence", "Florence Nightingale"}
