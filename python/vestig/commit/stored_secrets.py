@@ -13,7 +13,7 @@ from vestig.calls.upkeep import SecretsRequest
 from vestig.changes import ChangeSet, NewRule, RuleCounts
 from vestig.commit import pipeline
 from vestig.commit.text import normalise
-from vestig.commit.update import successor_fields
+from vestig.commit.update import given_beside, successor_fields
 from vestig.errors import ConflictError, VestigError
 from vestig.firewall import (
     Secret,
@@ -368,6 +368,9 @@ def _take_over(session: Session, space: str, found: _Found) -> None:
         withdrawn = {"id": memory.id, "reason": _REASON, "namespace": space}
         states.deprecate(session, checked(DeprecateRequest, withdrawn))
     # the key of a part of an item's text is none that a caller can give, and markers make it longer
+    with session.ledger.read() as view:
+        beside = given_beside(session, view, memory, text)
+    fields |= _without_names(beside, found.known)
     outcome = pipeline.commit(session, fields, key=fields.pop("key", None), whole=True)
     if outcome.memory_id is not None:
         _take_over_rule(session, space, memory.id, outcome.memory_id)
@@ -395,6 +398,14 @@ def _take_over_rule(session: Session, space: str, old: str, new: str) -> None:
     with session.ledger.write(session.now_us()) as txn:
         if rule_rows.of_memory(txn, space, new) is None:
             txn.apply(ChangeSet(namespace=space, rules=(rule,)))
+
+
+def _without_names(beside: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """Keywords and entities without those in whose names secrets stand."""
+    return {
+        name: [one for one in given if not without_secrets({"given": one}, "mask", known).rules]
+        for name, given in beside.items()
+    }
 
 
 def _fields(space: str, found: _Found, text: str) -> dict[str, Any]:
