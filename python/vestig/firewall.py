@@ -6,13 +6,16 @@ arguments of a call) or `masked_text` (one text) before anything else looks at i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from vestig._core import SECRET_RULES, SECRETS_VERSION, mask_secrets
 from vestig.errors import ValidationError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.types import MaskedSecret
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "counted",
     "holds_marker",
     "masked_text",
+    "values_of_secrets",
     "without_secrets",
 ]
 
@@ -57,6 +61,8 @@ _UNREAD: Final = frozenset(
 MARKER: Final = "[secret:"
 # Deeper values are refused by the check of the argument.
 _DEPTH_MAX: Final = 64
+# A secret that no text holds by chance: it is known again where nothing says that it is one.
+_UNMISTAKABLE: Final = lazy_pattern(r"(?=.*[^\W\d_])(?=.*[0-9!?#$%&*@^~+=])\S{6,}")
 
 
 class Secret(NamedTuple):
@@ -81,25 +87,60 @@ class Cleaned(NamedTuple):
         return tuple(one.rule for one in self.secrets)
 
 
-def masked_text(text: str) -> tuple[str, tuple[str, ...]]:
+def masked_text(text: str, known: Mapping[str, str] | None = None) -> tuple[str, tuple[str, ...]]:
     """A text with `[secret:RULE]` in the place of each secret, and the rule of each, in order.
     A text without one is returned itself; masking twice changes nothing.
+
+    Args:
+        known: secrets that are masked wherever they stand, as `values_of_secrets` has them.
 
     Example:
         >>> masked_text("the password of the router is Kx9!mmQ2")
         ('the password of the router is [secret:password]', ('password',))
+        >>> masked_text("it takes Kx9!mmQ2", {"Kx9!mmQ2": "password"})
+        ('it takes [secret:password]', ('password',))
     """
-    masked, found = _found(text)
+    masked, found = _Finder(known or {}).look(text)
     return masked, tuple(rule for rule, _, _ in found)
 
 
-def _found(text: str) -> tuple[str, list[tuple[str, int, int]]]:
-    """A text with markers; the rule, the begin and the end of each secret."""
-    try:
-        return mask_secrets(text)
-    except UnicodeEncodeError:
-        # a lone surrogate, with which no text is taken
-        return text, []
+class _Finder:
+    """Finds secrets: `found` has them in order, `values` the unmistakable ones with their rules.
+
+    Args:
+        known: secrets that are found wherever they stand, with their rules.
+    """
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self.found: list[Secret] = []
+        self.values: dict[str, str] = {}
+        self._known = known
+        any_of = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+        whole = f"(?<![0-9A-Za-z])(?:{any_of})(?![0-9A-Za-z])"
+        self._pattern = re.compile(whole) if known else None
+
+    def look(self, text: str) -> tuple[str, list[tuple[str, int, int]]]:
+        """A text with markers; the rule, the begin and the end of each secret."""
+        try:
+            masked, found = mask_secrets(text)
+        except UnicodeEncodeError:
+            # a lone surrogate, with which no text is taken
+            return text, []
+        for rule, start, end in found:
+            if _UNMISTAKABLE.fullmatch(text[start:end]):
+                self.values.setdefault(text[start:end], rule)
+        more = [
+            (self._known[one.group()], one.start(), one.end())
+            for one in (self._pattern.finditer(text) if self._pattern else ())
+            if not any(start < one.end() and one.start() < end for _, start, end in found)
+        ]
+        if not more:
+            return masked, found
+        found, parts, at = sorted([*found, *more], key=lambda one: one[1]), list[str](), 0
+        for rule, start, end in found:
+            parts += [text[at:start], f"{MARKER}{rule}]"]
+            at = end
+        return "".join([*parts, text[at:]]), found
 
 
 def holds_marker(text: str) -> bool:
@@ -129,16 +170,34 @@ def counted(secrets: Iterable[Secret]) -> tuple[MaskedSecret, ...]:
     )
 
 
-def without_secrets(arguments: Mapping[str, Any], mode: Mode) -> Cleaned:
+def values_of_secrets(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The secrets in the arguments of a call that no text holds by chance, with their rules.
+
+    Example:
+        >>> values_of_secrets({"content": "password: Kx9!mmQ2", "title": "password: tulip"})
+        {'Kx9!mmQ2': 'password'}
+    """
+    finder = _Finder({})
+    for name, value in arguments.items():
+        if name not in _UNREAD:
+            _masked(value, finder, name, 0)
+    return finder.values
+
+
+def without_secrets(
+    arguments: Mapping[str, Any], mode: Mode, known: Mapping[str, str] = MappingProxyType({})
+) -> Cleaned:
     """The arguments of a call, before they are checked, without secrets in any text of theirs.
 
     Every text is looked at, at any depth: of a mapping the names too, and each value as what its
-    name says (`{"password": "tulip"}`). Ids are not.
+    name says (`{"password": "tulip"}`). What is a secret in one text is one in the others, unless
+    it may stand there by chance. Ids are not looked at.
 
     Args:
         arguments: by name, as the caller gave them.
         mode: `mask` puts a marker in the place of a secret; `reject` refuses it; `off` leaves all
             as it is.
+        known: secrets that are masked wherever they stand, with their rules.
 
     Raises:
         SecretError: a secret in `key` or `tags`, or one beyond doubt in a name such as `scope`;
@@ -151,13 +210,24 @@ def without_secrets(arguments: Mapping[str, Any], mode: Mode) -> Cleaned:
     """
     if mode == "off":
         return Cleaned(dict(arguments))
+    cleaned, values = _cleaned(arguments, mode, known)
+    if mode == "mask" and not values.keys() <= known.keys():
+        cleaned, _ = _cleaned(arguments, mode, {**values, **known})
+    return cleaned
+
+
+def _cleaned(
+    arguments: Mapping[str, Any], mode: Mode, known: Mapping[str, str]
+) -> tuple[Cleaned, dict[str, str]]:
+    """The arguments without secrets; and the unmistakable ones among these."""
     cleaned: dict[str, Any] = {}
     found: list[Secret] = []
+    values: dict[str, str] = {}
     refused: str | None = None
     for name, value in arguments.items():
-        own: list[Secret] = []
-        cleaned[name] = value if name in _UNREAD else _masked(value, own, name, 0)
-        rules = [one.rule for one in own]
+        finder = _Finder(known)
+        cleaned[name] = value if name in _UNREAD else _masked(value, finder, name, 0)
+        own, rules = finder.found, [one.rule for one in finder.found]
         if not own:
             continue
         if name in _LABELS:
@@ -170,7 +240,8 @@ def without_secrets(arguments: Mapping[str, Any], mode: Mode) -> Cleaned:
         else:
             refused = rules[0] if mode == "reject" else refused
             found += own
-    return Cleaned(cleaned, tuple(found), refused)
+            values |= finder.values
+    return Cleaned(cleaned, tuple(found), refused), values
 
 
 class SecretError(ValidationError):
@@ -186,49 +257,51 @@ class SecretError(ValidationError):
         )
 
 
-def _masked(value: Any, found: list[Secret], place: str, depth: int) -> Any:
+def _masked(value: Any, finder: _Finder, place: str, depth: int) -> Any:
     """The value itself where it holds no secret, else a copy with markers; adds the secrets.
 
     Args:
         place: what leads to the value: `metadata.login`.
     """
     if isinstance(value, str):
-        text, secrets = _found(value)
-        found += (Secret(rule, f"{place}[{start}:{end}]") for rule, start, end in secrets)
+        text, secrets = finder.look(value)
+        finder.found += (Secret(rule, f"{place}[{start}:{end}]") for rule, start, end in secrets)
         return text
     if depth > _DEPTH_MAX:
         return value
-    before = len(found)
+    before = len(finder.found)
     if isinstance(value, Mapping):
         inner: Any = {}
         for name, item in value.items():
-            shown = _masked(name, found, f"{place}.keys", depth)
-            inner[shown] = _named(name, item, found, f"{place}.{shown}", depth + 1)
+            shown = _masked(name, finder, f"{place}.keys", depth)
+            inner[shown] = _named(name, item, finder, f"{place}.{shown}", depth + 1)
     elif isinstance(value, (list, tuple, set, frozenset)):
-        items = [_masked(item, found, f"{place}[{at}]", depth + 1) for at, item in enumerate(value)]
+        items = [
+            _masked(item, finder, f"{place}[{at}]", depth + 1) for at, item in enumerate(value)
+        ]
         inner = tuple(items) if isinstance(value, tuple) else items
     elif isinstance(value, msgspec.Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         masked = {
-            name: _masked(item, found, f"{place}.{name}", depth + 1)
+            name: _masked(item, finder, f"{place}.{name}", depth + 1)
             for name, item in fields.items()
         }
-        return value if len(found) == before else msgspec.structs.replace(value, **masked)
+        return value if len(finder.found) == before else msgspec.structs.replace(value, **masked)
     else:
         return value
-    return value if len(found) == before else inner
+    return value if len(finder.found) == before else inner
 
 
-def _named(name: Any, value: Any, found: list[Secret], place: str, depth: int) -> Any:
+def _named(name: Any, value: Any, finder: _Finder, place: str, depth: int) -> Any:
     """A value of a mapping, which may be a secret because of its name alone."""
     if not isinstance(name, str) or not isinstance(value, str) or '"' in value or "\n" in value:
-        return _masked(value, found, place, depth)
+        return _masked(value, finder, place, depth)
     head = f'"{name}": "'
-    text, secrets = _found(f'{head}{value}"')
+    text, secrets = finder.look(f'{head}{value}"')
     if secrets and text.startswith(head) and text.endswith('"'):
-        found += (
+        finder.found += (
             Secret(rule, f"{place}[{start - len(head)}:{end - len(head)}]")
             for rule, start, end in secrets
         )
         return text[len(head) : -1]
-    return _masked(value, found, place, depth)
+    return _masked(value, finder, place, depth)

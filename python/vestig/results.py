@@ -579,21 +579,21 @@ class PruneReport(_Value, frozen=True, kw_only=True):
 
 
 class StoredSecret(_Value, frozen=True, kw_only=True):
-    """A memory that holds secrets, or whose events do, or an item whose value or key does, by
-    `scope` and `key` (secrets masked); and the rules by which they were found."""
+    """A memory that holds secrets, or whose events do, an item by `scope` and `key` (masked), or an
+    entity, edge or source by `id`; and the rules by which they were found."""
 
     memory_id: str | None = None
+    id: str | None = None
     key: str | None = None
     scope: str | None = None
     rules: tuple[MaskedSecret, ...]
 
 
 class SecretsReport(SequenceResult[StoredSecret], frozen=True, kw_only=True):
-    """Secrets in what is stored, the sequence of the memories and items that hold them.
+    """The holders of secrets, as a sequence.
 
-    `evaluated`: how many memories were looked at; `fixed`: how many of them were forgotten, after
-    the masked text had taken over where the memory still counted. `items_evaluated`: how many
-    items were; `items_fixed`: how many got the masked value. `errors`: what could not be masked.
+    `evaluated`, `items_evaluated`: memories and items that were looked at; `fixed`, `items_fixed`:
+    those in whose place masked ones stand. `errors`: what cannot be masked, and what to do.
     """
 
     found: tuple[StoredSecret, ...]

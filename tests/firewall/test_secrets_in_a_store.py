@@ -51,6 +51,45 @@ def test_a_commit_masks_and_says_so(store: vestig.Vestig) -> None:
     assert counters['vestig_secrets_total{action="masked",rule="password"}'] == 2
 
 
+def test_what_is_a_secret_in_one_argument_is_one_in_the_others(store: vestig.Vestig) -> None:
+    outcome = store.commit(_TEXT, title="Router Kx9!mmQ2", metadata={"note": "so Ada: Kx9!mmQ2"})
+    memory = store.show(str(outcome.memory_id)).memory
+    assert (memory.title, memory.metadata["note"]) == (
+        "Router [secret:password]",
+        "so Ada: [secret:password]",
+    )
+    (masked,) = outcome.masked
+    assert set(masked.places) == {"content[37:45]", "title[7:15]", "metadata.note[8:16]"}
+    with pytest.raises(vestig.ValidationError, match="tags: expected text without a secret"):
+        store.commit(_TEXT, tags=["Kx9!mmQ2"])
+
+
+@pytest.mark.parametrize(
+    ("secret", "title"),
+    [
+        ("tulip", "A tulip garden"),
+        ("20240501", "Since 20240501"),
+        ("Kx9!mmQ2", "Router AKx9!mmQ2"),
+        ("blue-heron", "The blue-heron lamp"),
+    ],
+)
+def test_a_word_that_is_a_password_too_stays_where_it_is_a_word(
+    store: vestig.Vestig, secret: str, title: str
+) -> None:
+    outcome = store.commit("The shed lamp", metadata={"password": secret}, title=title)
+    assert outcome.masked
+    assert store.show(str(outcome.memory_id)).memory.title == title
+
+
+def test_a_condition_with_a_secret_of_its_text_is_refused(store: vestig.Vestig) -> None:
+    with pytest.raises(vestig.ValidationError, match="when: expected a condition without secrets"):
+        store.rules.add(_TEXT, 'text ~ "*Kx9!mmQ2*"', "deny")
+    rule = store.rules.add(_TEXT, "tool = Bash", "deny")
+    with pytest.raises(vestig.ValidationError, match="unless: expected a condition without"):
+        store.rules.edit(rule.id, text=f"{_TEXT} now", unless='text ~ "*Kx9!mmQ2*"')
+    assert store.rules.edit(rule.id, do="ask").when == "tool = Bash"
+
+
 def test_texts_that_differ_in_the_secret_alone_are_two_memories(store: vestig.Vestig) -> None:
     other = _TEXT.replace("Kx9!mmQ2", "Zz7#other")
     first = store.commit(_TEXT)

@@ -181,3 +181,69 @@ def test_a_key_that_is_a_secret_is_left_out(tmp_path: Path, opener: Opener) -> N
     assert len(store.admin.secrets()) == 0
     store.close()
     assert secret.encode() not in _bytes_of(tmp_path)
+
+
+def test_a_secret_is_masked_wherever_it_stands_again(tmp_path: Path, opener: Opener) -> None:
+    store = opener("store", config=_OFF)
+    secret, word = _SECRETS[0], "tulip"
+    store.commit(
+        _TEXT.format(secret),
+        title=f"Router {secret}",
+        metadata={"note": f"Ada says {secret}", secret: 1},
+        keywords=[secret, "router"],
+        tags=["infra", secret],
+        source=f"sheet {secret}",
+        actor=secret,
+    )
+    boat = store.commit("The boat lies at the pier")
+    store.deprecate(str(boat.memory_id), reason=f"{secret} is gone")
+    typed = store.commit(f"Type {secret} at the pier")
+    store.pin(str(typed.memory_id), reason=f"{secret} is asked often")
+    store.commit("The shed is open", metadata={"password": word}, title=f"A {word} garden")
+    store.commit(f"The {word}s are in bloom")
+    store.items.put("router", {"hint": f"starts like {secret}"})
+    assert len(store.admin.secrets()) == 5
+    report = store.admin.secrets(fix=True)
+    assert (report.fixed, report.items_fixed, report.errors) == (4, 1, ())
+    assert len(store.admin.secrets()) == 0
+    titles = {one.title for one in store.list()}
+    assert titles == {None, "Router [secret:password]", f"A {word} garden"}
+    assert f"The {word}s are in bloom" in {one.content for one in store.list()}
+    assert store.items.get("router").value == {"hint": "starts like [secret:password]"}
+    store.close()
+    assert secret.encode() not in _bytes_of(tmp_path)
+
+
+def test_what_no_marker_can_stand_in_is_named_with_what_to_do(
+    tmp_path: Path, opener: Opener
+) -> None:
+    store = opener("store", config=_OFF)
+    secret = _SECRETS[0]
+    rule = store.rules.add(_TEXT.format(secret), f'text ~ "*{secret}*"', "deny")
+    scoped = store.commit("The pier lamp is green", scope=f"pier/{secret}")
+    kept = store.commit("Deploys run on Fridays", entities=[f"ITEM:{secret}"])
+    assert {one.memory_id or one.id for one in store.admin.secrets()} >= {
+        rule.id,
+        scoped.memory_id,
+        kept.entities[0],
+    }
+    report = store.admin.secrets(fix=True)
+    assert report.fixed == 0
+    said = [error.message for error in report.errors]
+    assert len(said) == len(report)
+    for id, call in (
+        (rule.id, "rules.edit"),
+        (scoped.memory_id, "update(id, scope"),
+        (kept.entities[0], "purge_entities"),
+    ):
+        assert any(str(id) in one and call in one for one in said)
+    assert not any(secret in one for one in said)
+    assert store.rules.check(text=f"send {secret}").decision == "deny"
+    store.rules.edit(rule.id, when='text ~ "*password*"')
+    store.update(str(scoped.memory_id), scope="pier")
+    store.graph.expire_entity(kept.entities[0])
+    store.graph.purge_entities(kept.entities[0])
+    assert store.admin.secrets(fix=True).errors == ()
+    assert len(store.admin.secrets()) == 0
+    store.close()
+    assert secret.encode() not in _bytes_of(tmp_path)

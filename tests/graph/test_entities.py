@@ -10,7 +10,7 @@ import vestig
 from calls import committing
 from scripted import Opener
 from vestig.errors import ConflictError, NotFoundError, ValidationError
-from vestig.testing import HashingEmbedder
+from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import CommitOutcomeKind, EdgeType
 
 OFF = {"entities": {"enabled": False}}
@@ -349,3 +349,76 @@ def test_the_callers_questions(store: vestig.Vestig) -> None:
     )
     assert questions(store, str(outcome.memory_id)) == []
     assert outcome.warnings == ()
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_typed_name_means_no_namesake(
+    store: vestig.Vestig, order: tuple[int, ...], at_once: bool
+) -> None:
+    texts = [
+        {"content": "Florence sings bass in our choir.", "entities": ["PERSON:Florence"]},
+        {"content": "The choir travels to Florence in May.", "entities": ["PLACE:Florence"]},
+    ]
+    chosen = [texts[at] for at in order]
+    if at_once:
+        store.commit_many(chosen)
+    else:
+        for one in chosen:
+            store.commit(**one)
+    by_type = {one.entity.entity_type: one.entity.id for one in store.graph.entities()}
+    for one in texts:
+        id = by_type[one["entities"][0].partition(":")[0]]
+        assert [each.content for each in store.list(where={"entities": id})] == [one["content"]]
+
+
+def test_who_types_both_namesakes_or_none_names_as_before(store: vestig.Vestig) -> None:
+    store.commit("Florence sings bass in our choir.", entities=["PERSON:Florence"])
+    both = store.commit("Florence sees it", entities=["PERSON:Florence", "PLACE:Florence"])
+    assert len(both.entities) == 2
+    known = store.commit("The choir applauds Florence in May.", entities=["Choir"])
+    assert len(known.entities) >= 2
+    longer = store.commit("Florence saw Florence Nightingale", entities=["PLACE:Florence"])
+    names = {store.graph.entity(id).entity.canonical_name for id in longer.entities}
+    assert names == {"Florence", "Florence Nightingale"}
+
+
+def test_time_travel_shows_merged_entities_as_they_were(opener: Opener, clock: FrozenClock) -> None:
+    store = opener()
+    graph = store.graph
+    texts = [
+        "Ingrid Solberg pays for the taxi.",
+        "The boiler hums when Ingrid Okafor sings.",
+        "We met Ingrid Lindqvist at the pier.",
+    ]
+    a, b, c = (store.commit(text).entities[0] for text in texts)
+    names = ["Ingrid Solberg", "Ingrid Okafor", "Ingrid Lindqvist"]
+    moments = []
+    for pair in ((a, b), (b, c)):
+        clock.move(days=1)
+        moments.append(clock())
+        clock.move(days=1)
+        graph.merge_entities(*pair)
+    clock.move(days=1)
+    apart, once = moments
+
+    def reads(named: str, at: Any) -> list[list[str]]:
+        """What each read brings of an entity at a time: ids of entities, and memories."""
+        around = graph.neighbourhood(named, depth=1, as_of=at)
+        hits = graph.search(type="graph", seed_nodes=[named], as_of=at)
+        listed = store.list(where={"entities": named}, known_at=at)
+        found = [[one.id for one in around], [hit.id for hit in hits], [m.id for m in listed]]
+        return [sorted(each) for each in found]
+
+    by_text = {one.content: one.id for one in store.list()}
+    ids = [by_text[text] for text in texts]
+    for entity, name, memory in zip((a, b, c), names, ids, strict=True):
+        for named in (entity, name):
+            both = sorted([entity, memory])
+            assert reads(named, apart) == [both, both, [memory]]
+    for named in (a, names[0], b, names[1]):
+        both = sorted([b, *ids[:2]])
+        assert reads(named, once) == [both, both, sorted(ids[:2])]
+    for named in (a, b, c, *names):
+        every = sorted([c, *ids])
+        assert reads(named, None) == [every, every, sorted(ids)]

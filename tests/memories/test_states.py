@@ -265,3 +265,37 @@ def test_close_is_idempotent(store: vestig.Vestig) -> None:
         store.commit("A fact that comes too late")
     with pytest.raises(vestig.ConflictError, match="closed"):
         store.recall("anything")
+
+
+def test_another_text_keeps_what_was_given_beside_the_one_before(store: vestig.Vestig) -> None:
+    old = store.commit(
+        "The coach leaves Ghent at 05:45.",
+        entities=["ORG:Brightwater Coaches", "PLACE:Ghent"],
+        keywords=["Brightwater"],
+        tags=["bus"],
+    )
+    new = store.update(str(old.memory_id), content="The coach leaves Antwerp at 05:15.")
+    memory = store.show(new.memory_id).memory
+    assert store.count(where={"entities": "Brightwater Coaches"}) == 1
+    assert "Brightwater" in memory.keywords
+    assert not {"05:45", "ghent", "Ghent"} & set(memory.keywords)
+    assert store.graph.entity("Brightwater Coaches").entity.entity_type == "ORG"
+    # what the text said goes with it
+    named = {store.graph.entity(id).entity.canonical_name for id in new.outcome.entities}
+    assert named == {"Brightwater Coaches", "Antwerp"}
+
+
+def test_another_text_keeps_the_type_of_a_name_that_it_says_too(store: vestig.Vestig) -> None:
+    store.commit("Florence sings bass in our choir.", entities=["PERSON:Florence"])
+    trip = store.commit("The choir travels to Florence in May.", entities=["PLACE:Florence"])
+    new = store.update(str(trip.memory_id), content="The choir travels to Florence in June.")
+    assert [store.graph.entity(id).entity.entity_type for id in new.outcome.entities] == ["PLACE"]
+
+
+def test_a_text_with_nothing_beside_it_is_changed_as_before(store: vestig.Vestig) -> None:
+    old = store.commit("Ada Lovelace works in Paris.", title="Ada Lovelace")
+    new = store.update(str(old.memory_id), content="Grace Hopper works in Oslo.")
+    again = store.commit("Grace Hopper works in Oslo.", title="Ada Lovelace", scope="other")
+    assert set(new.outcome.entities) == set(again.entities)
+    kept, fresh = (store.show(str(id)).memory for id in (new.memory_id, again.memory_id))
+    assert kept.keywords == fresh.keywords

@@ -105,6 +105,24 @@ def new_entity(
     )
 
 
+def _as_typed(
+    hits: Sequence[NameHit],
+    given: Sequence[tuple[GivenEntity, AnalysedText, list[NameHit]]],
+    meant: Sequence[Mention],
+) -> list[NameHit]:
+    """The hits without namesakes of the names that the caller gave with a type.
+
+    Args:
+        meant: the entities of the given names, in their order.
+    """
+    typed = {
+        name.entity for (one, _, _), name in zip(given, meant, strict=True) if one.type != UNTYPED
+    }
+    own = {name.entity for name in meant}
+    places = {hit[:2] for hit in hits if hit[2] in typed}
+    return [hit for hit in hits if hit[2] in own or hit[:2] not in places]
+
+
 # --- names of a group of commits --------------------------------------------------------------
 
 _GIVEN_START: Final = -2
@@ -325,7 +343,7 @@ class NameResolution:
             every = self._all_known
             if names.given:
                 given, table, known = self._given(names)
-                hits += table.find(names.analysed)
+                hits = _as_typed(hits + table.find(names.analysed), names.given, given)
                 every = every | known
             found = resolve_names(names.analysed, hits, every, common=self._all_common)
         else:

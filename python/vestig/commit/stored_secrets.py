@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from vestig.calls.declaration import checked
@@ -13,17 +13,26 @@ from vestig.calls.upkeep import SecretsRequest
 from vestig.changes import ChangeSet, NewRule, RuleCounts
 from vestig.commit import pipeline
 from vestig.commit.text import normalise
-from vestig.commit.update import successor_fields
+from vestig.commit.update import given_beside, successor_fields
 from vestig.errors import ConflictError, VestigError
-from vestig.firewall import Secret, counted, masked_text, without_secrets
+from vestig.firewall import (
+    Secret,
+    SecretError,
+    counted,
+    masked_text,
+    values_of_secrets,
+    without_secrets,
+)
 from vestig.memories import forget as forgetting
 from vestig.memories import states, withdrawal
 from vestig.memories.states import selected_ids
+from vestig.other_words import by_caller
 from vestig.results import SecretsReport, StoredSecret
 from vestig.session.session import Session
-from vestig.store.records import item_rows, rule_rows
+from vestig.store.records import anchor_rows, graph_rows, item_rows, rule_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
+from vestig.store.records.rule_rows import RuleRow
 from vestig.types import Event, EventType, ItemError, Memory, Status
 
 # Of a memory that is withdrawn until its masked text has taken over; a later run goes on there.
@@ -31,48 +40,85 @@ _REASON: Final = "secrets are masked"
 _READ_AT_ONCE: Final = 500
 # What of a memory is its own text, or stands beside it.
 _FIELDS: Final = ("content", "author", "title", "metadata", "keywords", "pinned_reason")
+# Names that a memory is found by.
+_NAMES: Final = ("scope", "session_id")
+# What to do about what no marker can stand in, in Python and at a command line.
+_ADVICE: Final = {
+    "scope": (
+        "update(id, scope=…) moves it",
+        "`vestig update ID --scope SCOPE` moves it",
+    ),
+    "session_id": ("forget(id) deletes it", "`vestig forget ID` deletes it"),
+    "entities": (
+        "graph.expire_entity(id) and then graph.purge_entities(id) delete it",
+        "`vestig entity expire ID` and then `vestig entity purge ID` delete it",
+    ),
+    "sources": (
+        "forget_document(id), or forget(where={'sources': id}), deletes it with its memories",
+        "`vestig document forget ID`, or `vestig forget --sources ID`, deletes it with its"
+        " memories",
+    ),
+    "edges": (
+        "forget(id) of a memory, or graph.purge_entities(id) of an expired entity at one of its"
+        " ends, deletes it",
+        "`vestig forget ID` of a memory, or `vestig entity purge ID` of an expired entity at one"
+        " of its ends, deletes it",
+    ),
+    "condition": (
+        "rules.edit(id, when=…, unless=…) gives it another one; then mask again",
+        "`vestig rule edit ID --when CONDITION` gives it another one; then mask again",
+    ),
+}
 
 
 class _FoundItem(NamedTuple):
     item: ItemRow
     secrets: tuple[Secret, ...]
+    known: Mapping[str, str]
 
     @property
     def name(self) -> str:
         """Its key without secrets."""
-        return masked_text(self.item.key)[0]
+        return masked_text(self.item.key, self.known)[0]
 
 
 class _Found(NamedTuple):
+    """A memory with secrets; with the rule that it is the text of. `known`: secrets that count
+    wherever they stand."""
+
     memory: Memory
     events: list[Event]
+    rule: RuleRow | None
+    secrets: tuple[Secret, ...]
+    known: Mapping[str, str]
+
+
+class _Beside(NamedTuple):
+    table: str
+    id: str
     secrets: tuple[Secret, ...]
 
 
 def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
     """Looks at every memory and item of a namespace, expired ones too. With `fix` the masked text
     of each memory that has a secret takes over, and the memory is forgotten; values of items are
-    masked where they stand."""
+    masked where they stand. What cannot be masked is an error, with what to do about it."""
     space = session.in_namespace(asked.namespace)
     with session.operation("secrets", without_store="make"):
         with session.ledger.read() as view:
             rows = item_rows.below(view, space, None)
-        items = [_FoundItem(row, own) for row in rows if (own := _secrets_of_item(row))]
         ids = selected_ids(session, space, NO_FILTER)
-        found = _found(session, space, ids)
+        known = _known(session, space, rows, ids)
+        items = [_FoundItem(row, own, known) for row in rows if (own := _of_item(row, known))]
+        found = _found(session, space, ids, known)
+        beside = _beside(session, space, known, [one.memory.id for one in found])
         done, errors, items_fixed = list[str](), list[ItemError](), 0
         if asked.fix and not asked.dry_run:
             items_fixed = _mask_items(session, space, items, errors)
-            for index, one in enumerate(found, len(items)):
-                try:
-                    _take_over(session, space, one)
-                    done.append(one.memory.id)
-                except VestigError as error:
-                    message = f"{one.memory.id}: {error}"
-                    errors.append(ItemError(index=index, code=error.code, message=message))
-            if done:
-                request = {"ids": done, "force": True, "namespace": space}
-                forgetting.forget(session, checked(ForgetRequest, request))
+            done = _mask_memories(session, space, found, errors, len(items))
+            for index, one in enumerate(_beside(session, space, known), len(items) + len(found)):
+                message = f"{one.id}: no marker can stand in it; {by_caller(*_ADVICE[one.table])}"
+                errors.append(ItemError(index=index, code=ConflictError.code, message=message))
         with session.ledger.read() as view:
             seq = view.seq
     return SecretsReport(
@@ -82,6 +128,7 @@ def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
                 for one in items
             ),
             *(StoredSecret(memory_id=one.memory.id, rules=counted(one.secrets)) for one in found),
+            *(StoredSecret(id=one.id, rules=counted(one.secrets)) for one in beside),
         ),
         evaluated=len(ids),
         fixed=len(done),
@@ -93,22 +140,76 @@ def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
     )
 
 
+def _known(
+    session: Session, space: str, rows: Sequence[ItemRow], ids: Sequence[str]
+) -> dict[str, str]:
+    """Secrets that items and memories hold and no text does by chance, with their rules."""
+    known: dict[str, str] = {}
+    for row in rows:
+        known |= values_of_secrets({"value": json_value(row.value), "labels": [row.key]})
+    with session.ledger.read() as view:
+        rules = {row.memory_id: row for row in rule_rows.of_namespace(view, space)}
+        for memory, events, questions in _memories(view, space, ids):
+            texts = _texts(view, memory, events, questions, rules.get(memory.id))
+            known |= values_of_secrets(texts)
+    return known
+
+
+def _label_secrets(texts: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[Secret, ...]:
+    """The secrets in names, each beyond doubt: an id may look like one."""
+    found = []
+    for name, text in texts.items():
+        if text is None:
+            continue
+        try:
+            without_secrets({name: text}, "mask")
+        except SecretError as error:
+            found.append(Secret(error.rule, name))
+        found += [
+            Secret(rule, name)
+            for value, rule in known.items()
+            if masked_text(text, {value: rule})[0] != masked_text(text)[0]
+        ]
+    return tuple(found)
+
+
+# --- entities, sources and edges --------------------------------------------------------------
+
+
+def _beside(
+    session: Session, space: str, known: Mapping[str, str], found_in: Sequence[str] = ()
+) -> list[_Beside]:
+    """Entities, sources and edges whose texts hold secrets, without entities that these memories
+    mention, which go with them. A view sees none of them."""
+    if session.scope is not None:
+        return []
+    found = []
+    with session.ledger.read() as view:
+        mentioned = {one.entity_id for one in view.mentions(space, found_in)}
+        for table, id, texts in graph_rows.texts_by_callers(view.connection, space):
+            own = without_secrets({"texts": texts}, "mask", known).secrets
+            if own and id not in mentioned:
+                found.append(_Beside(table, id, own))
+    return found
+
+
 # --- items ------------------------------------------------------------------------------------
 
 
-def _secrets_of_item(row: ItemRow) -> tuple[Secret, ...]:
-    """The secrets in value and key of an item."""
-    labels = [row.key]
-    return without_secrets({"value": json_value(row.value), "labels": labels}, "mask").secrets
+def _of_item(row: ItemRow, known: Mapping[str, str]) -> tuple[Secret, ...]:
+    """The secrets in value, key and scope of an item."""
+    texts = {"value": json_value(row.value), "labels": [row.key]}
+    found = without_secrets(texts, "mask", known).secrets
+    return (*found, *_label_secrets({"scope": row.scope}, known))
 
 
-def _masked_value(row: ItemRow) -> str:
+def _masked_value(row: ItemRow, known: Mapping[str, str]) -> str:
     """The value of an item, as JSON, with a marker in the place of each secret.
 
     Raises:
         ValidationError: with the markers it is too long.
     """
-    clean = without_secrets({"value": json_value(row.value)}, "mask")
+    clean = without_secrets({"value": json_value(row.value)}, "mask", known)
     return value_text("value", clean.arguments["value"]) if clean.rules else row.value
 
 
@@ -118,14 +219,17 @@ def _mask_items(
     """Masks the values of these items and says how many. Adds what cannot be masked to the
     errors."""
     places: list[tuple[str | None, str]] = []
+    known = found[0].known if found else {}
     for index, one in enumerate(found):
         try:
-            if masked_text(one.item.key)[1]:
+            held = "key" if masked_text(one.item.key, known)[1] else ""
+            held = held or ("scope" if _label_secrets({"scope": one.item.scope}, known) else "")
+            if held:
                 raise ConflictError(
-                    "its key holds a secret, and no marker can stand there; delete the item, and"
-                    " put its value under another key"
+                    f"its {held} holds a secret, and no marker can stand there; delete the item,"
+                    f" and put its value under another {held}"
                 )
-            _masked_value(one.item)
+            _masked_value(one.item, known)
             places.append((one.item.scope, one.item.key))
         except VestigError as error:
             message = f"item {one.name}: {error}"
@@ -133,43 +237,110 @@ def _mask_items(
 
     def select(view: LedgerView) -> list[tuple[ItemRow, str]]:
         rows = (item_rows.find(view, space, *place) for place in places)
-        masked = ((row, _masked_value(row)) for row in rows if row is not None)
+        masked = ((row, _masked_value(row, known)) for row in rows if row is not None)
         return [(row, value) for row, value in masked if value != row.value]
 
-    return forgetting.replace_values(session, space, select) if places else 0
+    return forgetting.replace_values(session, space, select, tuple(known)) if places else 0
 
 
 # --- memories ---------------------------------------------------------------------------------
 
 
-def _found(session: Session, space: str, ids: Sequence[str]) -> list[_Found]:
+def _memories(
+    view: LedgerView, space: str, ids: Sequence[str]
+) -> Iterator[tuple[Memory, list[Event], list[str]]]:
+    """Memories with their events and questions."""
+    for at in range(0, len(ids), _READ_AT_ONCE):
+        some = ids[at : at + _READ_AT_ONCE]
+        questions = view.questions(space, some)
+        for memory in view.memories(space, some):
+            yield memory, view.events(space, memory.id), questions.get(memory.id, [])
+
+
+def _found(
+    session: Session, space: str, ids: Sequence[str], known: Mapping[str, str]
+) -> list[_Found]:
+    """The memories that hold secrets in anything that is stored of them; those of their own fields
+    are named, where these hold any."""
     found = []
     with session.ledger.read() as view:
-        for at in range(0, len(ids), _READ_AT_ONCE):
-            some = ids[at : at + _READ_AT_ONCE]
-            questions = view.questions(space, some)
-            for memory in view.memories(space, some):
-                events = view.events(space, memory.id)
-                secrets = _secrets(view, memory, events, questions.get(memory.id, []))
-                if secrets:
-                    found.append(_Found(memory, events, secrets))
+        rules = {row.memory_id: row for row in rule_rows.of_namespace(view, space)}
+        for memory, events, questions in _memories(view, space, ids):
+            rule = rules.get(memory.id)
+            texts = _texts(view, memory, events, questions, rule)
+            payloads = {"events": texts.pop("events")}
+            names = {name: getattr(memory, name) for name in _NAMES}
+            secrets = (
+                *without_secrets(texts, "mask", known).secrets,
+                *_label_secrets(names, known),
+            ) or without_secrets(payloads, "mask", known).secrets
+            places = [{"source": one.source, "actor": one.actor} for one in events]
+            secrets = secrets or tuple(x for one in places for x in _label_secrets(one, known))
+            if secrets:
+                found.append(_Found(memory, events, rule, secrets, known))
     return found
 
 
-def _secrets(
-    view: LedgerView, memory: Memory, events: Sequence[Event], questions: Sequence[str]
-) -> tuple[Secret, ...]:
-    """The secrets in all that is stored of a memory; those of its own fields, where they hold
-    any."""
-    own = {name: getattr(memory, name) for name in _FIELDS}
+def _texts(
+    view: LedgerView,
+    memory: Memory,
+    events: Sequence[Event],
+    questions: Sequence[str],
+    rule: RuleRow | None,
+) -> dict[str, Any]:
+    """All texts that are stored of a memory but the names that it is found by."""
+    texts = {name: getattr(memory, name) for name in _FIELDS}
     claims = view.claims(memory.namespace, [memory.id])
-    own |= {"questions": list(questions), "claim": claims.get(memory.id)}
-    own["labels"] = list(memory.tags)
-    secrets = without_secrets(own, "mask").secrets
-    if secrets:
-        return secrets
-    payloads = [[one.payload, one.artifact_ref] for one in events]
-    return without_secrets({"events": payloads}, "mask").secrets
+    anchors = anchor_rows.of_memories(view, memory.namespace, [memory.id], derived=False)
+    texts |= {"questions": list(questions), "claim": claims.get(memory.id)}
+    texts["labels"] = [*memory.tags, *([] if memory.key is None else [memory.key])]
+    texts["anchors"] = [one.target for one in anchors.get(memory.id, [])]
+    if rule is not None:
+        texts |= {"when": rule.condition, "unless": rule.exception}
+    return texts | {"events": [[one.payload, one.artifact_ref] for one in events]}
+
+
+def _mask_memories(
+    session: Session,
+    space: str,
+    found: Sequence[_Found],
+    errors: list[ItemError],
+    first: int,
+) -> list[str]:
+    """Lets the masked texts of these memories take over, and forgets the memories: ids of those.
+    Adds what cannot be masked to the errors, numbered from `first` on."""
+    done = []
+    for index, one in enumerate(found, first):
+        try:
+            _take_over(session, space, one)
+            done.append(one.memory.id)
+        except VestigError as error:
+            message = f"{one.memory.id}: {error}"
+            errors.append(ItemError(index=index, code=error.code, message=message))
+    if done:
+        request = {"ids": done, "force": True, "namespace": space}
+        pieces = tuple(found[0].known)
+        forgetting.forget(session, checked(ForgetRequest, request), pieces=pieces)
+    return done
+
+
+def _check_maskable(found: _Found) -> None:
+    """Refuses what no marker can stand in.
+
+    Raises:
+        ConflictError: names it, and says what to do.
+    """
+    memory, rule = found.memory, found.rule
+    names = {name: getattr(memory, name) for name in _NAMES}
+    held = [name for name, text in names.items() if _label_secrets({name: text}, found.known)]
+    conditions = [] if rule is None else [rule.condition, rule.exception or ""]
+    if any(masked_text(text, found.known)[1] for text in conditions):
+        held.append("condition")
+    if held:
+        raise ConflictError(
+            f"its {held[0]} holds a secret, and no marker can stand there;"
+            f" {by_caller(*_ADVICE[held[0]])}"
+        )
 
 
 def _take_over(session: Session, space: str, found: _Found) -> None:
@@ -184,9 +355,10 @@ def _take_over(session: Session, space: str, found: _Found) -> None:
     )
     if memory.t_expired is not None and not begun:
         return
+    _check_maskable(found)
     hygiene = session.config.settings.hygiene
-    text, _ = masked_text(memory.content)
-    fields = _fields(space, memory, found.events, text)
+    text, _ = masked_text(memory.content, found.known)
+    fields = _fields(space, found, text)
     if begun:
         pass
     elif normalise(text, hygiene) != normalise(memory.content, hygiene):
@@ -196,6 +368,9 @@ def _take_over(session: Session, space: str, found: _Found) -> None:
         withdrawn = {"id": memory.id, "reason": _REASON, "namespace": space}
         withdrawal.deprecate(session, checked(DeprecateRequest, withdrawn))
     # the key of a part of an item's text is none that a caller can give, and markers make it longer
+    with session.ledger.read() as view:
+        beside = given_beside(session, view, memory, text)
+    fields |= _without_names(beside, found.known)
     outcome = pipeline.commit(session, fields, key=fields.pop("key", None), whole=True)
     if outcome.memory_id is not None:
         _take_over_rule(session, space, memory.id, outcome.memory_id)
@@ -225,19 +400,31 @@ def _take_over_rule(session: Session, space: str, old: str, new: str) -> None:
             txn.apply(ChangeSet(namespace=space, rules=(rule,)))
 
 
-def _fields(space: str, memory: Memory, events: Sequence[Event], text: str) -> dict[str, Any]:
+def _without_names(beside: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """Keywords and entities without those in whose names secrets stand."""
+    return {
+        name: [one for one in given if not without_secrets({"given": one}, "mask", known).rules]
+        for name, given in beside.items()
+    }
+
+
+def _fields(space: str, found: _Found, text: str) -> dict[str, Any]:
     """Arguments of the commit of a masked text: what a new text takes over, and when and where the
     old one was stated."""
+    memory, known = found.memory, found.known
     fields = successor_fields(memory)
     # no marker can stand in their place
-    fields["tags"] = [tag for tag in memory.tags if not masked_text(tag)[1]]
-    if memory.key is not None and masked_text(memory.key)[1]:
+    fields["tags"] = [tag for tag in memory.tags if not masked_text(tag, known)[1]]
+    if memory.key is not None and masked_text(memory.key, known)[1]:
         del fields["key"]
-    fields = without_secrets(fields, "mask").arguments
+    fields = without_secrets(fields, "mask", known).arguments
     fields |= {"content": text, "namespace": space, "t_valid": memory.t_valid, "strict": True}
     if memory.t_invalid is not None:
         fields["t_invalid"] = memory.t_invalid
-    if events:
-        first = events[0]
-        fields |= {"t_ref": first.occurred_at, "source": first.source, "actor": first.actor}
+    if found.events:
+        first = found.events[0]
+        for name, label in (("source", first.source), ("actor", first.actor)):
+            held = _label_secrets({name: label}, known)
+            fields[name] = masked_text(label, known)[0] if held and label else label
+        fields["t_ref"] = first.occurred_at
     return fields

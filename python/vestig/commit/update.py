@@ -15,17 +15,22 @@ from vestig.changes import ChangeSet, MemoryPatch, NewJob, NewOriginalText
 from vestig.commit import pipeline
 from vestig.commit.item import is_allowed
 from vestig.commit.keys import with_begin_moved
-from vestig.commit.text import content_hash, refusal_reason, text_forms
+from vestig.commit.text import content_hash, normalise, refusal_reason, text_forms
 from vestig.errors import ConflictError, ValidationError
 from vestig.firewall import Secret, holds_marker
 from vestig.ids import new_id
+from vestig.language import words
+from vestig.language.ontology import UNTYPED
+from vestig.language.text_forms import single_spaced
 from vestig.memories.states import change_state, check_unexpired, ended, event
+from vestig.session.references import types_of
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
     CommitOutcome,
+    EdgeType,
     EventType,
     Memory,
     RetentionPolicy,
@@ -250,13 +255,14 @@ def _rewrite(
     with session.ledger.read() as view:
         memory = session.memory(view, space, asked.id)
         _check_key(view, memory, given.get("scope", memory.scope))
+        beside = given_beside(session, view, memory, text)
     check_unexpired(memory, "update")
     # a layout that is refused goes on to the commit, which says why
     refused = refusal_reason(text, hygiene, turn=True, given_chars=len(layout)) is not None
     if content_hash(text) == memory.content_hash and (layout == memory.content or not refused):
         changes = msgspec.structs.replace(_changes(given), layout=(layout, text))
         return _change_fields(session, memory.id, changes, space)
-    fields = successor_fields(memory) | given
+    fields = successor_fields(memory) | beside | given
     if _holds_again(memory, session.now_us()):
         fields.setdefault("t_valid", memory.t_valid)
     fields |= {n: from_us(given[n]) for n in _TIME_FIELDS if given.get(n) is not None}
@@ -318,6 +324,35 @@ def successor_fields(memory: Memory) -> dict[str, Any]:
     if memory.temporal_stability in (Stability.STATIC, Stability.DYNAMIC):
         fields["temporal_stability"] = memory.temporal_stability
     return fields
+
+
+def given_beside(session: Session, view: LedgerView, memory: Memory, text: str) -> dict[str, Any]:
+    """The keywords and entities that were given beside the text of a memory, as arguments of the
+    commit of another one. What the old text itself says counts only where the new one says it."""
+    settings, space = session.config.settings, memory.namespace
+    before = f"{normalise(memory.content, settings.hygiene)} {memory.title or ''}"
+    own = words.keywords(before, extra_stopwords=settings.keywords.stopwords)
+    types = types_of(settings.entities)
+    mentions = {one.to_id: one for one in view.edges(space, memory.id, EdgeType.MENTIONS)}
+    entities = []
+    for one in view.entities(space, list(mentions)):
+        edge = mentions[one.id]
+        evidence = single_spaced(edge.evidence or "").removesuffix("...")
+        said = evidence in single_spaced(before)
+        if not evidence or (said and evidence not in single_spaced(text)):
+            continue
+        known = types.get(one.entity_type)
+        entities.append(
+            {
+                "name": one.canonical_name,
+                "type": UNTYPED if known is None else known.name,
+                "confidence": 1.0 if edge.confidence is None else edge.confidence,
+                "evidence": edge.evidence,
+            }
+        )
+    keywords = [word for word in memory.keywords if word not in own]
+    found = {"keywords": keywords, "entities": entities}
+    return {name: value for name, value in found.items() if value}
 
 
 def update_changes(

@@ -46,7 +46,7 @@ def node_id(
     field: str,
 ) -> str | None:
     """The full id of a memory by its id, of an entity by id or name, at least 8 characters of an
-    id; a merged entity is what it was merged into. None: unknown.
+    id; an entity that was merged by then is what it was merged into. None: unknown.
 
     Raises:
         ValidationError: several nodes have the name, or ids that begin so.
@@ -56,10 +56,12 @@ def node_id(
         return references.unambiguous_id(found, field, text)
     if is_entity_id(text):
         full = references.entity_with_prefix(view, namespace, text, field)
-        one = None if full is None else references.following_merges(view, namespace, [full])[full]
+        ids = [] if full is None else [full]
+        meant = references.following_merges(view, namespace, ids, known_at_us)
+        one = None if full is None else meant[full]
     else:
         ids = ids_with_name(view, core, namespace, text, known_at_us)
-        one = only_entity(view, namespace, ids, field, text)
+        one = only_entity(view, namespace, ids, field, text, known_at_us)
     return None if one is None else one.id
 
 

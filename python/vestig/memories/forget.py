@@ -67,10 +67,15 @@ _DIVIDERS: Final = lazy_pattern(r"[-_./\\]+")
 
 
 def forget(
-    session: Session, asked: ForgetRequest, *, document: tuple[str, ...] = ()
+    session: Session,
+    asked: ForgetRequest,
+    *,
+    document: tuple[str, ...] = (),
+    pieces: Collection[str] = (),
 ) -> ForgetReport:
     """Removes memories for good, and proves it; with them the documents of scopes that are selected
-    as a whole. `document`: the versions (ids of sources) of one that goes too, oldest first."""
+    as a whole. `document`: the versions (ids of sources) of one that goes too, oldest first;
+    `pieces`: parts of their texts of which no file is to hold any either."""
     whole = by_caller("", "; `vestig destroy PATH` removes a whole store")
     check_selection(asked, "ids", asked.ids, whole)
     by_id = asked.ids is not None
@@ -102,6 +107,7 @@ def forget(
             asked.force,
             dry_run=asked.dry_run,
             keep_summaries=keep,
+            pieces=pieces,
         )
         report = _forgotten(session, space, select, how)
         stays = _with_words_of(session, space, names, report)
@@ -129,16 +135,19 @@ def delete_items(session: Session, asked: DeleteRequest) -> ForgetReport:
 
 
 def replace_values(
-    session: Session, space: str, select: Callable[[LedgerView], list[tuple[ItemRow, str]]]
+    session: Session,
+    space: str,
+    select: Callable[[LedgerView], list[tuple[ItemRow, str]]],
+    pieces: Collection[str] = (),
 ) -> int:
     """Puts other values (JSON) in the place of those of the selected items, and proves that no byte
-    of these stays; returns how many."""
+    of these stays, nor of `pieces`; returns how many."""
     with session.freeing_space():
         with session.ledger.write(session.now_us(), make=False) as txn:
             values, seq = select(txn), txn.seq + 1
             if not values:
                 return 0
-            removed = txn.forget(space, [], actor=None, values=values)
+            removed = txn.forget(space, [], actor=None, values=values, pieces=pieces)
         session.drop_cached(seq)
         catch_up(session, [])
         prove(session, {seq: removed.runs})
@@ -164,12 +173,13 @@ _SHARED_BY_SCOPES: Final = ("edges", "entities", "entity_access", "entity_vector
 
 class _How(msgspec.Struct, frozen=True):
     """How a forgetting is done: by whom, pinned memories too, or not at all but in a report;
-    without the summaries that cover what goes."""
+    without the summaries that cover what goes; with parts of texts that are to go everywhere."""
 
     actor: str | None
     force: bool
     dry_run: bool
     keep_summaries: bool = False
+    pieces: Collection[str] = ()
 
 
 def _with_items(
@@ -208,6 +218,7 @@ def _forgotten(
                 items=chosen.items,
                 documents=[id for versions in chosen.documents for id in versions],
                 keep_summaries=how.keep_summaries,
+                pieces=how.pieces,
             )
             same_text = _with_their_texts(session, txn, space, chosen.memories)
             if how.dry_run:

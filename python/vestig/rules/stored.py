@@ -46,7 +46,7 @@ def add(session: Session, asked: AddRuleRequest) -> Rule:
         HygieneError: the text is none that is kept.
     """
     space = session.in_namespace(asked.namespace)
-    _check_no_secret(session, {"when": asked.when, "unless": asked.unless})
+    _check_no_secret(session, asked.text, {"when": asked.when, "unless": asked.unless})
     new = NewRule(memory_id="", condition=asked.when, decision=asked.do, exception=asked.unless)
     known = _known(session, space, asked.text, asked.scope, new)
     if known is not None:
@@ -67,9 +67,13 @@ def edit(session: Session, asked: EditRuleRequest) -> Rule:
         ConflictError: the rule has ended, or the new text has a rule that says something else.
     """
     space = session.in_namespace(asked.namespace)
-    _check_no_secret(session, {"when": asked.when, "unless": asked.unless})
     with session.operation("rule_edit"), session.ledger.read() as view:
         memory, row = _found(session, view, space, asked.id)
+    exception = row.exception if asked.unless is None else asked.unless or None
+    conditions = {"when": asked.when, "unless": asked.unless}
+    if asked.text is not None:
+        conditions = {"when": asked.when or row.condition, "unless": exception}
+    _check_no_secret(session, asked.text or memory.content, conditions)
     status = binding(memory, session.now_us())
     if status not in (Status.ACTIVE, ANNOUNCED):
         after = memory.superseded_by
@@ -77,7 +81,6 @@ def edit(session: Session, asked: EditRuleRequest) -> Rule:
             f"cannot edit {memory.id}: its memory is {status}, so that it binds"
             f" nothing; {f'{after} took its place' if after else 'add the rule again'}"
         )
-    exception = row.exception if asked.unless is None else asked.unless or None
     new = NewRule(
         memory_id=memory.id,
         condition=asked.when or row.condition,
@@ -223,11 +226,18 @@ def _warnings(row: RuleRow) -> tuple[str, ...]:
     return (*never, *doubts(when))
 
 
-def _check_no_secret(session: Session, conditions: Mapping[str, str | None]) -> None:
-    """Refuses a condition in which a secret stands: without it, it would be another one."""
-    for name, text in conditions.items():
-        if text and cleaned(session, {name: text}).rules:
-            raise ValidationError(name, "text with a secret", "a condition without secrets")
+def _check_no_secret(session: Session, text: str, conditions: Mapping[str, str | None]) -> None:
+    """Refuses a condition in which a secret stands, one of the rule's text too: without it, it
+    would be another one."""
+    for secret in cleaned(session, {"content": text, **conditions}).secrets:
+        name, _, _ = secret.place.partition("[")
+        if name != "content":
+            raise ValidationError(
+                name,
+                "text with a secret",
+                "a condition without secrets",
+                "it can name the place or the words around a secret instead",
+            )
 
 
 def _committed(session: Session, namespace: str, text: str, scope: str | None) -> CommitOutcome:

@@ -22,6 +22,7 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.store.records import documents, item_rows, keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import EntityListing, Listing, NamedEntity
+from vestig.times import to_us
 from vestig.types import Edge, EdgeType, Entity, Status, _Value
 
 if TYPE_CHECKING:
@@ -93,23 +94,34 @@ def full_edge_id(view: LedgerView, namespace: str, id: object, field: str = "id"
     return found
 
 
+# Later than every transaction.
+LATEST_US: Final = 2**62
+
+
 def following_merges(
-    view: LedgerView, namespace: str, ids: Sequence[str]
+    view: LedgerView, namespace: str, ids: Sequence[str], known_at_us: int = LATEST_US
 ) -> dict[str, Entity | None]:
-    """id → the entity it stands for: a merged one through any chain; None = unknown."""
+    """id → the entity it stood for at K: a merged one through any chain of merges until then; None
+    = unknown."""
     known: dict[str, Entity] = {}
     wanted = list(dict.fromkeys(ids))
     while wanted:
         known.update({one.id: one for one in view.entities(namespace, wanted)})
-        into = (known[id].merged_into for id in wanted if id in known)
+        into = (_merged_into(known[id], known_at_us) for id in wanted if id in known)
         wanted = [id for id in dict.fromkeys(into) if id is not None and id not in known]
     found: dict[str, Entity | None] = {}
     for id in ids:
         one = known.get(id)
-        while one is not None and one.merged_into is not None:
-            one = known.get(one.merged_into)
+        while one is not None and (into_id := _merged_into(one, known_at_us)) is not None:
+            one = known.get(into_id)
         found[id] = one
     return found
+
+
+def _merged_into(one: Entity, known_at_us: int) -> str | None:
+    """The entity that one was another name of at K: a merge ends the one that is merged."""
+    later = one.expired_at is not None and to_us(one.expired_at) > known_at_us
+    return None if later else one.merged_into
 
 
 def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> Entity:
@@ -163,8 +175,6 @@ def labels(view: LedgerView, namespace: str, edges: Iterable[Edge], length: int)
 _ID: Final = lazy_pattern(r"ent_[0-9a-f-]{8,36}")
 # The id of something else.
 _OTHER_ID: Final = lazy_pattern(rf"(?:{'|'.join(ID_PREFIXES)})_[0-9a-f-]{{8,36}}")
-# Later than every transaction.
-LATEST_US: Final = 2**62
 
 
 def is_entity_id(text: str) -> bool:
@@ -219,26 +229,38 @@ def id_of_entity(
 def ids_with_name(
     view: LedgerView, core: Any, space: str, name: str, known_at_us: int | None
 ) -> list[str]:
-    """Ids of the entities with this name or alias that were unexpired at K, or all, ascending. A
-    name without a visible character is nobody's."""
+    """Ids of the entities with this name or alias that were unexpired at K, or all, ascending;
+    without those to which a later merge gave the name. A name without a visible character is
+    nobody's."""
     try:
         key = norm_name(name)
     except ValidationError:
         return []
     raw = core.entities_with_name(view.seq, space, key, known_at_us)
-    return [id_text("ent", one) for one in split_ids(raw)]
+    ids = [id_text("ent", one) for one in split_ids(raw)]
+    if known_at_us is None or len(ids) < 2:
+        return ids
+    found = view.entities(space, ids)
+    later = {one.merged_into for one in found} - {_merged_into(one, known_at_us) for one in found}
+    own = {one.id for one in found if norm_name(one.canonical_name) == key}
+    return [id for id in ids if id not in later or id in own]
 
 
 def only_entity(
-    view: LedgerView, space: str, ids: Sequence[str], field: str, name: str
+    view: LedgerView,
+    space: str,
+    ids: Sequence[str],
+    field: str,
+    name: str,
+    known_at_us: int = LATEST_US,
 ) -> Entity | None:
-    """The only entity that these ids stand for, merged ones for what they were merged into; None
-    when there is none. A name of unknown type may be that of the only typed one beside it.
+    """The only entity that these ids stood for at K, merged ones for what they were merged into;
+    None when there is none. A name of unknown type may be that of the only typed one beside it.
 
     Raises:
         ValidationError: there are several: names up to five by id, type and name.
     """
-    meant = following_merges(view, space, ids).values()
+    meant = following_merges(view, space, ids, known_at_us).values()
     found = list({one.id: one for one in meant if one is not None}.values())
     typed = [one for one in found if one.entity_type != UNTYPED]
     if len(typed) == 1:
@@ -526,8 +548,8 @@ def row_listing(parts: FilterParts) -> Listing:
 def entity_ids(
     view: LedgerView, core: Any, namespace: str, named: tuple[str, ...], known_at_us: int
 ) -> bytes:
-    """Ids of the entities with these ids, beginnings of ids, or names; a merged one stands for
-    what it was merged into. What nobody knows matches nothing.
+    """Ids of the entities with these ids, beginnings of ids, or names; one that was merged by then
+    stands for what it was merged into. What nobody knows matches nothing.
 
     Raises:
         ValidationError: several entities have one of the names.
@@ -535,22 +557,22 @@ def entity_ids(
     found: set[str] = set()
     for text in named:
         if is_entity_id(text):
-            found.update(_entities(view, namespace, text))
+            found.update(_entities(view, namespace, text, known_at_us))
         else:
             ids = ids_with_name(view, core, namespace, text, known_at_us)
-            only_entity(view, namespace, ids, "entities", text)
-            found.update(one for id in ids for one in _entities(view, namespace, id))
+            only_entity(view, namespace, ids, "entities", text, known_at_us)
+            found.update(one for id in ids for one in _entities(view, namespace, id, known_at_us))
     return _joined(found)
 
 
-def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:
-    """Return what an id or a beginning of one stands for, through merges."""
+def _entities(view: LedgerView, namespace: str, id: str, known_at_us: int) -> list[str]:
+    """Return what an id or a beginning of one stood for at K, through merges until then."""
     ids = [id] if is_full_id(id, "ent") else view.entity_ids_with_prefix(namespace, id, _IDS_MAX)
     seen: set[str] = set()
     while fresh := [one for one in ids if one not in seen]:
         seen.update(fresh)
-        entities = view.entities(namespace, fresh)
-        ids = [one.merged_into for one in entities if one.merged_into is not None]
+        into = (_merged_into(one, known_at_us) for one in view.entities(namespace, fresh))
+        ids = [one for one in into if one is not None]
     return sorted(seen)
 
 

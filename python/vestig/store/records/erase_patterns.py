@@ -87,14 +87,16 @@ def store_patterns(
     seq: int,
     removed: Iterable[tuple[str, Sequence[Any]]],
     new_vectors: Iterable[bytes],
+    texts: Iterable[str] = (),
 ) -> dict[bytes, PlainRun]:
-    """Stores the marks of these removed rows (table, columns) and vectors in `erasures`; the
+    """Stores the marks of these removed rows (table, columns), vectors and texts in `erasures`; the
     fragments themselves, for a search in this process."""
     raw = os.urandom(8)
     key = int.from_bytes(raw, "little")
     runs: dict[bytes, PlainRun] = {}
     packed: list[tuple[int, bool, bytes]] = []
-    for one in dict.fromkeys(_patterns(removed, new_vectors)):
+    loose = (one for text in texts for one in _uncounted(_text_patterns(text)))
+    for one in dict.fromkeys((*_patterns(removed, new_vectors), *loose)):
         for part, stored in zip_longest(one.fragments, one.stored):
             if part not in runs or runs[part].stored is None:
                 runs[part] = PlainRun(mark(key, part), stored)

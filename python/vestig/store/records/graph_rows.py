@@ -28,7 +28,7 @@ from vestig.store.sqlite.connections import (
     store_faults,
 )
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
-from vestig.store.tables.schema import INDEX, INSERT, NODE_TABLES, columns_sql
+from vestig.store.tables.schema import INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
 from vestig.times import from_us
 from vestig.types import Claim, Edge, EdgeType, Entity, Evidence, SupersessionRecord
 
@@ -565,3 +565,33 @@ def statements_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[
             )
         )
     return found
+
+
+_BY_CALLERS: Final = {
+    table: [
+        one.name for one in TABLES[table].columns if one.kind == "TEXT" and (one.erase or one.value)
+    ]
+    for table in ("entities", "sources", "edges")
+}
+
+
+def texts_by_callers(
+    conn: apsw.Connection, namespace: str
+) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """The texts of entities, sources and edges that a caller can give: table, id, and texts by
+    column. What is read from a memory is left out of the edges."""
+
+    def found(table: str, prefix: str, rest: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+        names = _BY_CALLERS[table]
+        listed = ", ".join(f't."{name}"' for name in ("id", *names))
+        for id, *texts in each(conn, f"SELECT {listed} FROM {table} t {rest}", (namespace,)):
+            given = {name: text for name, text in zip(names, texts, strict=True) if text}
+            yield table, id_text(prefix, id), given
+
+    for table, prefix in (("entities", "ent"), ("sources", "source")):
+        yield from found(table, prefix, "WHERE t.namespace = ?")
+    for name in ("RELATED", "SUMMARIZES", "RELATION"):
+        code = EDGE_CODES[name]
+        node = NODE_TABLES[EDGE_ENDS[code][0]]
+        owned = f'JOIN {node} n ON n."row" = t.from_row WHERE n.namespace = ?'
+        yield from found("edges", "edge", f"{owned} AND t.edge_type = {code}")

@@ -443,11 +443,13 @@ def remove(
     documents: Collection[int] | None = None,
     values: Sequence[tuple[item_rows.ItemRow, str]] = (),
     keep_summaries: bool = False,
+    pieces: Collection[str] = (),
 ) -> Removed:
     """Removes these memories (id → row), the claims that a language model read out of them alone,
     the summaries that cover any of these unless they are kept, and everything that is about them
     alone but for the entities and sources (table, row) that are to be kept; and the values of these
-    items. `values`: what stands in the place of the values of further items.
+    items. `values`: what stands in the place of the values of further items. `pieces`: parts of
+    texts that no answer is to quote and no file to hold, however short the text is.
 
     Of documents whose passages are all gone, the path, size and time of the file stay, so that the
     next import knows the file; not so of the versions (rows) in `documents`. None: no document
@@ -483,14 +485,14 @@ def remove(
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
     unsupported = [row for row in unsupported if not keep("entities", row)]
     scopes = item_rows.unused_scopes(removal, fields.namespace, items, numbers)
-    erase_answers(removal, fields.namespace, rows, texts | scopes)
+    erase_answers(removal, fields.namespace, rows, {*texts, *scopes, *pieces})
     remove_entities(removal, unsupported, fields)
     affected = {row: repeated.get(row, {}) for row in (*repeated, *embed_jobs)}
     _rewrite_affected(removal, set(numbers), fields.seq, affected)
     removal.remove_rows("memories", removal.select("memories", "row", numbers))
     vectors = _remove_new_vectors(removal)
     _write_tombstones(removal, rows, fields)
-    runs = erase_patterns.store_patterns(conn, fields.seq, removal.removed_rows, vectors)
+    runs = erase_patterns.store_patterns(conn, fields.seq, removal.removed_rows, vectors, pieces)
     return Removed(
         rows=dict(removal.counts),
         summaries=tuple(sorted(summaries)),

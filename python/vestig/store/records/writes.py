@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 import apsw
@@ -167,10 +167,12 @@ class WriteTransaction(LedgerView):
         documents: Sequence[str] = (),
         values: Sequence[tuple[item_rows.ItemRow, str]] = (),
         keep_summaries: bool = False,
+        pieces: Collection[str] = (),
     ) -> removal.Removed:
         """Removes these memories and all that belongs to them, with the summaries that cover them
         unless these are kept, and the values of these items; of others the values, in the place of
-        which `values` has what is to stand there. Instead of `apply`, once.
+        which `values` has what is to stand there. Instead of `apply`, once. `pieces`: parts of
+        texts that no answer is to quote and no file to hold.
 
         Of a document whose passages are all gone, it stays known that its file was read, but for
         that of the versions (ids of sources) in `documents`.
@@ -199,6 +201,7 @@ class WriteTransaction(LedgerView):
                 documents=set(sources.values()),
                 values=values,
                 keep_summaries=keep_summaries,
+                pieces=pieces,
             )
             self.close_link(link)
         self.rows_written = sum(removed.rows.values())

@@ -204,9 +204,9 @@ def stored_secrets(report: SecretsReport, args: Args) -> str:
 
 
 def _holder(found: StoredSecret) -> str:
-    """Return the id of a memory, or the key of an item with its scope."""
+    """Return an id, or the key of an item with its scope."""
     if found.key is None:
-        return str(found.memory_id)
+        return str(found.memory_id or found.id)
     return f"item {json_line(found.key)}" + (
         "" if found.scope is None else f" of {escaped_breaks(found.scope)}"
     )
