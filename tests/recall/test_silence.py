@@ -226,6 +226,45 @@ def test_of_a_known_name_all_is_brought_that_has_a_word_of_it(
     assert len(store.recall("where is Maren Holt?")) < len(ABOUT_MAREN)
 
 
+TABLE = "# Spares\n\n| No | Name | Turbine | Price |\n|---|---|---|---|\n" + "".join(
+    f"| {code} | {('slip ring', 'brake pad', 'yaw motor')[n % 3]} | V{90 + n % 4} | {100 + n} |\n"
+    for n in range(90)
+    for code in (f"NV-{20000 + 7 * n}", f"WI-{10 + n}", f"v{n}.{n % 7}.3", f"{4000 + n}/2-{n}")
+)
+
+
+@pytest.fixture
+def table(store: vestig.Vestig) -> vestig.Vestig:
+    store.add_document(TABLE, source="spares")
+    return store
+
+
+@pytest.mark.parametrize("asked", ["{}", "{}?", "what is {}?"])
+@pytest.mark.parametrize("code", ["NV-{0}", "WI-{1}", "v{2}.{3}.3", "{4}/2-{2}"])
+def test_a_code_that_a_memory_holds_is_a_topic(table: vestig.Vestig, asked: str, code: str) -> None:
+    for n in range(0, 90, 6):
+        held = code.format(20000 + 7 * n, 10 + n, n, n % 7, 4000 + n)
+        found = table.recall(asked.format(held))
+        assert any(f"| {held} |" in hit.content for hit in found), held
+
+
+def test_a_code_that_is_held_is_wanted_however_others_are_written(table: vestig.Vestig) -> None:
+    table.commit("WI-25 is done by two people.")
+    for asked in ("wi-25", "WI-25, X-7041", "WI-25 NV-20105."):
+        assert "WI-25 is done by two people." in [hit.content for hit in table.recall(asked)], asked
+
+
+@pytest.mark.parametrize(
+    "asked",
+    # held by no memory, with its parts in several; beside another word; one thing about it
+    ["NV-20106", "WI-4711", "NV-20106?", "the landlord of NV-20105", "why is NV-20105?"],
+)
+def test_a_code_that_is_not_held_or_not_all_is_judged(table: vestig.Vestig, asked: str) -> None:
+    found = table.recall(asked)
+    assert (len(found), found.abstained) == (0, True)
+    assert "judge" in found.timings_ms
+
+
 def test_what_brings_nothing_is_not_likely(store: vestig.Vestig) -> None:
     store.commit_many([f"Pallet {n} of the depot went to Ghent" for n in range(60)])
     known = store.recall("where did pallets of wine go?", silence=0.02)

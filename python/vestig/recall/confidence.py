@@ -195,7 +195,7 @@ def missing(
         texts: of memories, in which a word may stand in another form that is another term.
         times_read: its expressions of time are read as times, and no words that a memory lacks.
     """
-    held, begin = _held(input), orders_at(query)
+    held, begin = held_terms(input), orders_at(query)
     names = absent_names(input) if input.unknown_names else []
     if begin:
         ordered = query[:begin]
@@ -246,19 +246,19 @@ def _is_half_a_pair(term: str) -> bool:
 
 def holds_a_word(input: ConfidenceInput) -> bool:
     """Return whether an eligible memory holds one of the query's content words."""
-    held = _held(input)
+    held = held_terms(input)
     return any(one.term in held for one in input.content_terms)
 
 
 def holds_its_words(input: ConfidenceInput, begin: int) -> bool:
     """Return whether each of the query's content words from a place on is held by an eligible
     memory, of one at least."""
-    held, words = _held(input), [one for one in input.content_terms if one.start >= begin]
+    held, words = held_terms(input), [one for one in input.content_terms if one.start >= begin]
     return bool(words) and all(one.term in held for one in words)
 
 
-def _held(input: ConfidenceInput) -> set[str]:
-    """The terms that eligible memories hold."""
+def held_terms(input: ConfidenceInput) -> set[str]:
+    """Return the terms of the query that eligible memories hold."""
     counts = zip(input.terms, input.document_frequencies, strict=True)
     return {term for term, count in counts if count > 0}
 

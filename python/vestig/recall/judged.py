@@ -17,16 +17,19 @@ from vestig.ids import id_bytes, id_text
 from vestig.language.languages import ENGLISH, language_of
 from vestig.language.names import name_pattern
 from vestig.language.words import (
+    ContentTerm,
     asks_for_all,
     content_terms,
+    is_joined,
     is_question,
     is_read_as_question,
     states,
 )
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Scan, ScanRow, within
-from vestig.recall.confidence import holds_a_word, log_odds
+from vestig.recall.confidence import held_terms, holds_a_word, log_odds
 from vestig.recall.judgement import LISTS, PROMPTS, QUESTIONS, Judgement, kind_fit, kind_of
+from vestig.recall.text_pairs import WORD, codes, holds_code
 from vestig.recall.unread import UnreadError
 from vestig.store.projection.scan_objects import logistic
 from vestig.telemetry import error_type, span
@@ -258,9 +261,10 @@ def is_ordered_by_judge(bound: BoundQuery) -> bool:
 
 def asks_the_judge(bound: BoundQuery, scan: Scan) -> bool:
     """Return whether the judge may say that nothing answers a query whose memories it orders: it
-    has two content words that are not one name, or one that no memory of the scan holds. Else a
-    question names a topic ("Who is Ada?"), of which any memory about it may be wanted."""
-    if not is_ordered_by_judge(bound):
+    has two content words that are not one name or stored code, or one that no memory of the scan
+    holds. Else a question names a topic ("Who is Ada?"), of which any memory about it may be
+    wanted."""
+    if not is_ordered_by_judge(bound) or codes_asked_about(bound, scan):
         return False
     if len(_terms(bound, in_time=True)) >= _CONTENT_MIN and name_asked_about(bound) is None:
         return True
@@ -289,18 +293,54 @@ def name_asked_about(bound: BoundQuery) -> str | None:
     )
 
 
+def codes_asked_about(bound: BoundQuery, scan: Scan) -> frozenset[tuple[str, ...]]:
+    """Return the codes that a query consists of ("NV-20105", "what is WI-25?") and that memories of
+    the scan hold as they are written; none where it has another content word or wants one thing of
+    them, as `name_asked_about`."""
+    query = bound.request.query
+    if _ASKS_ONE_THING.search(query):
+        return frozenset()
+    # an identifier gives its whole first, then its parts, which lie inside it
+    whole, end = list[ContentTerm](), 0
+    for one in bound.content:
+        if one.start >= end:
+            whole.append(one)
+            end = one.end
+    found = dict[str, tuple[str, ...]]()
+    for one in whole:
+        written = query[one.start : one.end]
+        words = (*WORD.findall(written.casefold()),)
+        if words not in codes(written) and not is_joined(written):
+            return frozenset()
+        found[one.term] = words
+    held = held_terms(bound.confidence_input(scan))
+    return frozenset(words for term, words in found.items() if term in held)
+
+
 def with_all_of_name(
-    bound: BoundQuery, namespace: str, results: Sequence[ScanRow], kept: Sequence[ScanRow]
+    bound: BoundQuery,
+    scan: Scan,
+    namespace: str,
+    results: Sequence[ScanRow],
+    kept: Sequence[ScanRow],
 ) -> Sequence[ScanRow]:
     """Return the kept rows; where the query asks about a name as a whole, with those of the results
-    that have a word of it: any may be wanted, however little it reads like the query."""
-    name = name_asked_about(bound)
-    if name is None:
+    that have a word of it, or about codes, with those that hold one: any may be wanted, however
+    little it reads like the query."""
+    name, called = name_asked_about(bound), codes_asked_about(bound, scan)
+    if name is None and not called:
         return kept
-    words = name_pattern([name])
+    pattern = None if name is None else name_pattern([name])
+
+    def is_meant(text: str) -> bool:
+        if pattern is not None and pattern.search(text):
+            return True
+        words = WORD.findall(text.casefold())
+        return any(holds_code(words, code) for code in called)
+
     texts = bound.view.recalled(namespace, [row.id for row in results])
     chosen = {row.id for row in kept}
-    chosen |= {id for id, found in texts.items() if words.search(found.content)}
+    chosen |= {id for id, found in texts.items() if is_meant(found.content)}
     return [row for row in results if row.id in chosen]
 
 

@@ -213,11 +213,12 @@ def with_what_may_answer(
     kept: Sequence[ScanRow],
 ) -> Sequence[ScanRow]:
     """Return the kept rows, with those of the results that may answer however far they score below
-    the best: what states the query's words, what has a word of the name that is asked about as a
-    whole, and what holds a content word of the query in a language that the judge does not read."""
+    the best: what states the query's words, what has a word of the name or a code that is asked
+    about as a whole, and what holds a content word of the query in a language that the judge does
+    not read."""
     terms = frozenset(bound.content_terms(scan))
     kept = with_stated(bound.view, namespace, results, kept, terms)
-    kept = with_all_of_name(bound, namespace, results, kept)
+    kept = with_all_of_name(bound, scan, namespace, results, kept)
     known = bound.query.judgements
     others = {} if known is None else known.in_other_language
     chosen = {row.id for row in kept}
