@@ -143,6 +143,28 @@ def test_an_announced_value_is_taken_back_before_its_day(
     assert (store.get(KEY).content, listed(store)) == (ADA, {ADA})
 
 
+def test_an_end_that_somebody_gave_stays_where_an_announced_value_goes(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    old, new = announce(store)
+    store.deprecate(new)
+    store.update(old, t_invalid=DAY)
+    again = store.commit(BEN, key=KEY, t_valid=DAY).memory_id
+    assert not store.deprecate(again).warnings
+    assert (store.get(KEY).content, listed(store)) == (ADA, {ADA})
+    clock.set(DAY)
+    assert not listed(store)
+
+
+def test_a_dry_run_of_forgetting_says_what_would_hold_on(store: vestig.Vestig) -> None:
+    old, new = announce(store)
+    before = store.show(old).memory
+    [said] = store.forget(new, dry_run=True).warnings
+    assert said.startswith(f"{old} holds on from 2027-06-01")
+    assert store.show(old).memory == before
+    assert store.forget(new).warnings == (said,)
+
+
 def test_a_read_as_of_a_day_has_what_was_current_then(
     store: vestig.Vestig, clock: FrozenClock
 ) -> None:

@@ -39,7 +39,7 @@ from vestig.memories.states import (
     stated_by_no_other,
     superseded_by_them,
 )
-from vestig.memories.withdrawal import HeldOn, held_on, holding_on
+from vestig.memories.withdrawal import HoldingOn, all_holding_on
 from vestig.other_words import by_caller
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
@@ -199,17 +199,16 @@ def _forgotten(
     how: _How,
 ) -> ForgetReport:
     """Removes what is selected under the write lock, and proves it."""
-    degraded: list[Degradation] = []
+    degraded, named, on = list[Degradation](), list[str](), list[HoldingOn]()
     chosen, had_superseded, same_text = _Selected([], []), tuple[str, ...](), tuple[str, ...]()
-    removed, seq, outside, named = Removed(rows={"memories": 0}), 0, "", list[str]()
-    held, on = list[HeldOn](), list[str]()
+    removed, seq, outside = Removed(rows={"memories": 0}), 0, ""
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
         if not chosen.is_empty:
             named = [memory.id for memory in chosen.memories]
             had_superseded = superseded_by_them(txn, space, named)
-            held = held_on(txn, chosen.memories, session.now_us())
+            on = all_holding_on(txn, chosen.memories, session.now_us())
             outside = _where_they_came_from(txn, space, chosen)
             removed = txn.forget(
                 space,
@@ -228,7 +227,7 @@ def _forgotten(
     proof = erasure.ErasureProof()
     if not chosen.is_empty and not how.dry_run:
         session.drop_cached(seq)
-        on = _hold_on(session, space, held)
+        _hold_on(session, space, on)
         catch_up(session, degraded)
         jobs = tuple(removed.embed_jobs.values())
         proof = prove_and_run(
@@ -252,19 +251,15 @@ def _forgotten(
         dry_run=how.dry_run,
         seq=seq,
         degraded=tuple(degraded),
-        warnings=(*_said_of_equal_texts(same_text), *on),
+        warnings=(*_said_of_equal_texts(same_text), *(one.warning for one in on)),
     )
 
 
-def _hold_on(session: Session, space: str, held: Sequence[HeldOn]) -> list[str]:
-    """Writes by what the memories hold on that ended only for what was forgotten, and says so."""
-    if not held:
-        return []
-    now_us = session.now_us()
-    with session.ledger.write(now_us, make=False) as txn:
-        on = [holding_on(one, now_us) for one in held]
-        txn.apply(joined(space, [one.changes for one in on]))
-    return [one.warning for one in on]
+def _hold_on(session: Session, space: str, on: Sequence[HoldingOn]) -> None:
+    """Writes by what the memories hold on that ended only for what was forgotten."""
+    if on:
+        with session.ledger.write(session.now_us(), make=False) as txn:
+            txn.apply(joined(space, [one.changes for one in on]))
 
 
 def _as_seen(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -33,6 +32,7 @@ from vestig.memories.states import (
 from vestig.results import DeprecateReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice, keep_answer
 from vestig.store.records import item_rows, keyed_memories, rule_rows
+from vestig.store.records.graph_rows import microseconds, wrote_end
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status
@@ -78,7 +78,7 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
         if old.status is not Status.SUPERSEDED or slot in slots:
             continue
         begins_us, after = to_us(plan.t_valid), _behind(view, plan, ids)
-        ends_us = span_of(old, partial(_happened, view, old)).told_end_us
+        ends_us = _told_end_us(old, _happened(view, old))
         if after is not None and (ends_us is None or ends_us > to_us(after.t_valid)):
             ends_us = to_us(after.t_valid)
         if (ends_us is None or ends_us > begins_us) and _is_free(view, old, plan, after):
@@ -92,6 +92,24 @@ def _happened(view: LedgerView, memory: Memory) -> list[Happening]:
         Happening(one.event_type, to_us(one.occurred_at), to_us(one.recorded_at), one.payload)
         for one in view.events(memory.namespace, memory.id)
     ]
+
+
+def _told_end_us(memory: Memory, happened: Sequence[Happening]) -> int | None:
+    """The end that somebody gave a memory that was replaced; None where nobody did. What is said
+    while nothing has its place is a word about it; the ends after that follow what replaces it."""
+    told_us, replaced = span_of(memory, lambda: happened).told_end_us, False
+    for one in happened:
+        if not wrote_end(one.kind, one.payload):
+            continue
+        end_us = microseconds(one.payload["t_invalid"])
+        if one.kind is EventType.SUPERSEDE:
+            replaced = True
+        elif one.kind is EventType.UPDATE and not replaced:
+            told_us = end_us
+        elif one.kind is EventType.UPDATE and end_us == told_us:
+            # it held on: nothing has its place any more
+            replaced = False
+    return told_us
 
 
 def _behind(view: LedgerView, plan: Memory, gone: set[str]) -> Memory | None:
@@ -150,6 +168,11 @@ def holding_on(held: HeldOn, now_us: int) -> HoldingOn:
     )
 
 
+def all_holding_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HoldingOn]:
+    """Return by which rows memories hold on (`held_on`), and what is said of each."""
+    return [holding_on(one, now_us) for one in held_on(view, gone, now_us)]
+
+
 def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
     """Withdraws a memory, or ends its fact at `t_invalid`."""
     assert asked.id is not None, "a filter has a call of its own"
@@ -161,7 +184,7 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
         check_end(memory, end)
         changes = deprecate_changes(memory, asked.reason or "", end, now)
-        on = [holding_on(one, now) for one in held_on(view, [memory], now)]
+        on = all_holding_on(view, [memory], now)
         said.extend(one.warning for one in on)
         return joined(memory.namespace, [changes, *(one.changes for one in on)]), ()
 
@@ -192,7 +215,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
             for memory in memories:
                 check_end(memory, end)
             now_us, why = session.now_us(), asked.reason or ""
-            on = [holding_on(one, now_us) for one in held_on(txn, memories, now_us)]
+            on = all_holding_on(txn, memories, now_us)
             report = DeprecateReport(
                 memory_ids=tuple(memory.id for memory in memories),
                 had_superseded=superseded_by_them(txn, space, found),
