@@ -199,10 +199,9 @@ def _forgotten(
     how: _How,
 ) -> ForgetReport:
     """Removes what is selected under the write lock, and proves it."""
-    degraded: list[Degradation] = []
+    degraded, held, on = list[Degradation](), list[HeldOn](), list[str]()
     chosen, had_superseded, same_text = _Selected([], []), tuple[str, ...](), tuple[str, ...]()
     removed, seq, outside, named = Removed(rows={"memories": 0}), 0, "", list[str]()
-    held, on = list[HeldOn](), list[str]()
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
