@@ -364,6 +364,31 @@ def test_an_edited_rule_names_its_successor(store: vestig.Vestig) -> None:
         store.rules.edit(old.id, do="deny")
 
 
+@pytest.mark.parametrize("edited", [False, True], ids=["add", "edit"])
+@pytest.mark.parametrize("do", ["deny", "ask"])
+def test_what_is_added_in_place_of_an_archived_rule_says_what_binds(
+    store: vestig.Vestig, do: str, edited: bool
+) -> None:
+    old, other = store.rules.add(TEXT, WHEN, "deny"), store.rules.add("Nobody sails", "tool = Sail")
+    with pytest.warns(UserWarning, match="the text of a rule"):
+        store.archive(old.id)
+    with pytest.raises(ConflictError, match="binds nothing; add the rule again"):
+        store.rules.edit(old.id, do=do)
+    assert store.rules.test(command="git push").decision is None
+    again = (
+        store.rules.edit(other.id, text=TEXT, when=WHEN, do=do)
+        if edited
+        else store.rules.add(TEXT, WHEN, do)
+    )
+    assert (again.id, again.do, again.status) == (old.id, do, "ACTIVE")
+    assert store.rules.test(command="git push").decision == do
+    # a rule that binds is another matter: it is refused, and stays as it was
+    with pytest.raises(ConflictError, match="edit that one"):
+        store.rules.add(TEXT, WHEN, "remind")
+    assert store.rules.test(command="git push").decision == do
+    sound(store)
+
+
 def test_who_ends_the_memory_of_a_rule_is_told(store: vestig.Vestig) -> None:
     ids = [store.rules.add(f"{TEXT} {at}", WHEN).id for at in range(5)]
     other = str(store.commit("Pushes are free from May on").memory_id)
