@@ -449,6 +449,34 @@ def test_a_repeat_of_its_text_ends_no_rule(text: str, role: str | None) -> None:
         sound(store)
 
 
+@pytest.mark.parametrize("text", [TEXT, f"{TEXT}!"], ids=["exact", "near"])
+@pytest.mark.parametrize("role", [None, "user", "assistant", "tool"])
+def test_a_repeat_by_a_model_begins_no_archived_rule(text: str, role: str | None) -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny")
+        note = str(store.commit("The boat lies at the pier").memory_id)
+        with pytest.warns(UserWarning, match="the text of a rule"):
+            store.archive(rule.id)
+        store.archive(note)
+        said = store.commit(text, role=role)
+        told = [one for one in said.warnings if "archived" in one]
+        by_model = role in ("assistant", "tool")
+        assert (said.memory_id, len(told)) == (rule.id, 1)
+        assert ("it stays archived" in told[0], "a rule again" in told[0]) == (
+            by_model,
+            not by_model,
+        )
+        assert store.rules.test(command="git push").decision == (None if by_model else "deny")
+        # what is no rule comes back as ever, and a rule that binds is repeated without a word
+        other = store.commit("The boat lies at the pier", role=role)
+        assert not any("archived" in one for one in other.warnings)
+        assert store.show(note).memory.status == "ACTIVE"
+        store.unarchive(rule.id)
+        assert store.rules.test(command="git push").decision == "deny"
+        assert not any("rule" in one for one in store.commit(text, role=role).warnings)
+        sound(store)
+
+
 def test_the_list_shows_what_binds_as_active_alone() -> None:
     clock = FrozenClock()
     with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=clock) as store:
