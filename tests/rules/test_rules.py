@@ -460,6 +460,7 @@ def test_a_repeat_by_a_model_begins_no_archived_rule(text: str, role: str | None
         store.archive(note)
         said = store.commit(text, role=role)
         told = [one for one in said.warnings if "archived" in one]
+        assert said.superseded == ()
         by_model = role in ("assistant", "tool")
         assert (said.memory_id, len(told)) == (rule.id, 1)
         assert ("it stays archived" in told[0], "a rule again" in told[0]) == (
@@ -475,6 +476,20 @@ def test_a_repeat_by_a_model_begins_no_archived_rule(text: str, role: str | None
         assert store.rules.test(command="git push").decision == "deny"
         assert not any("rule" in one for one in store.commit(text, role=role).warnings)
         sound(store)
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_rule_that_stays_archived_takes_no_place(store: vestig.Vestig, role: str) -> None:
+    rule = store.rules.add(TEXT, WHEN, "deny")
+    with pytest.warns(UserWarning, match="the text of a rule"):
+        store.archive(rule.id)
+    holds = str(store.commit("Pushes are free on Sundays").memory_id)
+    said = store.commit(TEXT, role=role, supersedes=[holds])
+    by_model = role == "assistant"
+    assert said.superseded == (() if by_model else (holds,))
+    assert ("nothing is superseded" in " ".join(said.warnings)) == by_model
+    assert store.show(holds).memory.status == ("ACTIVE" if by_model else "SUPERSEDED")
+    sound(store)
 
 
 def test_the_list_shows_what_binds_as_active_alone() -> None:

@@ -401,6 +401,7 @@ class Batch(Group):
             is_rule=(shortens or archived) and rule_rows.is_rule(view, memory),
         )
         self._unarchived |= archived and not wishes.stays_archived
+        decision.replaced = [] if wishes.stays_archived else decision.replaced
         if begins_anew(item, memory):
             wishes.kept.append(f"it ends when it did, {OF_A_RULE}")
         elif has_ended(item, memory):

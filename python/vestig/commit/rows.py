@@ -664,6 +664,8 @@ def repeat_wishes(
     if is_rule and known.status is Status.ARCHIVED:
         wishes.stays_archived = request.role in MODEL_ROLES
         wishes.kept.append(_STAYS_ARCHIVED if wishes.stays_archived else _BINDS_AGAIN)
+        if wishes.stays_archived and request.supersedes:
+            wishes.kept.append("nothing is superseded by what stays archived")
     if request.pinned and not known.pinned:
         wishes.fields["pinned"] = True
     _retention(wishes, known, request, is_rule=is_rule)
