@@ -488,11 +488,7 @@ class Batch(Group):
             self._order_version(view, item, item.slot, decision, memory)
 
     def _shown(
-        self,
-        view: LedgerView,
-        item: Item,
-        decision: Decision,
-        known: Sequence[tuple[str, float]],
+        self, view: LedgerView, item: Item, decision: Decision, known: Sequence[tuple[str, float]]
     ) -> tuple[SimilarMemory, ...]:
         """Known memories beside a new one: the same text kept otherwise first."""
         shown = quoted_first(view, item, known)
