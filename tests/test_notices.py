@@ -145,7 +145,7 @@ def test_a_surface_shows_the_outcome_itself_and_gives_none(store: vestig.Vestig)
 
 def test_equal_texts_that_stay_are_named_by_forget_and_by_a_warning(store: vestig.Vestig) -> None:
     store.commit(FACT, key="pump.colour")
-    again = store.commit(FACT)
+    again = store.commit(FACT, author="Bo")
     elsewhere = store.commit(FACT, scope="yard")
     stay = {again.memory_id, elsewhere.memory_id}
     keyed: Any = {"keys": ["pump.colour"]}

@@ -64,7 +64,8 @@ class Model:
         now = self.current()
         held = sorted(self.held(), key=lambda one: one.begin)
         if now is not None and begin < now.begin:
-            for one in held:
+            # of two that hold then, it is the one that began last
+            for one in reversed(held):
                 if one.status == "SUPERSEDED" and one.text == text and one.holds(begin):
                     return self.said_again(one, begin)
         same = now is not None and now.text == text

@@ -364,6 +364,31 @@ def test_an_edited_rule_names_its_successor(store: vestig.Vestig) -> None:
         store.rules.edit(old.id, do="deny")
 
 
+@pytest.mark.parametrize("edited", [False, True], ids=["add", "edit"])
+@pytest.mark.parametrize("do", ["deny", "ask"])
+def test_what_is_added_in_place_of_an_archived_rule_says_what_binds(
+    store: vestig.Vestig, do: str, edited: bool
+) -> None:
+    old, other = store.rules.add(TEXT, WHEN, "deny"), store.rules.add("Nobody sails", "tool = Sail")
+    with pytest.warns(UserWarning, match="the text of a rule"):
+        store.archive(old.id)
+    with pytest.raises(ConflictError, match="binds nothing; add the rule again"):
+        store.rules.edit(old.id, do=do)
+    assert store.rules.test(command="git push").decision is None
+    again = (
+        store.rules.edit(other.id, text=TEXT, when=WHEN, do=do)
+        if edited
+        else store.rules.add(TEXT, WHEN, do)
+    )
+    assert (again.id, again.do, again.status) == (old.id, do, "ACTIVE")
+    assert store.rules.test(command="git push").decision == do
+    # a rule that binds is another matter: it is refused, and stays as it was
+    with pytest.raises(ConflictError, match="edit that one"):
+        store.rules.add(TEXT, WHEN, "remind")
+    assert store.rules.test(command="git push").decision == do
+    sound(store)
+
+
 def test_who_ends_the_memory_of_a_rule_is_told(store: vestig.Vestig) -> None:
     ids = [store.rules.add(f"{TEXT} {at}", WHEN).id for at in range(5)]
     other = str(store.commit("Pushes are free from May on").memory_id)
@@ -422,6 +447,49 @@ def test_a_repeat_of_its_text_ends_no_rule(text: str, role: str | None) -> None:
         assert "it ends when it did" in " ".join(later.warnings)
         assert store.rules.test(command="git push").decision == "deny"
         sound(store)
+
+
+@pytest.mark.parametrize("text", [TEXT, f"{TEXT}!"], ids=["exact", "near"])
+@pytest.mark.parametrize("role", [None, "user", "assistant", "tool"])
+def test_a_repeat_by_a_model_begins_no_archived_rule(text: str, role: str | None) -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny")
+        note = str(store.commit("The boat lies at the pier").memory_id)
+        with pytest.warns(UserWarning, match="the text of a rule"):
+            store.archive(rule.id)
+        store.archive(note)
+        said = store.commit(text, role=role)
+        told = [one for one in said.warnings if "archived" in one]
+        assert said.superseded == ()
+        by_model = role in ("assistant", "tool")
+        assert (said.memory_id, len(told)) == (rule.id, 1)
+        assert ("it stays archived" in told[0], "a rule again" in told[0]) == (
+            by_model,
+            not by_model,
+        )
+        assert store.rules.test(command="git push").decision == (None if by_model else "deny")
+        # what is no rule comes back as ever, and a rule that binds is repeated without a word
+        other = store.commit("The boat lies at the pier", role=role)
+        assert not any("archived" in one for one in other.warnings)
+        assert store.show(note).memory.status == "ACTIVE"
+        store.unarchive(rule.id)
+        assert store.rules.test(command="git push").decision == "deny"
+        assert not any("rule" in one for one in store.commit(text, role=role).warnings)
+        sound(store)
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_rule_that_stays_archived_takes_no_place(store: vestig.Vestig, role: str) -> None:
+    rule = store.rules.add(TEXT, WHEN, "deny")
+    with pytest.warns(UserWarning, match="the text of a rule"):
+        store.archive(rule.id)
+    holds = str(store.commit("Pushes are free on Sundays").memory_id)
+    said = store.commit(TEXT, role=role, supersedes=[holds])
+    by_model = role == "assistant"
+    assert said.superseded == (() if by_model else (holds,))
+    assert ("nothing is superseded" in " ".join(said.warnings)) == by_model
+    assert store.show(holds).memory.status == ("ACTIVE" if by_model else "SUPERSEDED")
+    sound(store)
 
 
 def test_the_list_shows_what_binds_as_active_alone() -> None:

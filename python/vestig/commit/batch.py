@@ -388,15 +388,16 @@ class Batch(Group):
             decision.warnings.append(
                 f"the text is that of {memory.id}, which it is to supersede: nothing was superseded"
             )
-        self._unarchived |= memory.status is Status.ARCHIVED
-        request = item.request
+        request, archived = item.request, memory.status is Status.ARCHIVED
         shortens = request.t_invalid is not None or request.retention_until is not None
         wishes = repeat_wishes(
             memory,
             request,
             self._mentioned(view, item, memory),
-            is_rule=shortens and rule_rows.is_rule(view, memory),
+            is_rule=(shortens or archived) and rule_rows.is_rule(view, memory),
         )
+        self._unarchived |= archived and not wishes.stays_archived
+        decision.replaced = [] if wishes.stays_archived else decision.replaced
         if begins_anew(item, memory):
             wishes.kept.append(f"it ends when it did, {OF_A_RULE}")
         elif has_ended(item, memory):
@@ -487,11 +488,7 @@ class Batch(Group):
             self._order_version(view, item, item.slot, decision, memory)
 
     def _shown(
-        self,
-        view: LedgerView,
-        item: Item,
-        decision: Decision,
-        known: Sequence[tuple[str, float]],
+        self, view: LedgerView, item: Item, decision: Decision, known: Sequence[tuple[str, float]]
     ) -> tuple[SimilarMemory, ...]:
         """Known memories beside a new one: the same text kept otherwise first."""
         shown = quoted_first(view, item, known)

@@ -40,6 +40,7 @@ from vestig.language.text_forms import evidence_text
 from vestig.ports import Pieces
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
+    MODEL_ROLES,
     Claim,
     EdgeType,
     EventType,
@@ -514,7 +515,7 @@ def add_reinforcement(
         rows.events.append(_event(rows, item, known.id, EventType.PIN, {"reason": None}))
     if fields.get("confirmed"):
         rows.events.append(_event(rows, item, known.id, EventType.CONFIRM, {"said_in": None}))
-    if known.status is Status.ARCHIVED:
+    if known.status is Status.ARCHIVED and not wishes.stays_archived:
         fields["status"] = Status.ACTIVE
         why = {"reason": "said again"}
         rows.events.append(_event(rows, item, known.id, EventType.UNARCHIVE, why))
@@ -612,17 +613,22 @@ _LASTING: Final = (
 
 
 OF_A_RULE: Final = "for the text is a rule, which a repeat does not end: rules.remove does"
+_STAYS_ARCHIVED: Final = (
+    "it stays archived, for the text is a rule, which no repeat by a model begins: unarchive does"
+)
+_BINDS_AGAIN: Final = "it is archived no longer, and a rule again: rules.remove ends it"
 
 
 class RepeatWishes(msgspec.Struct, kw_only=True):
     """`fields`: new values of the memory. `old`, `new`: of the fields among them, as an
     UPDATE event has them. `kept`: fields of the memory that are not what the caller asked, with
-    the reason."""
+    the reason. `stays_archived`: an archived memory does not become active."""
 
     fields: dict[str, Any] = msgspec.field(default_factory=dict)
     old: dict[str, Any] = msgspec.field(default_factory=dict)
     new: dict[str, Any] = msgspec.field(default_factory=dict)
     kept: list[str] = msgspec.field(default_factory=list)
+    stays_archived: bool = False
 
     def change(self, name: str, old: Any, new: Any) -> None:
         """A field gets a value."""
@@ -644,8 +650,9 @@ def repeat_wishes(
     """Return what becomes of the arguments of a commit whose text `known` holds.
 
     What adds is done: a pin, a longer retention, an end or a title or a trigger where there is
-    none, a stability where it is unknown, more keywords, names that `metadata` lacks. Anything else
-    that was asked and differs is in `kept`. Tags and `supersedes` act elsewhere.
+    none, a stability where it is unknown, more keywords, names that `metadata` lacks. An archived
+    memory becomes active, but for a rule that a model repeats. Anything else that was asked and
+    differs is in `kept`. Tags and `supersedes` act elsewhere.
 
     Args:
         known: the memory that holds the text.
@@ -654,6 +661,11 @@ def repeat_wishes(
         is_rule: it is the text of a rule, which only a call that names it ends.
     """
     wishes = RepeatWishes()
+    if is_rule and known.status is Status.ARCHIVED:
+        wishes.stays_archived = request.role in MODEL_ROLES
+        wishes.kept.append(_STAYS_ARCHIVED if wishes.stays_archived else _BINDS_AGAIN)
+        if wishes.stays_archived and request.supersedes:
+            wishes.kept.append("nothing is superseded by what stays archived")
     if request.pinned and not known.pinned:
         wishes.fields["pinned"] = True
     _retention(wishes, known, request, is_rule=is_rule)

@@ -48,12 +48,12 @@ def add(session: Session, asked: AddRuleRequest) -> Rule:
     space = session.in_namespace(asked.namespace)
     _check_no_secret(session, asked.text, {"when": asked.when, "unless": asked.unless})
     new = NewRule(memory_id="", condition=asked.when, decision=asked.do, exception=asked.unless)
-    known = _known(session, space, asked.text, asked.scope, new)
+    known, over = _known(session, space, asked.text, asked.scope, new)
     if known is not None:
         return known
     outcome = _committed(session, space, asked.text, asked.scope)
     new = msgspec.structs.replace(new, memory_id=_id_of(outcome))
-    made = _written(session, space, new, replaces=False)
+    made = _written(session, space, new, replaces=new.memory_id in over)
     return msgspec.structs.replace(
         made, masked=outcome.masked, degraded=(*outcome.degraded, *made.degraded)
     )
@@ -89,7 +89,7 @@ def edit(session: Session, asked: EditRuleRequest) -> Rule:
     )
     if asked.text is None:
         return _written(session, space, new, replaces=True)
-    _known(session, space, asked.text, memory.scope, new, but=memory.id)
+    _, over = _known(session, space, asked.text, memory.scope, new, but=memory.id)
     outcome = _committed(session, space, asked.text, memory.scope)
     new_id = _id_of(outcome)
     if new_id == memory.id:
@@ -98,7 +98,7 @@ def edit(session: Session, asked: EditRuleRequest) -> Rule:
         fired=row.fired, gave_way=row.gave_way, denied=row.denied, last_fired_us=row.last_fired_us
     )
     successor = msgspec.structs.replace(new, memory_id=new_id, counts=counts)
-    made = _written(session, space, successor, replaces=False)
+    made = _written(session, space, successor, replaces=new_id in over)
     pair = {"old": memory.id, "new": new_id, "reason": "the rule was edited", "namespace": space}
     states.supersede(session, checked(SupersedeRequest, pair))
     return msgspec.structs.replace(
@@ -252,8 +252,9 @@ def _id_of(outcome: CommitOutcome) -> str:
 
 def _known(
     session: Session, namespace: str, text: str, scope: str | None, new: NewRule, *, but: str = ""
-) -> Rule | None:
-    """The rule that a text is already, where it says the same; None where it is none.
+) -> tuple[Rule | None, frozenset[str]]:
+    """The rule that a text is already, where it says the same; None where it is none. With it the
+    ids of the rules of this text that bind nothing: what one of them said counts no longer.
 
     Args:
         but: the memory of a rule that does not count.
@@ -262,16 +263,18 @@ def _known(
         ConflictError: it says something else.
     """
     now_us = session.now_us()
-    hashed = content_hash(normalise(text, session.config.settings.hygiene))
+    hashed, over = content_hash(normalise(text, session.config.settings.hygiene)), set[str]()
     with session.operation("rule_add", without_store="make"), session.ledger.read() as view:
         for memory, row in stored(view, namespace):
             if (memory.content_hash, memory.scope) != (hashed, scope) or memory.id == but:
                 continue
-            if binding(memory, now_us) in (Status.ACTIVE, ANNOUNCED):
-                if not _says(row, new):
-                    raise _another(memory)
-                return _rule(memory, row, now_us)
-    return None
+            if binding(memory, now_us) not in (Status.ACTIVE, ANNOUNCED):
+                over.add(memory.id)
+            elif _says(row, new):
+                return _rule(memory, row, now_us), frozenset(over)
+            else:
+                raise _another(memory)
+    return None, frozenset(over)
 
 
 def _says(row: RuleRow, new: NewRule) -> bool:
