@@ -290,7 +290,7 @@ def test_what_no_marker_can_stand_in_is_named_with_what_to_do(
     assert len(said) == len(report)
     for id, call in (
         (rule.id, "rules.edit"),
-        (scoped.memory_id, "update(id, scope"),
+        (scoped.memory_id, f'update("{scoped.memory_id}", scope'),
         (kept.entities[0], "purge_entities"),
     ):
         assert any(str(id) in one and call in one for one in said)

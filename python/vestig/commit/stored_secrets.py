@@ -46,31 +46,33 @@ _FIELDS: Final = ("content", "author", "title", "metadata", "keywords", "pinned_
 _NAMES: Final = ("scope", "session_id")
 # What to do about what no marker can stand in, in Python and at a command line.
 _ADVICE: Final = {
-    "scope": (
-        "update(id, scope=…) moves it",
-        "`vestig update ID --scope SCOPE` moves it",
-    ),
-    "session_id": ("forget(id) deletes it", "`vestig forget ID` deletes it"),
+    "scope": ('update("{id}", scope=…) moves it', "`vestig update {id} --scope SCOPE` moves it"),
+    "session_id": ('forget("{id}") deletes it', "`vestig forget {id}` deletes it"),
     "entities": (
-        "graph.expire_entity(id) and then graph.purge_entities(id) delete it",
-        "`vestig entity expire ID` and then `vestig entity purge ID` delete it",
+        'graph.expire_entity("{id}") and then graph.purge_entities("{id}") delete it',
+        "`vestig entity expire {id}` and then `vestig entity purge {id}` delete it",
     ),
     "sources": (
-        "forget_document(id), or forget(where={'sources': id}), deletes it with its memories",
-        "`vestig document forget ID`, or `vestig forget --sources ID`, deletes it with its"
-        " memories",
+        'forget_document("{id}"), or of a conversation forget(where={{"source_ids": "{id}"}}),'
+        " deletes it with its memories",
+        "`vestig document forget {id}`, or of a conversation `vestig forget --source-ids {id}`,"
+        " deletes it with its memories",
     ),
     "edges": (
-        "forget(id) of a memory, or graph.purge_entities(id) of an expired entity at one of its"
-        " ends, deletes it",
-        "`vestig forget ID` of a memory, or `vestig entity purge ID` of an expired entity at one"
-        " of its ends, deletes it",
+        'graph.edge("{id}") names its ends: forget(id) of a memory, or graph.purge_entities(id) of'
+        " an expired entity deletes it",
+        "`vestig edge show {id}` names its ends: `vestig forget ID` of a memory, or `vestig entity"
+        " purge ID` of an expired entity deletes it",
     ),
     "condition": (
-        "rules.edit(id, when=…, unless=…) gives it another one; then mask again",
-        "`vestig rule edit ID --when CONDITION` gives it another one; then mask again",
+        'rules.edit("{id}", when=…, unless=…) gives it another one; then mask again',
+        "`vestig rule edit {id} --when CONDITION` gives it another one; then mask again",
     ),
 }
+
+
+def _advice(what: str, id: str) -> str:
+    return by_caller(*(text.format(id=id) for text in _ADVICE[what]))
 
 
 class _FoundItem(NamedTuple):
@@ -122,7 +124,7 @@ def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
             items_fixed = _mask_items(session, space, items, errors, telling)
             done = _mask_memories(session, space, found, errors, len(items), telling)
             for index, one in enumerate(_beside(session, space, known), len(items) + len(found)):
-                message = f"{one.id}: no marker can stand in it; {by_caller(*_ADVICE[one.table])}"
+                message = f"{one.id}: no marker can stand in it; {_advice(one.table, one.id)}"
                 errors.append(ItemError(index=index, code=ConflictError.code, message=message))
         with session.ledger.read() as view:
             seq = view.seq
@@ -418,7 +420,7 @@ def _check_maskable(found: _Found) -> None:
     if held := _held_by(found):
         raise ConflictError(
             f"its {held[0]} holds a secret, and no marker can stand there;"
-            f" {by_caller(*_ADVICE[held[0]])}"
+            f" {_advice(held[0], found.memory.id)}"
         )
 
 
