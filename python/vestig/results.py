@@ -565,7 +565,7 @@ class PruneReport(_Value, frozen=True, kw_only=True):
     """Holds what `prune` removed for good, or with `dry_run` would.
 
     `evaluated`: how many memories it looked at, `removed`: how many went, with `memory_ids`;
-    `errors`: those that could not be removed, each with its place among those that were due.
+    `errors`: those that could not, by their places among the due ones; `warnings`: ended rules.
     """
 
     evaluated: int
@@ -576,6 +576,7 @@ class PruneReport(_Value, frozen=True, kw_only=True):
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class StoredSecret(_Value, frozen=True, kw_only=True):
@@ -590,10 +591,9 @@ class StoredSecret(_Value, frozen=True, kw_only=True):
 
 
 class SecretsReport(SequenceResult[StoredSecret], frozen=True, kw_only=True):
-    """The holders of secrets, as a sequence.
-
-    `evaluated`, `items_evaluated`: memories and items that were looked at; `fixed`, `items_fixed`:
-    those in whose place masked ones stand. `errors`: what cannot be masked, and what to do.
+    """The holders of secrets, a sequence. `evaluated`, `items_evaluated`: memories and items that
+    were looked at; `fixed`, `items_fixed`: those in whose place masked ones stand. `errors`: what
+    cannot be masked, and what to do.
     """
 
     found: tuple[StoredSecret, ...]

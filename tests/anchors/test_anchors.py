@@ -523,6 +523,7 @@ def test_a_rule_whose_source_changed_is_listed_and_binds_on(
     write(folder, {FILE: "new\n"})
     (found,) = store.anchors.stale(deprecate=True)
     assert (found.id, found.deprecated) == (id, False)
+    assert found.stays == "it is the text of a rule, which ends by a call that names it"
     assert store.rules.test(command="deploy").decision == "deny"
 
 

@@ -260,8 +260,10 @@ def test_commands_that_take_one_scope_take_the_projects(
     made = command("add", "The moon is far", "--json").document["memory_id"]
     command("memory", "update", made, *AUTO)
     assert "The moon is far" in contents(command("list", "--scope", work.project, "--json"))
-    command("forget", *AUTO, "--yes")
-    assert command("count", *AUTO).out == "0\n"
+    # a rule ends by a call that names it
+    assert "is the text of a rule, which stays" in command("forget", *AUTO, "--yes").err
+    assert contents(command("list", "--scope", work.project, "--json")) == {"Never push by hand"}
+    assert "Never push" in command("rule", "test", "--command", "git push", *AUTO).out
 
 
 def test_help_says_what_the_word_means(command: Any) -> None:

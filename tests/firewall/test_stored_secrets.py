@@ -95,6 +95,63 @@ def test_a_rule_whose_text_is_masked_binds_on(opener: Opener) -> None:
     assert store.rules.test(command="login now").decision == "deny"
 
 
+def _condition(store: vestig.Vestig, secret: str) -> None:
+    store.rules.add(f"Never send {secret}", f'text ~ "*{secret}*"', "deny")
+
+
+def _edited(store: vestig.Vestig) -> None:
+    (rule,) = store.rules.list()
+    store.rules.edit(rule.id, when='text ~ "*password of the harbor*"')
+
+
+def _scope(store: vestig.Vestig, secret: str) -> None:
+    store.commit("The shed is green", scope=f"team/{secret}")
+
+
+def _moved(store: vestig.Vestig) -> None:
+    (one,) = store.list(where={"scope_prefix": "team"})
+    store.update(one.id, scope="yard")
+
+
+def _item_key(store: vestig.Vestig, secret: str) -> None:
+    store.items.put(f"gate {secret}", 1)
+
+
+def _deleted(store: vestig.Vestig) -> None:
+    store.items.delete([one.key for one in store.items.list()])
+
+
+@pytest.mark.parametrize("teller", ["memory", "item"])
+@pytest.mark.parametrize(
+    ("hold", "resolve"),
+    [(_condition, _edited), (_scope, _moved), (_item_key, _deleted)],
+    ids=["condition", "scope", "key"],
+)
+def test_what_cannot_be_masked_is_found_again(
+    tmp_path: Path, opener: Opener, teller: str, hold: Any, resolve: Any
+) -> None:
+    secret = _SECRETS[0]
+    store = opener("store", config=_OFF)
+    if teller == "memory":
+        store.commit(_TEXT.format(secret))
+    else:
+        store.items.put("router", {"password": secret}, scope="lamps")
+    also = store.commit("The router hangs in the office", title=f"Router {secret}")
+    hold(store, secret)
+    for _ in range(2):
+        report = store.admin.secrets(fix=True)
+        assert len(report.errors) == 2
+        assert any("see the other errors first" in one.message for one in report.errors)
+        assert len(store.admin.secrets()) == 2
+    # what can be masked is, at once
+    assert also.memory_id not in {one.id for one in store.list()}
+    resolve(store)
+    assert store.admin.secrets(fix=True).errors == ()
+    assert len(store.admin.secrets()) == 0
+    store.close()
+    assert secret.encode() not in _bytes_of(tmp_path)
+
+
 def test_what_was_interrupted_goes_on(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     store = opener(config=_OFF)
     _filled(store)
@@ -233,7 +290,7 @@ def test_what_no_marker_can_stand_in_is_named_with_what_to_do(
     assert len(said) == len(report)
     for id, call in (
         (rule.id, "rules.edit"),
-        (scoped.memory_id, "update(id, scope"),
+        (scoped.memory_id, f'update("{scoped.memory_id}", scope'),
         (kept.entities[0], "purge_entities"),
     ):
         assert any(str(id) in one and call in one for one in said)

@@ -423,6 +423,48 @@ def test_a_filter_ends_a_rule_only_by_its_id() -> None:
         assert store.rules.test(command="git push", scope="team").decision != "deny"
 
 
+def test_a_filter_forgets_a_rule_only_by_its_id() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny", scope="team")
+        over = store.rules.add("Never push on Fridays", "tool = Bash", "deny", scope="team")
+        store.rules.remove(over.id)
+        other = store.commit("The team meets on Monday", scope="team").memory_id
+        for dry_run in (True, False):
+            with pytest.warns(UserWarning, match="which stays"):
+                done = store.forget(where={"scope": "team"}, dry_run=dry_run)
+            # a rule that has ended goes like any memory
+            assert set(done.memory_ids) == {over.id, other}
+            (said,) = done.warnings
+            assert said.startswith(f"{rule.id} is the text of a rule, which stays")
+            assert f'forget("{rule.id}")' in said
+        assert store.rules.test(command="git push", scope="team").decision == "deny"
+        done = store.forget(where={"ids": [rule.id[:14]]})
+        assert (done.memory_ids, done.warnings) == ((rule.id,), ())
+        again = store.rules.add(TEXT, WHEN, "deny")
+        assert store.forget(again.id).warnings == ()
+        assert not store.rules.list(ended=True)
+        sound(store)
+
+
+def test_a_prune_that_ends_a_rule_says_so() -> None:
+    clock = FrozenClock()
+    with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=clock) as store:
+        rule = store.rules.add(TEXT, WHEN, "deny")
+        over = store.rules.add("Never push on Fridays", "tool = Bash", "deny")
+        note = str(store.commit("The team meets on Monday").memory_id)
+        for id in (rule.id, over.id, note):
+            store.update(id, retention_until=clock() + timedelta(days=1))
+        store.rules.remove(over.id)
+        clock.move(days=2)
+        for dry_run in (True, False):
+            with pytest.warns(UserWarning, match=f"{rule.id} is the text of a rule"):
+                report = store.admin.prune(dry_run=dry_run)
+            assert set(report.memory_ids) == {rule.id, over.id, note}
+            assert len(report.warnings) == 1
+        assert store.admin.prune().warnings == ()
+        sound(store)
+
+
 @pytest.mark.parametrize("text", [TEXT, f"{TEXT}!"], ids=["exact", "near"])
 @pytest.mark.parametrize("role", [None, "assistant"])
 def test_a_repeat_of_its_text_ends_no_rule(text: str, role: str | None) -> None:

@@ -24,6 +24,8 @@ from vestig.store.records.reads import LedgerView
 from vestig.types import Anchor, AnchorKind, AnchorState, Degradation, Memory, Status
 
 _STALE = (AnchorState.CHANGED, AnchorState.GONE)
+# Why the text of a rule is not ended.
+_OF_A_RULE = "it is the text of a rule, which ends by a call that names it"
 
 
 def show(session: Session, asked: AnchorsRequest) -> MemoryAnchors:
@@ -137,6 +139,7 @@ def _stale(
         if asked.scope is None or one.scope in asked.scope
     ]
     rows = anchor_rows.of_memories(view, namespace, [one.id for one in memories], derived=False)
+    rules = frozenset(rule_rows.beside_named(view, namespace, memories, ()))
     found, unknown = list[StaleMemory](), 0
     with Look(session, follow=True) as look:
         for memory in memories:
@@ -149,7 +152,7 @@ def _stale(
                         text=memory.content,
                         scope=memory.scope,
                         anchors=tuple(one for _, one in old),
-                        stays=_stays(look, old),
+                        stays=_OF_A_RULE if memory.id in rules else _stays(look, old),
                     )
                 )
     return StaleMemories(

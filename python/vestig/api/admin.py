@@ -13,6 +13,7 @@ from vestig.api.guards import (
     names_faults,
     names_faults_of_methods,
 )
+from vestig.api.notices import warned
 from vestig.api.views import Binding, binds_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields
@@ -109,7 +110,7 @@ class Admin(CallsOfGroup):
         asked = checked(calls.upkeep.PruneRequest, given(locals()))
         from vestig.memories import forget as pruning
 
-        return pruning.prune(self._session, asked)
+        return warned("prune", pruning.prune(self._session, asked))
 
     def secrets(
         self, fix: bool = False, dry_run: bool = False, *, namespace: str | None = None

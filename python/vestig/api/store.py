@@ -868,7 +868,8 @@ class Vestig(NamesUnknown):
         Args:
             ids: One id, or a list of ids; either these or `where`.
             where: Which memories go, superseded, deprecated and archived ones too unless it names
-                statuses. A field without a value selects nothing.
+                statuses, and a rule if the filter has its id. A field without a value selects
+                nothing.
             all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
             only: Of `sources`, only what no other source stated; what another one stated too stays.
             force: Pinned memories too.

@@ -239,7 +239,8 @@ class ForgetRequest(Request, frozen=True, kw_only=True):
         Filter,
         Where(
             "Which memories go, superseded, deprecated and archived ones too unless it names"
-            " statuses. A field without a value selects nothing.",
+            " statuses, and a rule if the filter has its id. A field without a value selects"
+            " nothing.",
             selects=True,
         ),
     ] = NO_FILTER

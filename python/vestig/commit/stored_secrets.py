@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from vestig.calls.declaration import checked
 from vestig.calls.filter import NO_FILTER
@@ -44,31 +46,33 @@ _FIELDS: Final = ("content", "author", "title", "metadata", "keywords", "pinned_
 _NAMES: Final = ("scope", "session_id")
 # What to do about what no marker can stand in, in Python and at a command line.
 _ADVICE: Final = {
-    "scope": (
-        "update(id, scope=…) moves it",
-        "`vestig update ID --scope SCOPE` moves it",
-    ),
-    "session_id": ("forget(id) deletes it", "`vestig forget ID` deletes it"),
+    "scope": ('update("{id}", scope=…) moves it', "`vestig update {id} --scope SCOPE` moves it"),
+    "session_id": ('forget("{id}") deletes it', "`vestig forget {id}` deletes it"),
     "entities": (
-        "graph.expire_entity(id) and then graph.purge_entities(id) delete it",
-        "`vestig entity expire ID` and then `vestig entity purge ID` delete it",
+        'graph.expire_entity("{id}") and then graph.purge_entities("{id}") delete it',
+        "`vestig entity expire {id}` and then `vestig entity purge {id}` delete it",
     ),
     "sources": (
-        "forget_document(id), or forget(where={'sources': id}), deletes it with its memories",
-        "`vestig document forget ID`, or `vestig forget --sources ID`, deletes it with its"
-        " memories",
+        'forget_document("{id}"), or of a conversation forget(where={{"source_ids": "{id}"}}),'
+        " deletes it with its memories",
+        "`vestig document forget {id}`, or of a conversation `vestig forget --source-ids {id}`,"
+        " deletes it with its memories",
     ),
     "edges": (
-        "forget(id) of a memory, or graph.purge_entities(id) of an expired entity at one of its"
-        " ends, deletes it",
-        "`vestig forget ID` of a memory, or `vestig entity purge ID` of an expired entity at one"
-        " of its ends, deletes it",
+        'graph.edge("{id}") names its ends: forget(id) of a memory, or graph.purge_entities(id) of'
+        " an expired entity deletes it",
+        "`vestig edge show {id}` names its ends: `vestig forget ID` of a memory, or `vestig entity"
+        " purge ID` of an expired entity deletes it",
     ),
     "condition": (
-        "rules.edit(id, when=…, unless=…) gives it another one; then mask again",
-        "`vestig rule edit ID --when CONDITION` gives it another one; then mask again",
+        'rules.edit("{id}", when=…, unless=…) gives it another one; then mask again',
+        "`vestig rule edit {id} --when CONDITION` gives it another one; then mask again",
     ),
 }
+
+
+def _advice(what: str, id: str) -> str:
+    return by_caller(*(text.format(id=id) for text in _ADVICE[what]))
 
 
 class _FoundItem(NamedTuple):
@@ -84,19 +88,21 @@ class _FoundItem(NamedTuple):
 
 class _Found(NamedTuple):
     """A memory with secrets; with the rule that it is the text of. `known`: secrets that count
-    wherever they stand."""
+    wherever they stand; `texts`: all that is stored of it."""
 
     memory: Memory
     events: list[Event]
     rule: RuleRow | None
     secrets: tuple[Secret, ...]
     known: Mapping[str, str]
+    texts: Mapping[str, Any]
 
 
 class _Beside(NamedTuple):
     table: str
     id: str
     secrets: tuple[Secret, ...]
+    texts: Any
 
 
 def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
@@ -114,10 +120,11 @@ def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
         beside = _beside(session, space, known, [one.memory.id for one in found])
         done, errors, items_fixed = list[str](), list[ItemError](), 0
         if asked.fix and not asked.dry_run:
-            items_fixed = _mask_items(session, space, items, errors)
-            done = _mask_memories(session, space, found, errors, len(items))
+            telling = _telling(session, space, items, found, known)
+            items_fixed = _mask_items(session, space, items, errors, telling)
+            done = _mask_memories(session, space, found, errors, len(items), telling)
             for index, one in enumerate(_beside(session, space, known), len(items) + len(found)):
-                message = f"{one.id}: no marker can stand in it; {by_caller(*_ADVICE[one.table])}"
+                message = f"{one.id}: no marker can stand in it; {_advice(one.table, one.id)}"
                 errors.append(ItemError(index=index, code=ConflictError.code, message=message))
         with session.ledger.read() as view:
             seq = view.seq
@@ -146,13 +153,51 @@ def _known(
     """Secrets that items and memories hold and no text does by chance, with their rules."""
     known: dict[str, str] = {}
     for row in rows:
-        known |= values_of_secrets({"value": json_value(row.value), "labels": [row.key]})
+        known |= values_of_secrets(_item_texts(row))
     with session.ledger.read() as view:
         rules = {row.memory_id: row for row in rule_rows.of_namespace(view, space)}
         for memory, events, questions in _memories(view, space, ids):
             texts = _texts(view, memory, events, questions, rules.get(memory.id))
             known |= values_of_secrets(texts)
     return known
+
+
+def _telling(
+    session: Session,
+    space: str,
+    items: Sequence[_FoundItem],
+    found: Sequence[_Found],
+    known: Mapping[str, str],
+) -> set[str | ItemRow]:
+    """Ids of memories, and items, that alone say of a secret that it is one, where it stands in
+    something that cannot be masked: without them no later call would find it there."""
+    stay = {one.memory.id: one.texts for one in found if _counts(one) and _held_by(one)}
+    stuck = [_item_texts(one.item) for one in items if _held_by_item(one)]
+    said = {name for texts in (*stay.values(), *stuck) for name in values_of_secrets(texts)}
+    names = [(one.memory.scope, one.memory.session_id) for one in found if one.memory.id in stay]
+    scopes = [one.item.scope for one in items if _held_by_item(one)]
+    going = [one.memory.id for one in found if one.memory.id not in stay]
+    beside = [one.texts for one in _beside(session, space, known, going)]
+    kept = msgspec.json.encode([list(stay.values()), stuck, names, scopes, beside])
+    tellers: list[tuple[str | ItemRow, dict[str, str]]] = [
+        *((one.memory.id, values_of_secrets(one.texts)) for one in found),
+        *((one.item, values_of_secrets(_item_texts(one.item))) for one in items),
+    ]
+    telling = set[str | ItemRow]()
+    for value in known:
+        if value not in said and msgspec.json.encode(value)[1:-1] in kept:
+            who, values = next(one for one in tellers if value in one[1])
+            telling.add(who)
+            said |= values.keys()
+    return telling
+
+
+def _check_not_telling(one: str | ItemRow, telling: Container[str | ItemRow]) -> None:
+    if one in telling:
+        raise ConflictError(
+            "it alone says that a secret is one, which stands in what cannot be masked too: see"
+            " the other errors first; then mask again"
+        )
 
 
 def _label_secrets(texts: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[Secret, ...]:
@@ -189,17 +234,27 @@ def _beside(
         for table, id, texts in graph_rows.texts_by_callers(view.connection, space):
             own = without_secrets({"texts": texts}, "mask", known).secrets
             if own and id not in mentioned:
-                found.append(_Beside(table, id, own))
+                found.append(_Beside(table, id, own, texts))
     return found
 
 
 # --- items ------------------------------------------------------------------------------------
 
 
+def _item_texts(row: ItemRow) -> dict[str, Any]:
+    return {"value": json_value(row.value), "labels": [row.key]}
+
+
+def _held_by_item(one: _FoundItem) -> str | None:
+    """The name of an item in which a secret stands."""
+    if masked_text(one.item.key, one.known)[1]:
+        return "key"
+    return "scope" if _label_secrets({"scope": one.item.scope}, one.known) else None
+
+
 def _of_item(row: ItemRow, known: Mapping[str, str]) -> tuple[Secret, ...]:
     """The secrets in value, key and scope of an item."""
-    texts = {"value": json_value(row.value), "labels": [row.key]}
-    found = without_secrets(texts, "mask", known).secrets
+    found = without_secrets(_item_texts(row), "mask", known).secrets
     return (*found, *_label_secrets({"scope": row.scope}, known))
 
 
@@ -214,7 +269,11 @@ def _masked_value(row: ItemRow, known: Mapping[str, str]) -> str:
 
 
 def _mask_items(
-    session: Session, space: str, found: Sequence[_FoundItem], errors: list[ItemError]
+    session: Session,
+    space: str,
+    found: Sequence[_FoundItem],
+    errors: list[ItemError],
+    telling: Container[str | ItemRow],
 ) -> int:
     """Masks the values of these items and says how many. Adds what cannot be masked to the
     errors."""
@@ -222,13 +281,12 @@ def _mask_items(
     known = found[0].known if found else {}
     for index, one in enumerate(found):
         try:
-            held = "key" if masked_text(one.item.key, known)[1] else ""
-            held = held or ("scope" if _label_secrets({"scope": one.item.scope}, known) else "")
-            if held:
+            if held := _held_by_item(one):
                 raise ConflictError(
                     f"its {held} holds a secret, and no marker can stand there; delete the item,"
                     f" and put its value under another {held}"
                 )
+            _check_not_telling(one.item, telling)
             _masked_value(one.item, known)
             places.append((one.item.scope, one.item.key))
         except VestigError as error:
@@ -268,7 +326,7 @@ def _found(
         for memory, events, questions in _memories(view, space, ids):
             rule = rules.get(memory.id)
             texts = _texts(view, memory, events, questions, rule)
-            payloads = {"events": texts.pop("events")}
+            every, payloads = dict(texts), {"events": texts.pop("events")}
             names = {name: getattr(memory, name) for name in _NAMES}
             secrets = (
                 *without_secrets(texts, "mask", known).secrets,
@@ -277,7 +335,7 @@ def _found(
             places = [{"source": one.source, "actor": one.actor} for one in events]
             secrets = secrets or tuple(x for one in places for x in _label_secrets(one, known))
             if secrets:
-                found.append(_Found(memory, events, rule, secrets, known))
+                found.append(_Found(memory, events, rule, secrets, known, every))
     return found
 
 
@@ -306,12 +364,14 @@ def _mask_memories(
     found: Sequence[_Found],
     errors: list[ItemError],
     first: int,
+    telling: Container[str | ItemRow],
 ) -> list[str]:
     """Lets the masked texts of these memories take over, and forgets the memories: ids of those.
     Adds what cannot be masked to the errors, numbered from `first` on."""
     done = []
     for index, one in enumerate(found, first):
         try:
+            _check_not_telling(one.memory.id, telling)
             _take_over(session, space, one)
             done.append(one.memory.id)
         except VestigError as error:
@@ -324,42 +384,56 @@ def _mask_memories(
     return done
 
 
-def _check_maskable(found: _Found) -> None:
-    """Refuses what no marker can stand in.
-
-    Raises:
-        ConflictError: names it, and says what to do.
-    """
+def _held_by(found: _Found) -> list[str]:
+    """Return in what of a memory that must stay as it is a secret stands."""
     memory, rule = found.memory, found.rule
     names = {name: getattr(memory, name) for name in _NAMES}
     held = [name for name, text in names.items() if _label_secrets({name: text}, found.known)]
     conditions = [] if rule is None else [rule.condition, rule.exception or ""]
     if any(masked_text(text, found.known)[1] for text in conditions):
         held.append("condition")
-    if held:
+    return held
+
+
+def _begun(found: _Found) -> bool:
+    """Return whether an earlier call withdrew a memory and did not come further."""
+    last = found.events[-1] if found.events else None
+    return (
+        found.memory.status is Status.DEPRECATED
+        and last is not None
+        and last.event_type is EventType.DEPRECATE
+        and last.payload.get("reason") == _REASON
+    )
+
+
+def _counts(found: _Found) -> bool:
+    """Return whether a masked text takes the place of a memory; else it goes without one."""
+    return found.memory.t_expired is None or _begun(found)
+
+
+def _check_maskable(found: _Found) -> None:
+    """Refuses what no marker can stand in.
+
+    Raises:
+        ConflictError: names it, and says what to do.
+    """
+    if held := _held_by(found):
         raise ConflictError(
             f"its {held[0]} holds a secret, and no marker can stand there;"
-            f" {by_caller(*_ADVICE[held[0]])}"
+            f" {_advice(held[0], found.memory.id)}"
         )
 
 
 def _take_over(session: Session, space: str, found: _Found) -> None:
     """Stores the masked text of a memory that still counts."""
     memory = found.memory
-    last = found.events[-1] if found.events else None
-    begun = (
-        memory.status is Status.DEPRECATED
-        and last is not None
-        and last.event_type is EventType.DEPRECATE
-        and last.payload.get("reason") == _REASON
-    )
-    if memory.t_expired is not None and not begun:
+    if not _counts(found):
         return
     _check_maskable(found)
     hygiene = session.config.settings.hygiene
     text, _ = masked_text(memory.content, found.known)
     fields = _fields(space, found, text)
-    if begun:
+    if _begun(found):
         pass
     elif normalise(text, hygiene) != normalise(memory.content, hygiene):
         fields["supersedes"] = [memory.id]

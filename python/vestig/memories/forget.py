@@ -44,7 +44,7 @@ from vestig.other_words import by_caller
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store import erasure
-from vestig.store.records import erase_patterns, item_rows
+from vestig.store.records import erase_patterns, item_rows, rule_rows
 from vestig.store.records.documents import histories, name_of
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.item_rows import ItemRow
@@ -85,6 +85,7 @@ def forget(
         notes = () if by_id else selection_warnings(session, space, asked.where)
         by_name = not by_id and "entities" in asked.where.given()
         names = selected_names(session, space, asked.where) if by_name else []
+        rules = list[str]()
 
         def select(view: LedgerView) -> _Selected:
             named = found if asked.ids is None else _named(session, view, space, asked.ids)
@@ -93,6 +94,10 @@ def forget(
             memories = view.memories(space, named)
             if by_id:
                 _check_all(session, view, space, named, memories)
+            elif not document:
+                ids = tuple(asked.where.given().get("ids", ()))
+                rules[:] = rule_rows.beside_named(view, space, memories, ids)
+                memories = [one for one in memories if one.id not in rules]
             items = item_rows.of_memories(view, memories)
             if not by_id:
                 items += selected_items(view, space, asked.where)
@@ -111,7 +116,7 @@ def forget(
         )
         report = _forgotten(session, space, select, how)
         stays = _with_words_of(session, space, names, report)
-        said = (*notes, *report.warnings, *_said_of_names(stays))
+        said = (*notes, *_said_of_rules(rules), *report.warnings, *_said_of_names(stays))
         return msgspec.structs.replace(report, also_named=stays.texts, warnings=said)
 
 
@@ -352,6 +357,12 @@ def _words_of(version: Source) -> str:
     return _DIVIDERS.sub(" ", f"{version.path or ''} {version.metadata.get('title', '')}")
 
 
+def _said_of_rules(ids: Sequence[str]) -> Iterator[str]:
+    for id in ids:
+        named = by_caller(f'forget("{id}")', f"`vestig forget {id}`")
+        yield f"{id} is the text of a rule, which stays: {named} deletes both"
+
+
 def _said_of_names(stays: _StaysOfNames) -> Iterator[str]:
     if stays.texts:
         others, shown = count_of(len(stays.texts), "memory"), first_of(stays.texts, _IDS_SHOWN)
@@ -518,10 +529,11 @@ def _check_pins(memories: Sequence[Memory], *, force: bool) -> None:
 
 
 class _Removals(msgspec.Struct):
-    """Removals of one prune. `seq`: of the last one."""
+    """Removals of one prune. `seq`: of the last one; `rules`: those of rules."""
 
     seq: int
     ids: list[str] = []
+    rules: list[str] = []
     errors: list[ItemError] = []
     summaries: set[str] = set()
     embed_jobs: list[str] = []
@@ -546,8 +558,12 @@ def prune(session: Session, asked: PruneRequest) -> PruneReport:
                 if chosen is None or one.id in chosen
             ]
             removals = _Removals(seq=view.seq)
+            ids = [one.id for one in due if one.kept_by is None]
+            if asked.dry_run:
+                of_rules = {row.memory_id for row in rule_rows.of_namespace(view, space)}
+                due_rules = view.memories(space, [id for id in ids if id in of_rules])
+                removals.rules = [one.id for one in due_rules if one.t_expired is None]
         kept = Counter(one.kept_by for one in due if one.kept_by is not None)
-        ids = [one.id for one in due if one.kept_by is None]
         if asked.dry_run:
             removals.ids = ids
         else:
@@ -573,6 +589,10 @@ def prune(session: Session, asked: PruneRequest) -> PruneReport:
             dry_run=asked.dry_run,
             seq=removals.seq,
             degraded=tuple(degraded),
+            warnings=tuple(
+                f"{id} is the text of a rule, which ends with it: its retention is over"
+                for id in removals.rules
+            ),
         )
 
 
@@ -587,13 +607,15 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         if not any(one.kept_by is None for one in due_memories(txn, space, times, [id])):
             raise RollBack
         # a damaged text is named, not removed
-        txn.memories(space, [id])
+        (memory,) = txn.memories(space, [id])
+        is_rule = memory.t_expired is None and rule_rows.is_rule(txn, memory)
         removed = txn.forget(space, [id], actor=None)
         seq = txn.seq + 1
         clock = clock_notice(txn.clock_behind_us)
     if removed is not None:
         done.seq = seq
         done.ids.append(id)
+        done.rules += [id] if is_rule else []
         done.summaries.update(removed.summaries)
         done.embed_jobs.extend(removed.embed_jobs.values())
         done.runs[seq] = removed.runs

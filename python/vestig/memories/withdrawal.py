@@ -206,10 +206,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
                 found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
             memories = [one for one in txn.memories(space, found) if one.status not in FINAL]
             named = tuple(asked.where.given().get("ids", ()))
-            rules = {one.memory_id for one in rule_rows.of_namespace(txn, space)}
-            kept = dict.fromkeys(
-                one.id for one in memories if one.id in rules and not one.id.startswith(named)
-            )
+            kept = dict.fromkeys(rule_rows.beside_named(txn, space, memories, named))
             memories = [one for one in memories if one.id not in kept]
             found = [id for id in found if id not in kept]
             for memory in memories:

@@ -72,6 +72,19 @@ def is_rule(view: LedgerView, memory: Memory) -> bool:
     return of_memory(view, memory.namespace, memory.id) is not None
 
 
+def beside_named(
+    view: LedgerView, namespace: str, memories: Iterable[Memory], named: tuple[str, ...]
+) -> list[str]:
+    """Ids of those of these memories that are texts of rules which may bind, and that a call does
+    not name by id, or the beginning of one."""
+    rules = {row.memory_id for row in of_namespace(view, namespace)}
+    return [
+        one.id
+        for one in memories
+        if one.id in rules and one.t_expired is None and not one.id.startswith(named)
+    ]
+
+
 def _rows(view: LedgerView, sql: str, values: tuple[Any, ...]) -> list[RuleRow]:
     """Rules as the transactions that they name have written them.
 
