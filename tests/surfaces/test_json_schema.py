@@ -326,6 +326,29 @@ TAKEN: list[tuple[str, dict[str, Any]]] = [
     ("item delete", {"keys": ["a"] * 1_001, "dry_run": True}),
     ("memory forget", {"ids": ["mem_00000000"], "where": {}, "dry_run": True}),
     ("edge link", {"from_id": "mem_00000000", "to_id": "mem_00000001"}),
+    *(
+        ("graph search", {"seed_nodes": [], "query": "lift", "type": way})
+        for way in ("hybrid", None)
+    ),
+    *(
+        ("graph search", {"seed_nodes": "mem_00000000", "query": query, **way})
+        for query in ("lift", "", None)
+        for way in ({}, {"type": None}, {"type": "hybrid"}, {"type": "graph"})
+    ),
+    *(
+        ("memory update", {"id": "mem_00000000", "tags": ["a"], "clear": clear})
+        for clear in ([], None, ["metadata"], "scope")
+    ),
+]
+# Not taken, because of what else is given.
+REFUSED_TOGETHER: list[tuple[str, dict[str, Any]]] = [
+    ("graph search", {}),
+    ("graph search", {"query": " ", "type": "hybrid"}),
+    ("graph search", {"query": "lift", "type": "graph"}),
+    ("graph search", {"seed_nodes": "mem_00000000", "type": "vector"}),
+    ("graph search", {"seed_nodes": []}),
+    ("memory update", {"id": "mem_00000000", "tags": ["a"], "clear": ["metadata", "tags"]}),
+    ("memory update", {"id": "mem_00000000", "content": "The lift stops", "topic": "Lift"}),
 ]
 
 
@@ -339,6 +362,27 @@ def test_no_schema_forbids_what_is_taken(name: str, given: dict[str, Any]) -> No
             assert getattr(outcome, "hygiene_reasons", ()) == () or len(given["content"]) > 9_000
     whole = body_schema(arguments_schema(arguments), arguments) | {"$defs": shared_definitions()}
     jsonschema.Draft202012Validator(whole).validate(given)
+
+
+@each(("name", "given"), REFUSED_TOGETHER)
+def test_schemas_say_what_is_refused_together(name: str, given: dict[str, Any]) -> None:
+    arguments = OFFERED[name]
+    with (
+        vestig.open(":memory:", embedder=HashingEmbedder()) as store,
+        pytest.raises(ValidationError),
+    ):
+        arguments.answer(store, read_arguments(arguments, given))
+    whole = body_schema(arguments_schema(arguments), arguments) | {"$defs": shared_definitions()}
+    assert not jsonschema.Draft202012Validator(whole).is_valid(given)
+
+
+def test_an_export_of_all_may_have_an_empty_filter() -> None:
+    arguments = OFFERED["export"]
+    whole = body_schema(arguments_schema(arguments), arguments) | {"$defs": shared_definitions()}
+    validator = jsonschema.Draft202012Validator(whole)
+    for empty in ({}, None, {"tags": None}, {"metadata": {}}):
+        assert validator.is_valid({"all_namespaces": True, "where": empty}), empty
+    assert not validator.is_valid({"all_namespaces": True, "where": {"tags": "a"}})
 
 
 def test_what_no_request_can_have_is_in_no_schema() -> None:
