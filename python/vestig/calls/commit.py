@@ -563,25 +563,11 @@ CLEARABLE = (
 )
 
 
-def _without(name: str) -> a.Schema:
-    return {"not": {"type": "array", "contains": {"const": name}}}
-
-
 class UpdateRequest(Request, frozen=True, kw_only=True):
     """New values of a memory; None = keep, a name in `clear` = empty it."""
 
     call: ClassVar = "update"
-    # what is cleared cannot be set too
     rules: ClassVar = (
-        *(
-            {
-                "anyOf": [
-                    {"properties": {"clear": _without(name)}},
-                    {"properties": {name: {"type": "null"}}},
-                ]
-            }
-            for name in CLEARABLE
-        ),
         # the text is given, or made of its fields
         {
             "anyOf": [
