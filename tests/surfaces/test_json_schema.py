@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -22,6 +23,7 @@ from vestig.api.items import Items
 from vestig.api.rules import Rules
 from vestig.api.store import Vestig
 from vestig.calls.argument import Flag, Integer, Number, Time
+from vestig.calls.condition import EXAMPLE
 from vestig.calls.filter import BOUNDS, FIELDS, KEYWORDS
 from vestig.errors import NotFoundError, ProviderError, ValidationError
 from vestig.surfaces.json_schema import (
@@ -321,17 +323,64 @@ TAKEN: list[tuple[str, dict[str, Any]]] = [
     *(("memory recall", {"query": text}) for text in (*TEXTS, "\0", "7")),
     *(("memory recall", {"query": "lift", "seed": seed}) for seed in ("7", "random", 7)),
     *(("memory recall", {"query": "lift", "as_of": time}) for time in TIMES),
+    *(
+        (
+            "rule add",
+            {"text": "Ask before the lift is moved", "when": condition, "unless": condition},
+        )
+        for condition in (
+            EXAMPLE,
+            "tool=Bash",
+            " not (tool in (Bash, 'Read \u03c3')) or text ~ \"\u00bfqu\u00e9?\"",
+            'command ~ "a && b | c@d"',
+        )
+    ),
+    *(("rule edit", {"id": "mem_00000000", "unless": unless}) for unless in ("", EXAMPLE)),
+    *(
+        ("memory add", {"content": "The lift stops at two", "anchor": anchor})
+        for anchor in (
+            "a.py:1-2",
+            "caf\u00e9 (1).md:2",
+            ["a.py", "caf\u00e9 (1).md"],
+            "https://example.org/spec?a=b 9f2c",
+        )
+    ),
     ("retrieve", {"messages": [{"content": "Where does the lift stop?"}]}),
     ("graph neighbourhood", {"ids": ["mem_00000000"] * 1_001}),
     ("item delete", {"keys": ["a"] * 1_001, "dry_run": True}),
     ("memory forget", {"ids": ["mem_00000000"], "where": {}, "dry_run": True}),
     ("edge link", {"from_id": "mem_00000000", "to_id": "mem_00000001"}),
+    *(
+        ("graph search", {"seed_nodes": [], "query": "lift", "type": way})
+        for way in ("hybrid", None)
+    ),
+    *(
+        ("graph search", {"seed_nodes": "mem_00000000", "query": query, **way})
+        for query in ("lift", "", None)
+        for way in ({}, {"type": None}, {"type": "hybrid"}, {"type": "graph"})
+    ),
+    *(
+        ("memory update", {"id": "mem_00000000", "tags": ["a"], "clear": clear})
+        for clear in ([], None, ["metadata"], "scope")
+    ),
+]
+# Not taken, because of what else is given.
+REFUSED_TOGETHER: list[tuple[str, dict[str, Any]]] = [
+    ("graph search", {}),
+    ("graph search", {"query": " ", "type": "hybrid"}),
+    ("graph search", {"query": "lift", "type": "graph"}),
+    ("graph search", {"seed_nodes": "mem_00000000", "type": "vector"}),
+    ("graph search", {"seed_nodes": []}),
+    ("memory update", {"id": "mem_00000000", "content": "The lift stops", "topic": "Lift"}),
 ]
 
 
 @each(("name", "given"), TAKEN)
-def test_no_schema_forbids_what_is_taken(name: str, given: dict[str, Any]) -> None:
-    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+def test_no_schema_forbids_what_is_taken(name: str, given: dict[str, Any], tmp_path: Path) -> None:
+    for file in ("a.py", "caf\u00e9 (1).md"):
+        (tmp_path / file).write_text("one\ntwo\n")
+    config = {"anchors": {"folder": str(tmp_path)}}
+    with vestig.open(":memory:", config=config, embedder=HashingEmbedder()) as store:
         arguments = OFFERED[name]
         # what is not there is another matter than what is wrong
         with suppress(NotFoundError):
@@ -339,6 +388,27 @@ def test_no_schema_forbids_what_is_taken(name: str, given: dict[str, Any]) -> No
             assert getattr(outcome, "hygiene_reasons", ()) == () or len(given["content"]) > 9_000
     whole = body_schema(arguments_schema(arguments), arguments) | {"$defs": shared_definitions()}
     jsonschema.Draft202012Validator(whole).validate(given)
+
+
+@each(("name", "given"), REFUSED_TOGETHER)
+def test_schemas_say_what_is_refused_together(name: str, given: dict[str, Any]) -> None:
+    arguments = OFFERED[name]
+    with (
+        vestig.open(":memory:", embedder=HashingEmbedder()) as store,
+        pytest.raises(ValidationError),
+    ):
+        arguments.answer(store, read_arguments(arguments, given))
+    whole = body_schema(arguments_schema(arguments), arguments) | {"$defs": shared_definitions()}
+    assert not jsonschema.Draft202012Validator(whole).is_valid(given)
+
+
+def test_an_export_of_all_may_have_an_empty_filter() -> None:
+    arguments = OFFERED["export"]
+    whole = body_schema(arguments_schema(arguments), arguments) | {"$defs": shared_definitions()}
+    validator = jsonschema.Draft202012Validator(whole)
+    for empty in ({}, None, {"tags": None}, {"metadata": {}}):
+        assert validator.is_valid({"all_namespaces": True, "where": empty}), empty
+    assert not validator.is_valid({"all_namespaces": True, "where": {"tags": "a"}})
 
 
 def test_what_no_request_can_have_is_in_no_schema() -> None:

@@ -71,7 +71,7 @@ class Graph(CallsOfGroup):
         question use `recall`.
 
         Args:
-            query: Question or words; needed but for graph search.
+            query: Question or words; needed unless it begins at seed nodes.
             type: Rank by meaning (vector), by links from seed nodes (graph), or by their sum.
             where: Which memories take part: a `vestig.Filter`, or an object of its fields.
             scope: Only these scopes; all when absent.

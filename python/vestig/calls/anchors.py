@@ -9,6 +9,7 @@ from vestig.calls.argument import (
     Facts,
     Flag,
     Integer,
+    Label,
     Texts,
     one_or_more,
 )
@@ -107,9 +108,7 @@ class Anchors(Texts, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(found))
 
     def _one(self) -> dict[str, Any]:
-        # of a range no pattern says that it ends behind its beginning
-        pattern = r"^[0-9A-Za-z_./-]*[0-9A-Za-z_](?::[1-9][0-9]{0,6})?$"
-        return {"type": "string", "pattern": pattern, "maxLength": _TARGET_CHARS_MAX}
+        return Label("", blank=False, chars_max=_TARGET_CHARS_MAX).schema()
 
     def schema(self, facts: Facts = NO_FACTS) -> dict[str, Any]:
         found = one_or_more(self._one(), self._one())

@@ -567,14 +567,7 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
     """New values of a memory; None = keep, a name in `clear` = empty it."""
 
     call: ClassVar = "update"
-    # what is cleared cannot be set too: one call does the one or the other
     rules: ClassVar = (
-        {
-            "anyOf": [
-                {"properties": {"clear": {"type": "null"}}},
-                {"properties": {name: {"type": "null"} for name in CLEARABLE}},
-            ]
-        },
         # the text is given, or made of its fields
         {
             "anyOf": [

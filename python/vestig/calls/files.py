@@ -143,7 +143,8 @@ class ExportRequest(Request, frozen=True, kw_only=True):
         {
             "anyOf": [
                 {"properties": {"all_namespaces": {"enum": [False, None]}}},
-                {"properties": {"where": {"type": "null"}}},
+                # a filter of fields without a value selects all
+                {"properties": {"where": {"additionalProperties": {"enum": [None, "", {}]}}}},
             ]
         },
     )

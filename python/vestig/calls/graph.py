@@ -338,9 +338,9 @@ class SearchRequest(Request, frozen=True, kw_only=True):
                     },
                 },
                 {
-                    "required": ["type", "seed_nodes"],
+                    "required": ["seed_nodes"],
                     "properties": {
-                        "type": {"const": "graph"},
+                        "type": {"not": {"const": "vector"}},
                         "seed_nodes": {"not": {"type": "null"}, "minItems": 1},
                     },
                 },
@@ -350,7 +350,9 @@ class SearchRequest(Request, frozen=True, kw_only=True):
 
     query: Annotated[
         str | None,
-        Text("Question or words; needed but for graph search.", stdin=True, required=False),
+        Text(
+            "Question or words; needed unless it begins at seed nodes.", stdin=True, required=False
+        ),
     ] = None
     type: Annotated[
         str,

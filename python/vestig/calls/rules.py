@@ -46,9 +46,8 @@ class ConditionText(Argument, frozen=True, kw_only=True):
         return text
 
     def schema(self, facts: Facts = NO_FACTS) -> dict[str, Any]:
-        name = f"(?:{'|'.join(FIELDS)})"
-        one = f'^{name} ?[=~] ?"[0-9A-Za-z*._ /-]*[0-9A-Za-z][0-9A-Za-z*._ /-]*"$'
-        found = {"type": "string", "pattern": one, "maxLength": CONDITION_CHARS_MAX}
+        # parentheses within each other are beyond a pattern
+        found = Text("", blank=False).schema() | {"maxLength": CONDITION_CHARS_MAX}
         return {"anyOf": [found, {"const": ""}]} if self.empty else found
 
 

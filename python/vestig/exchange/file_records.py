@@ -368,7 +368,7 @@ class RecordFile:
         if not is_text:
             return
         if start.startswith(_UTF16_BOMS):
-            raise ValidationError("path", "text in UTF-16", "UTF-8 text", "save it as UTF-8")
+            raise ValidationError(_field(), "text in UTF-16", "UTF-8 text", "save it as UTF-8")
         told = _is_json(start) or _has_object(start)
         if (b"\x00" in start and not told) or start.startswith(_PDF_MAGIC):
             lead = "Pictures, sound, programs and other files without text are not read."
@@ -435,7 +435,7 @@ class RecordFile:
             data = stream.read(bytes_max + 1)
         if len(data) > bytes_max:
             raise ValidationError(
-                "path", f"more than {bytes_max >> 20} MiB", f"at most {bytes_max >> 20} MiB",
+                _field(), f"more than {bytes_max >> 20} MiB", f"at most {bytes_max >> 20} MiB",
                 "import it in parts",
             )  # fmt: skip
         return data
@@ -615,10 +615,15 @@ def _is_json(start: bytes) -> bool:
     return text.startswith((b"{", b"[")) and text[1:2] != b"\x00"
 
 
+def _field() -> str:
+    """The name of the argument that is the file."""
+    return by_caller("path", request="body")
+
+
 def _check_growth(count: int) -> None:
     if count > BYTES_MAX:
         raise ValidationError(
-            "path", f"more than {BYTES_MAX >> 30} GiB", "a smaller file", "import it in parts"
+            _field(), f"more than {BYTES_MAX >> 30} GiB", "a smaller file", "import it in parts"
         )
 
 
@@ -638,7 +643,7 @@ def _read_line(stream: BinaryIO, most_bytes: int) -> bytes:
 
 def _damaged() -> ValidationError:
     return ValidationError(
-        "path", "a damaged gzip file", "a whole gzip file or plain text", "copy the file again"
+        _field(), "a damaged gzip file", "a whole gzip file or plain text", "copy the file again"
     )
 
 

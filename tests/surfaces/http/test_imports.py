@@ -123,6 +123,14 @@ def test_a_file_that_no_format_knows_names_ways_of_requests(site: Site, body: by
     assert not any(word in told for word in ("vestig import", "standard input", "FOLDER")), told
 
 
+@each("query", ["", "?format=memories", "?format=document"])
+def test_a_body_in_another_encoding_is_named_as_the_body(site: Site, query: str) -> None:
+    reply = site.post(f"import{query}", "The lift stops.".encode("utf-16"), LINES)
+    said = json.dumps([reply.document.get("detail"), reply.document.get("errors")])
+    assert "UTF-8" in said
+    assert "path" not in said
+
+
 def test_a_full_disk_under_an_import_is_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -16,8 +16,14 @@ SPANS = (
     ("t_valid", "t_invalid"),
     ("start", "end"),
 )
-# Texts that become memories: what they have to say is no matter of a schema.
-STORED = ("content", "text", "topic", "context", "decisions", "rationale")
+# What texts have to say is no matter of a schema: memories, conditions of rules.
+SAID = {
+    **dict.fromkeys(
+        ("content", "text", "topic", "context", "decisions", "rationale"),
+        "The lift stops at floor two",
+    ),
+    **dict.fromkeys(("when", "unless"), 'command ~ "lift *"'),
+}
 FAR = "9998-12-31T23:00:00Z"
 # A document has no schema for what stands between the ends of lines, nor for a table.
 LINES = st.lists(
@@ -63,8 +69,7 @@ def map_case(_: Any, case: Any) -> Any:
 
 
 def _saying_something(given: Any) -> Any:
-    stored = {name: "The lift stops at floor two" for name in STORED if given.get(name)}
-    return {**given, **stored}
+    return {**given, **{name: text for name, text in SAID.items() if given.get(name)}}
 
 
 def _in_order(given: Any) -> Any:
@@ -77,8 +82,8 @@ def _in_order(given: Any) -> Any:
 @schemathesis.hook
 def filter_case(_: Any, case: Any) -> bool:
     """Drops requests that are refused for how two values are to each other: a node that is linked
-    with itself, a scope that has two names, of a file that is no export what only an export can
-    be, and a deletion of items that selects none."""
+    with itself, a scope that has two names, a field that is cleared and set, of a file that is no
+    export what only an export can be, and a deletion of items that selects none."""
     body = case.body if isinstance(case.body, Mapping) else {}
     query = case.query or {}
     where = body.get("where") if isinstance(body.get("where"), Mapping) else {}
@@ -87,6 +92,10 @@ def filter_case(_: Any, case: Any) -> bool:
         return False
     if case.operation.path.endswith("/import") and (query.get("merge") or query.get("partial")):
         return False
+    if case.operation.path.endswith("/update"):
+        cleared = body.get("clear") or ()
+        names = [cleared] if isinstance(cleared, str) else cleared
+        return all(body.get(name) is None for name in names)
     if case.operation.path.endswith("/item/delete"):
         return any(body.get(name) for name in ("keys", "scope", "scope_prefix"))
     return not ("from_id" in body and body["from_id"] == body.get("to_id"))
