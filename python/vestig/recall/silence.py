@@ -193,8 +193,7 @@ def may_answer_unread(
     Args:
         confidence: without the judge.
     """
-    known = bound.query.judgements
-    others = {} if known is None else known.in_other_language
+    others = _in_other_language(bound)
     unread = [row.id for row in rows if row.id in others]
     if not unread:
         return frozenset()
@@ -203,6 +202,12 @@ def may_answer_unread(
     if confidence >= least:
         return frozenset(unread)
     return frozenset(id for id in unread if others[id] and silence is None)
+
+
+def _in_other_language(bound: BoundQuery) -> Mapping[bytes, bool]:
+    """As `Judgements.in_other_language`; none without a judge."""
+    known = bound.query.judgements
+    return {} if known is None else known.in_other_language
 
 
 def with_what_may_answer(
@@ -219,9 +224,7 @@ def with_what_may_answer(
     terms = frozenset(bound.content_terms(scan))
     kept = with_stated(bound.view, namespace, results, kept, terms)
     kept = with_all_of_name(bound, scan, namespace, results, kept)
-    known = bound.query.judgements
-    others = {} if known is None else known.in_other_language
-    chosen = {row.id for row in kept}
+    others, chosen = _in_other_language(bound), {row.id for row in kept}
     return [row for row in results if row.id in chosen or others.get(row.id, False)]
 
 
