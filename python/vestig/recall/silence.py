@@ -205,7 +205,8 @@ def may_answer_unread(
 
 
 def _in_other_language(bound: BoundQuery) -> Mapping[bytes, bool]:
-    """As `Judgements.in_other_language`; none without a judge."""
+    """Memories that the judge left unread for their language, each with whether it holds a content
+    word of the query."""
     known = bound.query.judgements
     return {} if known is None else known.in_other_language
 

@@ -1,9 +1,12 @@
 """Versions of one statement among the best few results: the newest takes the place of an older one.
 
 What a later memory states anew takes the place of what an earlier one states, unless the question
-asks about the past or about a day, or calls what it asks about by a number that only the earlier
-one has. Versions change places with each other and with nothing else. What an assistant or a tool
-stated and no user confirmed stands behind all else, whatever is asked.
+asks about the past or about a day, or calls what it asks about by a number, a code or a word that
+only the earlier one has. Versions change places with each other and with nothing else. What an
+assistant or a tool stated and no user confirmed stands behind all else, whatever is asked.
+
+What the question calls by its code or its own words stands before what it does not, and what it
+calls otherwise is no answer; `recall/text_pairs.py` compares the texts.
 """
 
 from __future__ import annotations
@@ -190,7 +193,7 @@ def _placed(
     levels: Sequence[float],
     judged: Mapping[bytes, Judgement],
     of_models: Collection[bytes],
-    again: Mapping[bytes, tuple[int, int]],
+    again: Mapping[bytes, SaidAgain],
 ) -> list[Placed]:
     answers = {row.id: judged[row.id].answers for row in best if row.id in judged}
     return [
