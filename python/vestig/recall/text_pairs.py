@@ -132,6 +132,27 @@ def is_about_another(query: str, older: str, newer: str) -> bool:
     ) or Aligned(older, newer).tells_apart(query)
 
 
+class Parts:
+    """The words, numbers and signs of comparison of a text in order.
+
+    Example:
+        >>> Parts("Below -5 °C").folded, Parts("Below 5 °C").may_align(Parts("5 °C above it"))
+        (['below', '-5', 'c'], True)
+    """
+
+    def __init__(self, text: str) -> None:
+        self.written: list[str] = PART.findall(text)
+        self.folded = [part.casefold() for part in self.written]
+        self.set = frozenset(self.folded)
+
+    def may_align(self, other: Parts) -> bool:
+        """Return whether both may share half of the parts of the longer one in order."""
+        lengths = len(self.folded), len(other.folded)
+        repeated = min(lengths[0] - len(self.set), lengths[1] - len(other.set))
+        longer = max(lengths)
+        return longer <= _ALIGNED_MAX and 2 * (len(self.set & other.set) + repeated) >= longer
+
+
 class Aligned:
     """Two texts word by word, where they share at least half of the words of the longer one, in
     order: then they say the same of two things or at two times, and what they do not share tells
@@ -147,20 +168,19 @@ class Aligned:
         False
     """
 
-    def __init__(self, first: str, second: str) -> None:
+    def __init__(self, first: str | Parts, second: str | Parts) -> None:
         # imported here: most recalls compare no texts
         from difflib import SequenceMatcher
 
-        self._first, self._second = PART.findall(first), PART.findall(second)
-        one = [part.casefold() for part in self._first]
-        two = [part.casefold() for part in self._second]
-        longer = max(len(one), len(two), 1)
-        matcher = SequenceMatcher(None, one, two, autojunk=False)
-        blocks = matcher.get_opcodes() if longer <= _ALIGNED_MAX else []
+        one, two = (of if isinstance(of, Parts) else Parts(of) for of in (first, second))
+        self._first, self._second = one.written, two.written
+        self._folded = one.folded, two.folded
+        longer = max(len(one.folded), len(two.folded), 1)
+        matcher = SequenceMatcher(None, one.folded, two.folded, autojunk=False)
+        blocks = matcher.get_opcodes() if one.may_align(two) else []
         shared = sum(end - begin for tag, begin, end, _, _ in blocks if tag == "equal")
         self.is_alike = 2 * shared >= longer
         self._blocks = blocks if self.is_alike else []
-        self._folded = one, two
 
     def tells_apart(self, query: str) -> bool:
         """Return whether a question that is not answered by yes or no calls what it asks about as

@@ -34,9 +34,9 @@ from vestig.ports import ScanRow
 from vestig.recall.judgement import Judgement
 from vestig.recall.text_pairs import (
     DENIALS,
-    PART,
     WORD,
     Aligned,
+    Parts,
     codes,
     form_of,
     holds_code,
@@ -376,20 +376,19 @@ def told_first(
     if len(best) < 2:
         return rows
     known = recalled([row.id for row in best])
-    texts = [known[row.id].content for row in best]
-    parts = [{*PART.findall(text)} for text in texts]
+    parts = [Parts(known[row.id].content) for row in best]
     telling = telling_words(query)
-    told = [telling & own for own in parts]
-    denies = [not DENIALS.isdisjoint(own) for own in parts]
+    told = [{word for word in (*own.written, *own.folded) if word in telling} for own in parts]
+    denies = [not DENIALS.isdisjoint(own.set) for own in parts]
 
     def is_told(at: int, before: int) -> bool:
         # of most pairs nothing that one has alone is asked about, or they share too little
-        if told[at] <= told[before] and denies[at] == denies[before]:
-            return False
-        shared, longer = parts[at] & parts[before], max(len(parts[at]), len(parts[before]))
-        if 3 * len(shared) < longer or not states(texts[at]):
-            return False
-        return Aligned(texts[at], texts[before]).means_first(query)
+        return (
+            not (told[at] <= told[before] and denies[at] == denies[before])
+            and parts[at].may_align(parts[before])
+            and states(known[best[at].id].content)
+            and Aligned(parts[at], parts[before]).means_first(query)
+        )
 
     order: list[int] = []
     for at in range(len(best)):
