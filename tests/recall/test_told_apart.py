@@ -34,6 +34,21 @@ NEIGHBOURS = [
         "The fume hood in room 103 is not cleared for acids.",
         "Which fume hood is cleared for acids?",
     ),
+    (
+        "The intrathecal dose of the drug is 12 mg.",
+        "The dose of the drug is 15 mg.",
+        "What is the intrathecal dose of the drug?",
+    ),
+    (
+        "On even days the left pump is tested.",
+        "On odd days the right pump is tested.",
+        "Which pump is tested on even days?",
+    ),
+    (
+        "At 3 am Olga has the pager.",
+        "At 3 pm Hans has the pager.",
+        "Who has the pager at 3 am?",
+    ),
 ]
 
 
@@ -86,6 +101,34 @@ def test_what_says_that_it_holds_now_comes_first(older: str, newer: str, questio
     assert found[0].content == newer
 
 
+OPEN = [
+    (
+        "How do we handle money?",
+        "Do not use float for money; use Decimal with four places.",
+        "Rounding of money is half-even everywhere, in src/money/rounding.py.",
+    ),
+    (
+        "What are the rules for migrations, and how do we write one?",
+        "Migrations live in db/migrations and are named NNNN_verb_noun.sql.",
+        "Never edit a migration that is merged; write a new one.",
+    ),
+    (
+        "Is crushing of the tablets allowed?",
+        "Crushing of the tablets is allowed.",
+        "The tablets are not contraindicated in the third trimester.",
+    ),
+]
+
+
+@each(("question", "older", "newer"), OPEN)
+def test_facts_that_answer_together_are_no_versions(question: str, older: str, newer: str) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for text in (older, newer):
+            store.commit(text)
+        found = store.recall(question, all=True)
+    assert not any(flag.startswith("older_than") for hit in found for flag in hit.reason.flags)
+
+
 @each(
     ("question", "older", "newer", "another"),
     [
@@ -98,6 +141,13 @@ def test_what_says_that_it_holds_now_comes_first(older: str, newer: str, questio
         ("Who is allowed in?", "Ada is allowed in.", "Ada is not allowed in.", False),
         ("Who is allowed in?", "Ada is allowed in.", "Ben is not allowed in.", True),
         ("Who is allowed in?", "Ada is allowed in.", "Ben is no longer allowed in.", False),
+        ("Which fridge?", "Fridge 3 is at 4 °C here.", "Fridge 4 is at 5 °C here.", True),
+        ("The prices?", "A small box costs 38 euros.", "A large box costs 61 euros.", True),
+        ("The p?", "gardens est 0.41, p is 0.03", "gardens est 0.36, p is 0.07", False),
+        ("Ada's days?", "Ada is in on Mondays at 9.", "Ada is in on Tuesdays at 10.", False),
+        ("What dose?", "The dose of it is 5 mg.", "The paediatric dose of it is 7 mg.", True),
+        ("Which port?", "The port of it is 5.", "The new port of it is 7.", False),
+        ("When is it on?", "It comes on at 5 in winter.", "It is off in winter.", False),
     ],
 )
 def test_the_rest_of_like_texts_tells_them_apart(

@@ -720,7 +720,8 @@ def test_a_code_and_a_form_of_a_name_say_what_a_question_is_about(
     newer = older.replace("04471", newer) if "BX" in question else newer
     store, made = store_of(opener, {older: MONTHS[0], newer: MONTHS[1]})
     assert ids(store, asked)[0] == made[0]
-    assert ids(store, "Which pump or Dosis is it?")[0] == made[1], "where nothing calls it"
+    if "BX" in question:  # two people's doses are no versions, whatever is asked
+        assert ids(store, "Which pump or Dosis is it?")[0] == made[1], "where nothing calls it"
 
 
 def test_what_holds_the_code_of_a_query_comes_before_what_holds_another(opener: Opener) -> None:

@@ -459,6 +459,30 @@ _LIST_ORDER: Final = lazy_pattern(
 )
 
 
+_OPEN: Final = lazy_pattern(
+    r"(?i)^\W*(?:(?:so|and|ok|okay|hey|please|well)\b\W*)*(?:"
+    r"how (?:do|does|did|to|should|can|could|would|is|are)"
+    r"|what (?:about|do|does|should|can|must|if)"
+    r"|can|could|may|might|should|shall|must|do|does|did|is|are|was|were|am|will|would|has|have|had"
+    r"|tell|explain|describe|why"
+    r"|wie (?:kann|können|soll|sollen|muss|müssen|geht|funktioniert)|was ist mit"
+    r"|kann|können|darf|dürfen|soll|sollen|muss|müssen|ist|sind|war|hat|haben|warum|erkläre?"
+    r"|comment|pourquoi|est-ce|peut-on|puis-je|explique|cómo|por qué|puedo|podemos|explica"
+    r"|come|perché|posso|possiamo|spiega|como|por que|podemos|hoe|waarom|mag|moet|leg)\b"
+)
+
+
+def asks_openly(query: str) -> bool:
+    """Return whether a question asks for no single value: how something is done, what is told of a
+    topic, why, or one that is answered by yes or no. Several memories may answer it together.
+
+    Example:
+        >>> [asks_openly(one) for one in ("How do we deploy?", "May I merge?", "Who deploys?")]
+        [True, True, False]
+    """
+    return _OPEN.search(query) is not None
+
+
 def is_read_as_question(query: str) -> bool:
     """Return whether a query is a question, or orders all that answers one ("name every port"); an
     order for all about a topic is none.

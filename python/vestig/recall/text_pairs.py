@@ -33,11 +33,28 @@ _CONTRASTS: Final = frozenset(
     """above across after against along before behind below beneath beside beyond down inside near
     off outside over under up with within without""".split()  # noqa: SIM905
 )
+# Each tells of an opposite where the other stands in its place; of the second pair, alone.
+_PAIRED: Final = {"am": "pm", "pm": "am", "even": "odd", "odd": "even"}
+_SWITCHED: Final = {"on": ["off"], "off": ["on"]}
 DENIALS: Final = frozenset(
     "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
 )
 # Beside them a denial tells that something ended, or has yet to be.
 _ENDS: Final = frozenset(("longer", "more", "anymore", "yet"))
+# Verbs between what a statement is about and what it states of that.
+_VERBS: Final = frozenset(
+    """is are was were has have had costs cost holds contains takes needs lasts starts begins ends
+    opens closes ist sind hat haben kostet est sont a ont coûte es son está están tiene tienen
+    cuesta è sono ha hanno costa é são tem têm custa heeft kost jest są ma är har kostar""".split()  # noqa: SIM905
+)
+# Before a noun they tell of another time, not of another thing.
+_NEWNESS: Final = frozenset(
+    """new newer newest latest current present updated revised corrected correct actual final neue
+    neuer neuen neues aktuelle aktueller nouveau nouvelle nuevo nueva nuovo nuova novo nova nieuwe
+    nowy nowa nowe ny nya nytt""".split()  # noqa: SIM905
+)
+# Words of a name for a narrower thing.
+_MODIFIERS_MAX: Final = 2
 _YES_OR_NO: Final = lazy_pattern(
     r"(?i)^\W*(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may"
     r"|must)\b"
@@ -46,6 +63,7 @@ WORD: Final = lazy_pattern(r"\w+")
 # Words, signs of comparison, and numbers with their sign, which a hyphen in a code is none.
 PART: Final = lazy_pattern(r"[<>≤≥]|(?<![\w.])[-+−±]?\d+(?:[.,/:–-]\d+)*\w*|\w+")
 _DIGIT: Final = lazy_pattern(r"\d")
+_FRACTION: Final = lazy_pattern(r"\d[.,:]\d")
 _DIGITS: Final = lazy_pattern(r"\d+")
 # A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
 _JOINED: Final = lazy_pattern(r"\w+(?:[-_./#]\w+)*")
@@ -141,6 +159,7 @@ class Parts:
     """
 
     def __init__(self, text: str) -> None:
+        self.text = text.casefold()
         self.written: list[str] = PART.findall(text)
         self.folded = [part.casefold() for part in self.written]
         self.set = frozenset(self.folded)
@@ -173,7 +192,7 @@ class Aligned:
         from difflib import SequenceMatcher
 
         one, two = (of if isinstance(of, Parts) else Parts(of) for of in (first, second))
-        self._first, self._second = one.written, two.written
+        self._first, self._second = one, two
         self._folded = one.folded, two.folded
         longer = max(len(one.folded), len(two.folded), 1)
         matcher = SequenceMatcher(None, one.folded, two.folded, autojunk=False)
@@ -183,9 +202,15 @@ class Aligned:
         self._blocks = blocks if self.is_alike else []
 
     def tells_apart(self, query: str) -> bool:
-        """Return whether a question that is not answered by yes or no calls what it asks about as
-        the first text alone does, or one of both denies what the other states of something else."""
-        if not self._blocks or _YES_OR_NO.search(query):
+        """Return whether the texts state something of two things, or the second one of a narrower
+        thing than the one asked about; or a question that is not answered by yes or no calls what
+        it asks about as the first text alone does, or one of both denies what the other states of
+        something else."""
+        if not self._blocks:
+            return False
+        if self.are_of_two() or self.narrows(query):
+            return True
+        if _YES_OR_NO.search(query):
             return False
         return self.calls_first(query) or self.denies_of_another()
 
@@ -200,24 +225,57 @@ class Aligned:
         return self.denies_of_another() and denies == (_denied(self._folded[0]) is not None)
 
     def calls_first(self, query: str) -> bool:
-        """Return whether a question holds a word in whose place the second text has others, none
-        of which the question holds; or the same word in another case."""
+        """Return whether a question holds a word in whose place the second text has none, or
+        others, none of which the question holds; or the same word in another case."""
         asked = {*PART.findall(query)}
         folded = {part.casefold() for part in asked}
         one, two = self._folded
         first = second = False
         for tag, begin, end, at, to in self._blocks:
-            if tag == "replace":
+            if tag != "equal":
                 mine, other = one[begin:end], two[at:to]
                 first |= any(_tells(word, folded, two, other) for word in mine)
                 second |= any(_tells(word, folded, one, mine) for word in other)
-            elif tag == "equal":
+            else:
                 # the first word of a text has a capital anyway
-                pairs = zip(self._first[begin:end], self._second[at:to], strict=True)
+                pairs = zip(
+                    self._first.written[begin:end], self._second.written[at:to], strict=True
+                )
                 for word, same in islice(pairs, int(not (begin and at)), None):
                     first |= word != same and word in asked and same not in asked
                     second |= word != same and same in asked and word not in asked
         return first and not second
+
+    def are_of_two(self) -> bool:
+        """Return whether one text has other words that tell something in the place of those of the
+        other both before a verb and behind it: what they are about differs, not only what they
+        state of it."""
+        one, two = self._folded
+        about = verb = False
+        for tag, begin, end, at, to in self._blocks:
+            if tag == "equal":
+                verb |= about and not _VERBS.isdisjoint(one[begin:end])
+            elif tag == "replace" and _any_tells(one[begin:end]) and _any_tells(two[at:to]):
+                if verb:
+                    return True
+                about |= _any_names(one[begin:end]) and _any_names(two[at:to])
+        return False
+
+    def narrows(self, query: str) -> bool:
+        """Return whether the second text has words before one of the question that name a narrower
+        thing, which the question does not name."""
+        two, asked = self._folded[1], {part.casefold() for part in PART.findall(query)}
+        return any(
+            tag == "insert"
+            and to < len(two)
+            and to - at <= _MODIFIERS_MAX
+            and two[to] in asked
+            and _any_tells([two[to]])
+            # joined by a sign, it is a part of a path or a code
+            and f"{two[to - 1]} {two[to]}" in self._second.text
+            and all(_narrows(word) and word not in asked for word in two[at:to])
+            for tag, _, _, at, to in self._blocks
+        )
 
     def denies_of_another(self) -> bool:
         """Return whether one text denies what the other states of something else: before the word
@@ -238,9 +296,7 @@ def _denied(words: Sequence[str]) -> int | None:
     return next((at for at, word in enumerate(words) if word in DENIALS), None)
 
 
-def _tells(
-    word: str, asked: Collection[str], other: Collection[str], place: Collection[str]
-) -> bool:
+def _tells(word: str, asked: Collection[str], other: Collection[str], place: Sequence[str]) -> bool:
     """Return whether a word of the question tells two texts apart.
 
     Args:
@@ -248,9 +304,21 @@ def _tells(
     """
     if word not in asked or word in other:
         return False
+    if _PAIRED.get(word) in place or _SWITCHED.get(word) == place:
+        return True
     if word in _CONTRASTS:
         return not _CONTRASTS.isdisjoint(place)
     return _any_tells([word])
+
+
+def _any_names(words: Sequence[str]) -> bool:
+    """Return whether one of the words tells something and is no number with a fraction."""
+    return any(not _FRACTION.search(word) and _any_tells([word]) for word in words)
+
+
+def _narrows(word: str) -> bool:
+    """Return whether a word before a noun names a narrower thing."""
+    return word.isalpha() and word not in _NEWNESS and _any_tells([word])
 
 
 def telling_words(query: str) -> frozenset[str]:
@@ -262,7 +330,11 @@ def telling_words(query: str) -> frozenset[str]:
     """
     asked = {*PART.findall(query)}
     asked |= {part.casefold() for part in asked}
-    return frozenset(word for word in asked if word in _CONTRASTS or _any_tells([word]))
+    return frozenset(
+        word
+        for word in asked
+        if word in _CONTRASTS or word in _PAIRED or word in _SWITCHED or _any_tells([word])
+    )
 
 
 def _any_tells(words: Sequence[str]) -> bool:

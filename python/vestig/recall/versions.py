@@ -21,6 +21,7 @@ import msgspec
 from vestig.decoders import decoded
 from vestig.language.words import (
     asks_for_all,
+    asks_openly,
     content_terms,
     is_read_as_question,
     speaks_of_future,
@@ -59,6 +60,9 @@ ROWS_MOVED: Final = 10
 # a change ("Amara took over as manager") reads as a change of much else ("who is the intern?").
 PAIRS_MAX: Final = 4
 ANSWERS_MIN: Final = -2.0
+# How much more it takes where several memories may answer together: there the later of two facts
+# that hold mostly reads as a change.
+_MORE_OF_OPEN: Final = 2.0
 # The logit of what says itself that it takes the place.
 _RESTATED: Final = 6.0
 # Content terms of two statements about the same.
@@ -86,9 +90,15 @@ class VersionFit(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, str] = {}
     figures: dict[str, dict[str, dict[str, float]]] = {}
 
-    def in_order(self) -> tuple[list[float], float]:
-        """The weights as the core takes them, and the least sum."""
-        return [self.weights[name] for name in VERSION_SIGNALS], self.least
+    def in_order(self, openly: bool) -> tuple[list[float], float]:
+        """The weights as the core takes them, and the least sum.
+
+        Args:
+            openly: of a question that several memories may answer together (`asks_openly`), and
+                that has no word of the present.
+        """
+        least = self.least + (_MORE_OF_OPEN if openly else 0.0)
+        return [self.weights[name] for name in VERSION_SIGNALS], least
 
 
 @cache
@@ -170,7 +180,7 @@ def newest_first(
         not speaks_of_future(query),
         at_us,
         [(*pair, logit) for pair, logit in read if logit is not None],
-        *fit().in_order(),
+        *fit().in_order(asks_openly(query) and not speaks_of_present(query)),
     )
     known = recalled([row.id for row in best]) if groups else {}
     groups = _of_one_key(_of_one_thing(groups, best, query, known), best, keyed, at_us)
