@@ -218,7 +218,7 @@ def analyse(
         keywords=tuple(keywords),
         windows=tuple(windows),
         times=tuple([(one.start, one.end) for one in times.expressions]),
-        warnings=times.warnings,
+        warnings=(*times.warnings, *expressions.of_no_known_days(request.query, times)),
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
