@@ -10,7 +10,13 @@ from tables import each
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.language.text_forms import word_list
-from vestig.language.time.expressions import find_expressions, find_windows, lowered
+from vestig.language.time.expressions import (
+    find_expressions,
+    find_times,
+    find_windows,
+    lowered,
+    of_no_known_days,
+)
 from vestig.times import format_us
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")  # a Wednesday
@@ -39,6 +45,25 @@ def windows(text: str, *, ref: int = NOW, zone: str = "UTC") -> list[str]:
         ("we met on Monday", "2026-03-16..2026-03-17"),
         ("we will meet on Monday", "2026-03-23..2026-03-24"),
         ("Q1 2026", "2026-01-01..2026-04-01"),
+        ("in the second quarter of 2025", "2025-04-01..2025-07-01"),
+        ("4th quarter 2025", "2025-10-01..2026-01-01"),
+        ("in the first half of 2025", "2025-01-01..2025-07-01"),
+        ("H2/2025", "2025-07-01..2026-01-01"),
+        ("in week 20 of 2026", "2026-05-11..2026-05-18"),
+        ("KW 1/2025", "2024-12-30..2025-01-06"),
+        ("2026-W53", "2026-12-28..2027-01-04"),
+        ("in the 1990s", "1990-01-01..2000-01-01"),
+        ("the early 2020s", "2020-01-01..2025-01-01"),
+        ("the mid-1990's", "1992-07-01..1997-07-01"),
+        ("in spring 2025", "2025-01-01..2026-01-01"),
+        ("at Easter 2025", "2025-01-01..2026-01-01"),
+        ("from 2020 to 2022", "2020-01-01..2023-01-01"),
+        ("from the beginning of 2020 until the end of 2022", "2020-01-01..2023-01-01"),
+        ("from 13 July to 7 August 2025", "2025-07-13..2025-08-08"),
+        ("from 20 December to 7 January 2025", "2024-12-20..2025-01-08"),
+        ("from May to July 2025", "2025-05-01..2025-08-01"),
+        ("from Monday 14 July to Friday 18 July 2025", "2025-07-14..2025-07-19"),
+        ("from Q1 to Q3 2025", "2025-01-01..2025-10-01"),
     ],
 )
 def test_windows(text: str, window: str) -> None:
@@ -55,6 +80,43 @@ def test_windows(text: str, window: str) -> None:
 )
 def test_rolling_and_open(text: str, window: str) -> None:
     assert windows(text) == [window]
+
+
+@each(
+    ("text", "read"),
+    [
+        # not of a year
+        ("the second half, 2000 people left", []),
+        ("in week 20", []),
+        ("a letter from March", []),
+        # no week of a year
+        ("week 60 of 2025", ["2025-01-01..2026-01-01"]),
+        # no span that ends behind its beginning
+        (
+            "from 2025 to 2020",
+            ["2025-01-01..2026-01-01", "2020-01-01..2021-01-01"],
+        ),
+        ("from 2022 and 2024", ["2022-01-01..2023-01-01", "2024-01-01..2025-01-01"]),
+    ],
+)
+def test_what_is_no_part_of_a_year_and_no_span(text: str, read: list[str]) -> None:
+    assert windows(text) == read
+
+
+@each(
+    ("query", "unread"),
+    [
+        ("Who led it last spring?", ["last spring"]),
+        ("Who led it in week 20?", ["week 20"]),
+        ("Who led it in the Nineties, or in the '80s?", ["the Nineties", "'80s"]),
+        ("Who led it in week 20 of 2026, or last week?", []),
+        ("Who led it in the spring of 2025?", []),
+    ],
+)
+def test_times_of_which_the_days_are_unknown_are_named(query: str, unread: list[str]) -> None:
+    named = ", ".join(f'"{one}"' for one in unread)
+    warnings = of_no_known_days(query, find_times(query, NOW))
+    assert [named in warning for warning in warnings] == [True] * bool(unread)
 
 
 def test_clamps_and_refuses() -> None:

@@ -48,6 +48,14 @@ def test_expired_neighbours_do_not_use_up_the_cut(opener: Opener) -> None:
         assert (found.counts.eligible, found.counts.stored) == (5, 55)
 
 
+def test_a_time_whose_days_are_not_known_is_named(opener: Opener) -> None:
+    store = opener(clock=FrozenClock("2026-12-01T12:00:00Z"))
+    store.commit("Helen Marsh directs the house.", key="director", t_valid="2019-08-01")
+    (warning,) = store.recall("Who directed the house last spring?").warnings
+    assert '"last spring"' in warning
+    assert not store.recall("Who directed the house from March to May 2026?").warnings
+
+
 def test_limit_means_limit(opener: Opener) -> None:
     store = opener()
     store.commit_many([f"Plain statement with number {n} in it" for n in range(100)])

@@ -388,7 +388,7 @@ class Vestig(NamesUnknown):
             title: The title of the document or section it comes from.
             t_valid: When the fact began to hold; default t_ref.
             t_invalid: When the fact ended, if it did.
-            t_ref: When it was said, to which words such as today refer; default now.
+            t_ref: When it was said, for words such as today; default now, unknown beside t_valid.
             temporal_stability: How long such a fact holds; derived when absent.
             trigger: Why it is worth remembering.
             entities: Entities that it mentions: names, TYPE:Name, or objects with name, type,
@@ -504,7 +504,7 @@ class Vestig(NamesUnknown):
             title: The title of the document or section it comes from.
             t_valid: When the fact began to hold; default t_ref.
             t_invalid: When the fact ended, if it did.
-            t_ref: When it was said, to which words such as today refer; default now.
+            t_ref: When it was said, for words such as today; default now, unknown beside t_valid.
             temporal_stability: How long such a fact holds; derived when absent.
             trigger: Why it is worth remembering.
             entities: Entities that it mentions: names, TYPE:Name, or objects with name, type,

@@ -395,7 +395,10 @@ class CommitRequest(Request, frozen=True, kw_only=True):
     t_invalid: _TInvalid = None
     t_ref: Annotated[
         int | None,
-        Time("When it was said, to which words such as today refer; default now.", "--t-ref"),
+        Time(
+            "When it was said, for words such as today; default now, unknown beside t_valid.",
+            "--t-ref",
+        ),
     ] = None
     temporal_stability: _TemporalStability = None
     trigger: _Trigger = None

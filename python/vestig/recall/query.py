@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
 
@@ -25,7 +24,6 @@ from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.languages import language_of
 from vestig.language.time import expressions
-from vestig.language.time.expressions import is_yearless
 from vestig.language.words import ContentTerm, content_terms
 from vestig.memories.read import distinct, recalled, text_keys
 from vestig.ports import (
@@ -48,6 +46,7 @@ from vestig.recall.confidence import (
 )
 from vestig.recall.judged import (
     Judgements,
+    ReadRows,
     answers_without,
     asks_the_judge,
     compared,
@@ -55,6 +54,7 @@ from vestig.recall.judged import (
     judged,
     may_read,
 )
+from vestig.recall.named_time import bounds_us, in_order_of_time, named_dates
 from vestig.recall.pages import COUNTED, better_scores, is_all, kept_behind, scores_of
 from vestig.recall.ranking import (
     Ranking,
@@ -65,7 +65,7 @@ from vestig.recall.ranking import (
 )
 from vestig.recall.reason import Explainer, shares
 from vestig.recall.request import Request, check_request, chosen_seed
-from vestig.recall.scan import scan_distinct, with_successors
+from vestig.recall.scan import Ordered, scan_distinct, with_successors
 from vestig.recall.silence import (
     SHARE_MIN,
     cuts_unasked,
@@ -90,7 +90,7 @@ from vestig.store.records.memory_queries import said_again, unconfirmed, values_
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import RecalledMemory
 from vestig.telemetry import span
-from vestig.times import from_us, to_us
+from vestig.times import from_us
 from vestig.types import TemporalWindow
 
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
@@ -218,7 +218,7 @@ def analyse(
         keywords=tuple(keywords),
         windows=tuple(windows),
         times=tuple([(one.start, one.end) for one in times.expressions]),
-        warnings=times.warnings,
+        warnings=(*times.warnings, *expressions.of_no_known_days(request.query, times)),
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
@@ -383,12 +383,12 @@ class BoundQuery:
         chosen = self.request if request is None else request
         by = self.query.ranking if ranking is None else ranking
         limit = chosen.limit if limit is None else limit
-        scan, rows, evidence, answers, held = self._ordered(request, ranking, limit, watch)
+        scan, rows, evidence, answers, held, holding = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
         others = frozenset() if chosen.all else called_otherwise(rows, chosen.query, self.recalled)
         if others and answers is not None:
             answers = answers_without(self.query.judgements, others)
-        sure = how_sure(self, chosen, by, scan, rows[:limit], held, plain=plain, answers=answers)
+        sure = how_sure(self, chosen, by, scan, rows[:limit], holding, plain=plain, answers=answers)
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
         if confidence is not None:
@@ -433,11 +433,8 @@ class BoundQuery:
 
     def _ordered(
         self, request: Request | None, ranking: Ranking | None, limit: int, watch: bytes
-    ) -> tuple[Scan, Sequence[ScanRow], Scan, float | None, Mapping[bytes, bytes]]:
-        """The scan without stored questions that are like the query; its rows in the order of
-        results, successors and answers in the places of what they stand for; the scan that says how
-        sure the store is of them; the greatest *answers* of the judge, where it reads them; and
-        replaced memory → successor of those that held in the time asked about."""
+    ) -> Ordered:
+        """The rows of a scan in the order of results."""
         chosen, by = request or self.request, ranking or self.query.ranking
         judge = self.query.config.settings.judge if may_read(self, by) else None
         count = max(self.rows_for(limit, by), 0 if judge is None else judge.pool)
@@ -461,40 +458,60 @@ class BoundQuery:
         rows, answered = rows_with_answers(asked, rows, scan_without)
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
-        levels: Sequence[float] = [row.start_score for row in rows]
         reads = judge is not None and is_ordered_by_judge(self)
         read = judged(self, judge, chosen.query, rows) if judge and reads else None
-        if read is not None:
-            rows, levels = read.rows, read.levels
         if by.newer_first:
-            of_now = asks_about_now(chosen.query, bool(self.query.windows))
-            keyed = partial(values_of_keys, self.view, chosen.namespace)
-            rows = newest_first(
-                self.session,
-                self.view.seq,
-                self._filter_without(chosen, others),
-                rows,
-                levels,
-                {} if read is None else read.read,
-                query=chosen.query,
-                content=self.content_terms(scan),
-                of_now=of_now,
-                at_us=chosen.moments.holding_at_us,
-                unconfirmed=partial(unconfirmed, self.view, chosen.namespace),
-                said_again=partial(said_again, self.view, chosen.namespace, chosen.moments),
-                recalled=self.recalled,
-                keyed=keyed,
-                compared=partial(compared, self, self.query.config.settings.judge, chosen.query),
-            )
-            rows = held_first(rows, held)
-            if of_now and not words.speaks_of_future(chosen.query):
-                rows = announced_last(rows, keyed, chosen.moments.holding_at_us)
+            rows = held_first(self._newest_first(chosen, scan, rows, read, others), held)
+            rows = self._announced_last(chosen, rows)
+        elif read is not None:
+            rows = read.rows
         rows = told_first(rows, chosen.query, self.recalled)
         rows = called_first(rows, chosen.query, self.recalled)
+        holding = {*held}
+        if by.newer_first:
+            rows, inside = in_order_of_time(self, chosen, rows, held)
+            holding |= inside
         if asked.ids and len(rows) < count:
             rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
         best = read.best if read is not None and asks_the_judge(self, scan) else None
-        return scan, rows, answered or evidence, best, held
+        return Ordered(scan, rows, answered or evidence, best, held, holding)
+
+    def _newest_first(
+        self,
+        request: Request,
+        scan: Scan,
+        rows: Sequence[ScanRow],
+        read: ReadRows | None,
+        without: bytes,
+    ) -> Sequence[ScanRow]:
+        """The rows, or those that the judge read, with the newest of several versions first."""
+        judge, query = self.query.config.settings.judge, request.query
+        return newest_first(
+            self.session,
+            self.view.seq,
+            self._filter_without(request, without),
+            rows if read is None else read.rows,
+            [row.start_score for row in rows] if read is None else read.levels,
+            {} if read is None else read.read,
+            query=query,
+            content=self.content_terms(scan),
+            of_now=asks_about_now(query, bool(self.query.windows)),
+            at_us=request.moments.holding_at_us,
+            unconfirmed=partial(unconfirmed, self.view, request.namespace),
+            said_again=partial(said_again, self.view, request.namespace, request.moments),
+            recalled=self.recalled,
+            keyed=partial(values_of_keys, self.view, request.namespace),
+            compared=partial(compared, self, judge, query),
+        )
+
+    def _announced_last(self, request: Request, rows: Sequence[ScanRow]) -> Sequence[ScanRow]:
+        """The rows with what does not hold yet behind what does, unless more than now is asked
+        about."""
+        of_now = asks_about_now(request.query, bool(self.query.windows))
+        if not of_now or words.speaks_of_future(request.query):
+            return rows
+        keyed = partial(values_of_keys, self.view, request.namespace)
+        return announced_last(rows, keyed, request.moments.holding_at_us)
 
     def rows_for(self, limit: int, by: Ranking) -> int:
         """How many rows are ranked for so many results."""
@@ -621,7 +638,7 @@ class BoundQuery:
 
     def _core_query(self, ranking: Ranking, request: Request) -> CoreQuery:
         query, text = self.query, self.request.query
-        windows = [(_us(w.start), _us(w.end)) for w in query.windows]
+        windows = [*map(bounds_us, query.windows)]
         given: dict[str, Any] = {
             "vector": query.vector,
             "query_time_us": request.moments.query_time_us,
@@ -638,7 +655,7 @@ class BoundQuery:
             names_text=text,
             content=self.content,
             topic=self._topic() if ranking.counts_topic else None,
-            dates=_dates(query.windows),
+            dates=named_dates(query.windows),
             pieces=None if states is None else query_codes(states),
             pieces_in_time=[] if states is None else pieces_in_time(states, query.times),
             **given,
@@ -780,19 +797,3 @@ def pieces_in_time(states: TokenStates, times: Sequence[tuple[int, int]]) -> lis
         for at, (start, end) in enumerate(places)
         if end > start and any(low <= start and end <= high for low, high in times)
     ]
-
-
-def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | None, bool]]:
-    """(start, end, whether every year is meant) of each window; of two that an expression without
-    a year may mean, the first stands for every year."""
-    found: list[tuple[int | None, int | None, bool]] = []
-    for index, window in enumerate(windows):
-        yearless = is_yearless(window.text)
-        second = index > 0 and window.either and windows[index - 1].text == window.text
-        if not (yearless and second):
-            found.append((_us(window.start), _us(window.end), yearless))
-    return found
-
-
-def _us(moment: datetime | None) -> int | None:
-    return None if moment is None else to_us(moment)

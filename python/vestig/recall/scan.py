@@ -12,7 +12,7 @@ question about DPD finds, and the successor need not name DPD.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
@@ -22,7 +22,7 @@ import msgspec
 from vestig import indexes
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
-from vestig.language.words import speaks_of_previous
+from vestig.language.words import speaks_of_past, speaks_of_previous
 from vestig.memories.read import distinct, recalled, text_keys
 from vestig.other_words import by_caller
 from vestig.ports import (
@@ -34,11 +34,12 @@ from vestig.ports import (
     ScanRequest,
     ScanRow,
 )
+from vestig.recall.named_time import holds_in, named_time
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 from vestig.store.records.reads import LedgerView
 from vestig.times import to_us
-from vestig.types import Memory, Status, TemporalWindow
+from vestig.types import Status
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -302,15 +303,33 @@ class Succeeded(NamedTuple):
     replaced: Mapping[bytes, bytes] = {}
 
 
+class Ordered(NamedTuple):
+    """Rows in the order of results, successors and answers in the places of what they stand for.
+
+    Args:
+        scan: without stored questions that are like the query; `evidence`: the one that says how
+            sure the store is of the rows.
+        answers: the greatest *answers* of the judge, where it reads them.
+        held: replaced memory → successor, of those that held in the time asked about; `holding`:
+            all of which that time says that they answer.
+    """
+
+    scan: Scan
+    rows: Sequence[ScanRow]
+    evidence: Scan
+    answers: float | None
+    held: Mapping[bytes, bytes]
+    holding: Collection[bytes]
+
+
 def with_successors(
     bound: BoundQuery, request: Request, by: Ranking, scan: Scan, rescan: Rescan
 ) -> Succeeded:
     """Return the rows of a scan, each successor raised to the level and place of the replaced
     memory, if the ranking puts the newest first.
 
-    A query about a time that is over finds the replaced memory itself where that held then and its
-    successor began later. A read of an earlier time changes nothing: there too the replaced memory
-    itself is found.
+    A query about a time that is over finds the replaced memory itself where that held in it. A read
+    of an earlier time changes nothing: there too the replaced memory itself is found.
 
     Args:
         scan: that of the request.
@@ -350,37 +369,30 @@ def with_successors(
 def _held_then(
     bound: BoundQuery, request: Request, successors: Mapping[bytes, bytes]
 ) -> list[bytes]:
-    """The replaced memories that held in the time that a query names, if that is over, and whose
-    successors began after it; of a query for what was before a time, those that held until then,
-    and of one for what was before now, those that the present ones replaced."""
+    """The replaced memories that held in the time that a query names, if that is over or the query
+    speaks of the past; of one for what was before a time, those that held until then, and of one
+    for what was before now, those that the present ones replaced."""
     windows = bound.query.windows
-    window = windows[0] if len(windows) == 1 else None
+    window = named_time(windows)
     if windows:
-        if window is None or window.either or window.end is None:
+        if window is None or window.end is None:
             return []
-        if to_us(window.end) > request.moments.query_time_us:
+        over = to_us(window.end) <= request.moments.query_time_us
+        if not (over or speaks_of_past(request.query)):
             return []
     elif not speaks_of_previous(request.query):
         return []
     ids = list({*successors, *successors.values()})
     stored = recalled(bound.session, bound.view, bound.request.namespace, ids)
     memories = {id: one.make() for id, one in stored.items()}
-    return [
-        id
-        for id, successor in successors.items()
-        if _held(memories[id], memories[successor], window)
-    ]
 
+    def was(id: bytes, successor: bytes) -> bool:
+        memory, ended = memories[id], memories[id].t_invalid
+        if window is None:
+            return memory.superseded_by == memories[successor].id
+        return ended is not None and holds_in(memory.t_valid, ended, window)
 
-def _held(memory: Memory, successor: Memory, window: TemporalWindow | None) -> bool:
-    """Return whether a memory held in a window, and its successor not yet; without a window,
-    whether the successor itself replaced it."""
-    if window is None:
-        return memory.superseded_by == successor.id
-    end, ended = window.end, memory.t_invalid
-    if end is None or ended is None or not memory.t_valid < end <= successor.t_valid:
-        return False
-    return ended >= end if window.start is None else ended > window.start
+    return [id for id, successor in successors.items() if was(id, successor)]
 
 
 def _with_expired(bound: BoundQuery, request: Request) -> Request | None:

@@ -9,7 +9,7 @@ share of them reaches, recall is silent; a further question of their kind reache
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vestig.answers import CLOSE_MIN, LIKELY_MIN
@@ -74,16 +74,16 @@ def says_the_same(view: LedgerView, request: Request, rows: Sequence[ScanRow]) -
 
 
 def is_certain(
-    bound: BoundQuery, request: Request, rows: Sequence[ScanRow], held: Mapping[bytes, bytes]
+    bound: BoundQuery, request: Request, rows: Sequence[ScanRow], holding: Collection[bytes]
 ) -> bool:
     """Return whether a memory answers whatever it reads as: what was answered when somebody asked
     the same, what held in the time asked about, which is of another day than that, or a note that
     is looked up by its own words.
 
     Args:
-        held: as `with_successors` returns it.
+        holding: those of which the time that is asked about says that they answer.
     """
-    if rows and (rows[0].answers is not None or rows[0].id in held):
+    if rows and (rows[0].answers is not None or rows[0].id in holding):
         return True
     return says_the_same(bound.view, request, rows)
 
@@ -150,7 +150,7 @@ def how_sure(
     by: Ranking,
     scan: Scan,
     rows: Sequence[ScanRow],
-    held: Mapping[bytes, bytes],
+    holding: Collection[bytes],
     *,
     plain: float | None,
     answers: float | None,
@@ -158,7 +158,7 @@ def how_sure(
     """Return how sure the store is that the best rows answer, and whether it is silent.
 
     Args:
-        held: as `with_successors` returns it.
+        holding: those of which the time that is asked about says that they answer.
         plain: the confidence without the judge.
         answers: the greatest *answers* of the judge, where it reads the rows.
     """
@@ -166,17 +166,27 @@ def how_sure(
     if plain is not None and answers is not None:
         judged = kind_fit(request.query)
         read = confidence_with(plain, answers, judged)
-        if read >= plain or not is_certain(bound, request, rows, held):
+        if read >= plain or not is_certain(bound, request, rows, holding):
             confidence = read
     needed = least_of_call(bound, request, by, scan, judged)
-    if request.silence is None and rows and rows[0].id in held:
+    if request.silence is None and rows and rows[0].id in holding:
         needed = min(needed, LIKELY_MIN)
+        if confidence is not None and _holds_all_but_time(bound, request, rows[0]):
+            confidence = max(confidence, needed)
     if request.all or confidence is None or plain is None or confidence >= needed:
         return Sureness(confidence, judged, needed, silent=False)
     unread = may_answer_unread(bound, request, scan, rows, plain)
     if unread and not request.says_nothing:
         return Sureness(plain, judged, 0.0, silent=False, unread=unread)
     return Sureness(confidence, judged, needed, silent=True)
+
+
+def _holds_all_but_time(bound: BoundQuery, request: Request, row: ScanRow) -> bool:
+    """Return whether a memory has every content word of a query that is no part of its time: the
+    words of the time are answered by when it holds, and lower what it reads as."""
+    wanted = {one.term for one in bound.content if not one.in_time}
+    memory = bound.view.recalled(request.namespace, [row.id])[row.id]
+    return bool(wanted) and wanted <= {one.term for one in content_terms(memory.content, ())}
 
 
 def may_answer_unread(

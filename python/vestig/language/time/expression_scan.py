@@ -23,6 +23,9 @@ from vestig.language.time.expressions import (
     LIST_GAP,
     PART_OF_YEAR,
     POINTED,
+    SPAN_GAP,
+    SPAN_LEAD,
+    SPAN_TO_MONTH,
     WEEKDAYS,
     FoundTimes,
     TemporalExpression,
@@ -34,9 +37,12 @@ _OPEN: Final = frozenset(("before", "until", "after", "since"))
 _YEAR_CUES: Final = frozenset(("in", "since", "by", "of", "during")) | _OPEN
 _MONTH_CUES: Final = frozenset(("in", "on", "since", "by", "of", "between")) | _OPEN
 _ABSOLUTE: Final = frozenset(("iso", "figures", "dmy", "mdy", "my", "month", "quarter", "year"))
+# Families whose windows have ends of a year that is told, or may have.
+_SPANNING: Final = _ABSOLUTE | {"half_year", "week", "decade"}
 _ON: Final = frozenset(("weekday", "iso", "figures", "dmy", "mdy"))
-_IN: Final = frozenset(("my", "month", "year", "quarter"))
+_IN: Final = frozenset(("my", "month", "year", "quarter", "half_year", "week", "decade"))
 _CUE_REACH: Final = 16
+_SPAN_REACH: Final = 32
 _AND: Final = frozenset(("and", "and the"))
 _MONTHED: Final = frozenset(("dmy", "mdy", "my", "month"))
 _YEARLESS: Final = frozenset(("dmy", "mdy", "month", "quarter"))
@@ -89,16 +95,18 @@ def _part_of_year(lower: str, start: int, end: int) -> re.Match[str] | None:
     return found if BEHIND_YEAR.match(lower, end) else None
 
 
-# Of a year, the months of which a part begins and ends.
-_PARTS: Final = {"early": (0, 6), "mid": (3, 9), "late": (6, 12)}
+# Where a part begins and ends, in quarters of the whole.
+_PARTS: Final = {"early": (0, 2), "mid": (1, 3), "late": (2, 4)}
 
 
-def _of_part(year: Window, part: str | None) -> Window:
-    """The window of a part of a year; all of it for a season."""
+def _of_part(whole: Window, part: str | None) -> Window:
+    """The window of a part of a year or a decade; all of it for a season."""
     if part is None:
-        return year
-    assert year.start is not None
-    first, last = (months_later(year.start, months) for months in _PARTS[part])
+        return whole
+    assert whole.start is not None
+    assert whole.end is not None
+    quarter = 3 * (whole.end.year - whole.start.year)
+    first, last = (months_later(whole.start, quarter * place) for place in _PARTS[part])
     return Window(first, last, "month")
 
 
@@ -139,6 +147,12 @@ def _movable(window: Window) -> bool:
     assert window.start is not None
     assert window.end is not None
     return window.yearless or (window.grain == "day" and window.end - window.start == DAY)
+
+
+def _is_behind(last: Window, first: Window) -> bool:
+    assert first.start is not None
+    assert last.start is not None
+    return first.start < last.start
 
 
 def _in_order(first: Window, last: Window, *, forward: bool) -> tuple[Window, Window]:
@@ -192,6 +206,8 @@ class _Scan:
             known = len(self.found)
             position = self._take(FAMILIES.get(name, name), match.start(), match.end())
             accepted += sum(item.accepted for item in self.found[known:])
+        if len(self.found) > 1:
+            self._join_spans()
         if any(not item.accepted for item in self.found):
             self._link_years()
         self.found = [found for found in self.found if found.accepted]
@@ -209,7 +225,8 @@ class _Scan:
     def _take(self, family: str, start: int, end: int) -> int:
         """Adds what the words name; where to search on."""
         lower, words = self.lower, self.lower[start:end]
-        of_part = _part_of_year(lower, start, end) if family == "year" else None
+        parted = family in ("year", "decade")
+        of_part = _part_of_year(lower, start, end) if parted else None
         month = self._month_behind_point(family, start, end)
         if start and words[0].isdigit() and lower[start - 1] in GLUE and of_part is None:
             return month or end
@@ -217,8 +234,9 @@ class _Scan:
         second = self.between is not None and (
             " ".join(lower[self.found[-1].end : start].split()) in _AND
         )
+        placed = second or (family == "month" and self._begins_span(start, end))
         if family in _MONTHED and not _is_month(
-            family, words, self.text[start:end], "in" if second else cue
+            family, words, self.text[start:end], "in" if placed else cue
         ):
             return start + 1
         if month and not _FOUR_DIGITS.search(words):
@@ -323,6 +341,52 @@ class _Scan:
             return
         if first.other is not None and first.other.start == first.window.start:
             first.other = None
+
+    def _join_spans(self) -> None:
+        """`from 2020 to 2022` and `from 13 July to 7 August 2026` are one expression."""
+        joined = list[_Match]()
+        for item in self.found:
+            if not (joined and self._joined_span(joined[-1], item)):
+                joined.append(item)
+        self.found = joined
+
+    def _span_lead(self, start: int) -> re.Match[str] | None:
+        return SPAN_LEAD.search(self.lower, max(0, start - _SPAN_REACH), start)
+
+    def _begins_span(self, start: int, end: int) -> bool:
+        """Return whether a span to a month begins here: `from May to July`."""
+        if self._span_lead(start) is None:
+            return False
+        return SPAN_TO_MONTH.match(self.lower, end) is not None
+
+    def _joined_span(self, left: _Match, right: _Match) -> bool:
+        """Joins the ends of a span into the left one, which takes the year of the right one if it
+        has none."""
+        if not {left.family, right.family} <= _SPANNING or left.opening:
+            return False
+        led = self._span_lead(left.place.start)
+        if led is None or not SPAN_GAP.fullmatch(self.lower, left.end, right.place.start):
+            return False
+        first, last = left.window, right.window
+        if first is None or last is None or right.other is not None or last.yearless:
+            return False
+        if first.start is None or last.start is None:
+            return False
+        if first.yearless:
+            years = last.start.year - first.start.year
+            try:
+                same = _moved(first, years)
+                first = same if _is_behind(last, same) else _moved(first, years - 1)
+            except (OverflowError, ValueError):
+                return False
+        elif left.other is not None:
+            return False
+        if not _is_behind(last, first):
+            return False
+        left.window, left.other = Window(first.start, last.end, last.grain), None
+        left.family, left.start, left.end, left.accepted = "span", led.start(), right.end, True
+        left.place = Place("span", left.start, left.end)
+        return True
 
     def _join_named(self) -> None:
         """`Friday of next week` and `June last year` are one expression."""

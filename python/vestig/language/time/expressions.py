@@ -92,6 +92,14 @@ DAY_WORDS: Final = {
 }
 _DAY_WORD = r"(?:(?:twenty|thirty)[-\s])?(?:" + "|".join(list(DAY_WORDS)[2:]) + ")"
 _YEAR = rf"[12]\d{{3}}{_NO_NUMBER}"
+# Quarters and halves of a year, by their number or in words.
+PARTS_OF_YEAR: Final = {
+    **{f"{letter}{number}": number for letter in "qh" for number in range(1, 5)},
+    **{word: DAY_WORDS[word] for word in ("first", "second", "third", "fourth")},
+    **{"1st": 1, "2nd": 2, "3rd": 3, "4th": 4},
+}
+_OF_YEAR = rf"\s+(?:of|in)\s+{_YEAR}"
+_YEAR_BEHIND = rf"(?:{_OF_YEAR}|(?:,?\s+|/){_YEAR})"
 # Between a day, its month and its year stand such words in other languages too.
 _OF = r"(?:(?:of|de|del)\s+|d')?"
 _AGO = r"\s+(?:ago|from\s+now)\b"
@@ -113,11 +121,13 @@ PARTS: Final = lazy_pattern(r"\d+|[a-z]+")
 # so the matcher can refuse an alternative by its first letter.
 _ALTERNATIVES: Final = (
     r"\d{4}-\d{2}-\d{2}(?P<iso>)",
+    r"\d{4}-?w(?:[0-4]\d|5[0-3])(?![\w-])(?P<week_iso>)",
     r"\d{1,2}(?:/\d{1,2}/|\.\d{1,2}\.|-\d{1,2}-)\d{4}(?!\w|[/.:-]\d)(?P<figures>)",
     r"\d{1,2}(?::\d{2}|\s?[ap]\.?\s?m\b)(?P<clock>)",
     rf"(?:{_DAY_BEFORE}\s?(?:-|–|to|bis|till?|tot)\s?)?{_DAY_BEFORE}\s+{_OF}{_MONTH}"
     rf"(?:\.(?=,?\s+(?:del?\s+)?\d))?(?:,?\s+{_OF}{_YEAR})?(?P<dmy>)",
     rf"the\s+{_DAY_WORD}\s+of\s+{_MONTH}(?:,?\s+{_YEAR})?(?P<dmy_words>)",
+    r"(?:19|20)\d0'?s\b(?P<decade>)",
     rf"(?:19\d\d|20\d\d|2100){_NO_NUMBER}{_NO_QUANTITY}(?P<year>)",
     rf"{_COUNT}{_FROM_DAY}(?P<ago_day>)",
     rf"an?{_FROM_DAY}(?P<ago_one_day>)",
@@ -139,6 +149,11 @@ _ALTERNATIVES: Final = (
     rf"|\.?,?\s+{_OF}{_YEAR}(?P<my>)|(?P<month>))",
     rf"{_WEEKDAY}\b(?P<weekday>)",
     r"q[1-4]\b(?:(?:\s+(?:of\s+)?|/)[12]\d{3}\b)?(?P<quarter>)",
+    rf"(?:first|second|third|fourth|1st|2nd|3rd|4th)\s+quarter(?:{_OF_YEAR}|\s+{_YEAR})"
+    r"(?P<quarter_words>)",
+    rf"(?:first|second|1st|2nd)\s+half{_OF_YEAR}(?P<half_words>)",
+    rf"h[12]{_YEAR_BEHIND}(?P<half_year>)",
+    rf"(?:week|kw)\s?(?:[1-4]?\d|5[0-3]){_YEAR_BEHIND}(?P<week>)",
 )
 EXPRESSION: Final = lazy_pattern(r"\b(?:" + "|".join(_ALTERNATIVES) + ")")
 FAMILIES: Final = {
@@ -151,6 +166,9 @@ FAMILIES: Final = {
     "mdy_words": "mdy",
     "month_of": "month",
     "weekday_of": "weekday",
+    "quarter_words": "quarter",
+    "half_words": "half_year",
+    "week_iso": "week",
     "night": "day",
     "part": "day",
     "before": "day",
@@ -186,16 +204,22 @@ DAY_LEAD: Final = lazy_pattern(
     rf"(?<!\w)(?:am|vom|den|der|dem|des|zum|bis|ab|seit|fra|til|d\.|{_WEEKDAY},?"
     r"|\d\.\s+(?:und|oder|og|eller|bis|til))\s+$"
 )
-# Parts of a year directly before it, and what may stand behind it; nothing tells in which half of
-# the world a season is.
+# Parts of a year or a decade directly before it, and what may stand behind it; nothing tells in
+# which half of the world a season is.
 PART_OF_YEAR: Final = lazy_pattern(
     r"(?<!\w)(?:(?P<part>early|mid|late)[\s-]|(?:spring|summer|autumn|winter"
-    r"|(?:(?<=the )|(?<=in )|(?<=since )|(?<=by ))fall)\s)\s*$"
+    r"|christmas|easter|(?:(?<=the )|(?<=in )|(?<=since )|(?<=by ))fall)\s)\s*$"
 )
 BEHIND_YEAR: Final = lazy_pattern(
     r"\s*(?:$|[^\w\s]|(?:and|or|to|until|till|when|while|but|because|by|on|in|at|for|with|as|that"
     r"|was|were|is|are|did|does|do|had|has|have|i|we|you|he|she|it|they|the|a|an|my|our|his|her)\b)"
 )
+# Between the two ends of a span, of which the first stands behind "from"; a month there is one.
+_EDGE = r"(?:the\s+(?:(?:beginning|start|middle|end)\s+of\s+)?)?"
+_TO = rf"\s*(?:(?:to|until|till?|through|thru)\s+{_EDGE}|[-–—]\s*)"
+SPAN_LEAD: Final = lazy_pattern(rf"(?<!\w)from\s+{_EDGE}$")
+SPAN_GAP: Final = lazy_pattern(_TO)
+SPAN_TO_MONTH: Final = lazy_pattern(rf"{_TO}{_MONTH}")
 LIST_GAP: Final = lazy_pattern(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")
 PRESENT_CUE: Final = lazy_pattern(
     r"\b(?:is|are|am|isn't|aren't|feel|currently|right\s+now|today|tonight)\b"
@@ -203,6 +227,17 @@ PRESENT_CUE: Final = lazy_pattern(
 )
 
 
+# Times of a question of which no table of dates tells when they were.
+_DATELESS: Final = lazy_pattern(
+    r"\b(?:last|this|next|previous)\s+(?:spring|summer|autumn|fall|winter|season|semester|term"
+    r"|christmas|easter|decade|century)\b"
+    r"|\b(?:first|second)\s+half\s+of\s+(?:last|this|next|the)\s+year\b"
+    r"|\bweek\s\d{1,2}\b|(?<!\w)'\d0s\b|\bthe\s+\d0s\b"
+    r"|\bthe\s+(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"
+    r"|\b\d\d(?:st|nd|rd|th)\s+century\b"
+)
+# How many of them a warning names.
+_NAMED_MAX: Final = 3
 _ANY_MONTH: Final = lazy_pattern(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE
 )
@@ -326,6 +361,28 @@ def find_times(text: str, t_ref_us: int, *, zone: str = "UTC", dated: bool = Tru
     from vestig.language.time.expression_scan import scan
 
     return scan(text, lower.replace("’", "'"), t_ref_us, zone, dated=dated)
+
+
+def of_no_known_days(query: str, found: FoundTimes) -> tuple[str, ...]:
+    """Return what is said about times that a query names and whose days nothing tells.
+
+    Example:
+        >>> query = "Who led it last spring?"
+        >>> '"last spring"' in of_no_known_days(query, find_times(query, 0))[0]
+        True
+    """
+    read = [(one.start, one.end) for one in found.expressions if one.resolved]
+    named = [
+        f'"{query[one.start() : one.end()]}"'
+        for one in _DATELESS.finditer(lowered(query).replace("’", "'"))
+        if not any(start < one.end() and one.start() < end for start, end in read)
+    ]
+    if not named:
+        return ()
+    return (
+        f"the days that {', '.join(named[:_NAMED_MAX])} means are not known and count for nothing:"
+        ' name them, as in "from March to May 2026"',
+    )
 
 
 def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:

@@ -21,6 +21,7 @@ from vestig.language.time.expressions import (
     ISO,
     MONTHS,
     PARTS,
+    PARTS_OF_YEAR,
     WEEKDAYS,
 )
 from vestig.lazy_pattern import lazy_pattern
@@ -30,6 +31,7 @@ DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime(1970, 1, 1)
 _WEEK: Final = timedelta(days=7)
 _BELOW_DAY: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
+_YEAR_DIGITS: Final = 4
 _YEARLESS_SPAN: Final = 9  # 29 February comes again within eight years
 
 
@@ -370,10 +372,31 @@ def _month_word(reference: ReferenceTime, found: str) -> Window | None:
 
 
 def _quarter_word(reference: ReferenceTime, found: str) -> Window | None:
-    _, number, *year = PARTS.findall(found.replace("of", " "))
-    if year:
-        return _quarter(int(year[0]), int(number))
-    return _yearless(reference, lambda y: _quarter(y, int(number)))
+    part, *_ = found.replace("/", " ").split()
+    year = PARTS.findall(found)[-1]
+    number = PARTS_OF_YEAR[part]
+    if len(year) == _YEAR_DIGITS:
+        return _quarter(int(year), number)
+    return _yearless(reference, lambda y: _quarter(y, number))
+
+
+def _half_year(_frame: ReferenceTime, found: str) -> Window:
+    """`H1 2026`, `first half of 2026`."""
+    part, *_ = found.replace("/", " ").split()
+    start = datetime(int(PARTS.findall(found)[-1]), 6 * PARTS_OF_YEAR[part] - 5, 1)
+    return Window(start, months_later(start, 6), "month")
+
+
+def _numbered_week(_frame: ReferenceTime, found: str) -> Window:
+    """`week 20 of 2026`, `2026-W20`: weeks are counted as in ISO 8601."""
+    numbers = [int(part) for part in PARTS.findall(found) if part.isdigit()]
+    monday = datetime.fromisocalendar(max(numbers), min(numbers), 1)
+    return Window(monday, monday + _WEEK, "week")
+
+
+def _decade(_frame: ReferenceTime, found: str) -> Window:
+    first = int(found[:_YEAR_DIGITS])
+    return Window(datetime(first, 1, 1), datetime(first + 10, 1, 1), "year")
 
 
 def _year_word(_frame: ReferenceTime, found: str) -> Window:
@@ -465,5 +488,8 @@ FAMILY_WINDOWS: Final[dict[str, Callable[[ReferenceTime, str, int], Window | Non
     "weekday": _worded(_weekday),
     "figures": _worded(_figures),
     "quarter": _worded(_quarter_word),
+    "half_year": _worded(_half_year),
+    "week": _worded(_numbered_week),
     "year": _worded(_year_word),
+    "decade": _worded(_decade),
 }
