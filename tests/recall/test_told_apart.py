@@ -78,6 +78,36 @@ def test_what_a_question_names_in_its_own_words_is_no_older_version(
     assert not any(flag.startswith("older_than") for hit in found for flag in hit.reason.flags)
 
 
+ENDED = [
+    ("The drill is on 4 March at 14:00.", "The drill is called off.", "When is the drill?", False),
+    ("The fire drill is on 4 March.", "The fire drill is cancelled.", "When is the drill?", True),
+    ("Dr. Ada Meier runs ward 5.", "Dr. Ada Meier has left the house.", "Who runs ward 5?", False),
+]
+
+
+@each(("older", "newer", "question", "first"), ENDED)
+def test_what_says_that_something_ended_comes_with_it(
+    older: str, newer: str, question: str, first: bool
+) -> None:
+    """First where the earlier text tells all that it is about."""
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for text in (older, newer, "The drill of Ada Meier is in the shed since March."):
+            store.commit(text)
+        found = store.recall(question)
+    texts = [hit.content for hit in found]
+    assert {older, newer} <= {*texts}
+    assert not first or texts[0] == newer
+
+
+def test_a_denial_of_the_old_value_is_no_statement_of_something_else() -> None:
+    text = "Correction: enoxaparin prophylaxis on ward 4 is 30 mg once daily, not 20 mg."
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit("Enoxaparin prophylaxis on ward 3 is 40 mg once daily.")
+        old = store.commit("Enoxaparin prophylaxis on ward 4 is 20 mg once daily.").memory_id
+        store.supersede(old, store.commit(text).memory_id)
+        assert store.recall("How much is enoxaparin prophylaxis on ward 4?")[0].content == text
+
+
 @each(
     ("older", "newer", "question"),
     [

@@ -151,6 +151,7 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     present: list[str]
     future: list[str]
     anew: list[str]
+    ended: list[str]
 
 
 @cache
@@ -247,6 +248,22 @@ def states_anew(text: str) -> bool:
         [True, False]
     """
     return _pattern("anew").search(text.lower()) is not None
+
+
+def says_ended(text: str) -> bool:
+    """Return whether a statement says that something ended, was moved or was never so.
+
+    Example:
+        >>> [says_ended(one) for one in ("The drill is called off.", "The drill is at noon.")]
+        [True, False]
+    """
+    return _pattern("ended").search(text.lower()) is not None
+
+
+@cache
+def ending_terms() -> frozenset[str]:
+    """Return the content terms of the words by which `says_ended` goes."""
+    return frozenset(one.term for words in _lists().ended for one in content_terms(words, ()))
 
 
 def speaks_of_present(query: str) -> bool:

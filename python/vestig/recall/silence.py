@@ -26,7 +26,7 @@ from vestig.recall.judgement import (
     kind_of,
     least_of_few,
 )
-from vestig.recall.versions import with_stated
+from vestig.recall.versions import with_ended, with_stated
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -229,12 +229,13 @@ def with_what_may_answer(
     kept: Sequence[ScanRow],
 ) -> Sequence[ScanRow]:
     """Return the kept rows, with those of the results that may answer however far they score below
-    the best: what states the query's words, what has a word of the name or a code that is asked
-    about as a whole, and what holds a content word of the query in a language that the judge does
-    not read."""
+    the best: what states the query's words, what says that it ended, what has a word of the name
+    or a code that is asked about as a whole, and what holds a content word of the query in a
+    language that the judge does not read."""
     terms = frozenset(bound.content_terms(scan))
     kept = with_stated(bound.view, namespace, results, kept, terms)
     kept = with_all_of_name(bound, scan, namespace, results, kept)
+    kept = with_ended(bound.view, namespace, results, kept)
     others, chosen = _in_other_language(bound), {row.id for row in kept}
     return [row for row in results if row.id in chosen or others.get(row.id, False)]
 

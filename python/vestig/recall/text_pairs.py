@@ -279,16 +279,20 @@ class Aligned:
 
     def denies_of_another(self) -> bool:
         """Return whether one text denies what the other states of something else: before the word
-        that denies, one has other words that tell something in the place of those of the other."""
+        that denies, one has other words that tell something in the place of those of the other, and
+        what it denies is in both."""
         one, two = self._folded
         first, second = _denied(one), _denied(two)
         if (first is None) == (second is None) or not _ENDS.isdisjoint((*one, *two)):
             return False
-        return any(
-            tag == "replace" and _any_tells(one[begin:end]) and _any_tells(two[at:to])
-            for tag, begin, end, at, to in self._blocks
-            if (second is None or at < second) and (first is None or begin < first)
-        )
+        other = denied = False
+        for tag, begin, end, at, to in self._blocks:
+            before = (second is None or at < second) and (first is None or begin < first)
+            if tag == "replace" and before:
+                other |= _any_tells(one[begin:end]) and _any_tells(two[at:to])
+            elif tag == "equal" and not before:
+                denied |= _any_tells(one[begin:end])
+        return other and denied
 
 
 def _denied(words: Sequence[str]) -> int | None:

@@ -23,7 +23,9 @@ from vestig.language.words import (
     asks_for_all,
     asks_openly,
     content_terms,
+    ending_terms,
     is_read_as_question,
+    says_ended,
     speaks_of_future,
     speaks_of_past,
     speaks_of_present,
@@ -69,6 +71,7 @@ _RESTATED: Final = 6.0
 _SHARED_MIN: Final = 2
 
 
+_NUMBER: Final = lazy_pattern(r"\d")
 # Shorter numbers count versions of a thing rather than things.
 _LONG_NUMBER: Final = lazy_pattern(r"\d{3}")
 
@@ -253,11 +256,15 @@ def _restated(
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> list[tuple[int, int]]:
     """Return the pairs whose later text says that something holds since a change, in most of the
-    words in which the earlier one says it without; and the rest tells them not apart for the
-    question."""
+    words in which the earlier one says it without; or that something ended, of which the earlier
+    one tells all that it is about; and the rest tells them not apart for the question."""
     known = recalled([row.id for row in best]) if pairs else {}
 
     def restates(older: str, newer: str) -> bool:
+        if says_ended(newer) and not says_ended(older):
+            about = _terms_beside_an_end(newer)
+            if len(about) >= _SHARED_MIN and about <= _terms_beside_an_end(older):
+                return not is_about_another(query, older, newer)
         if not states_anew(newer) or states_anew(older):
             return False
         pair = Aligned(older, newer)
@@ -507,6 +514,41 @@ def with_stated(
         return kept
     chosen = {stated, *(row.id for row in kept)}
     return [row for row in results if row.id in chosen]
+
+
+def with_ended(
+    view: LedgerView,
+    namespace: str,
+    results: Sequence[ScanRow],
+    kept: Sequence[ScanRow],
+) -> Sequence[ScanRow]:
+    """Return the kept rows, with those of the best results that say later that something ended or
+    was moved (`says_ended`) which has content terms in common with the best kept one: two, or all
+    that it is about. Who is shown what was planned is shown that it was called off."""
+    best = results[:ROWS_MOVED]
+    if not kept or len(kept) == len(results):
+        return kept
+    texts = view.recalled(namespace, [row.id for row in best])
+    stated = texts.get(kept[0].id)
+    if stated is None:
+        return kept
+    about = _terms_beside_an_end(stated.content)
+
+    def ends(found: RecalledMemory) -> bool:
+        later = (found.t_valid_us, found.row) > (stated.t_valid_us, stated.row)
+        if not later or not says_ended(found.content):
+            return False
+        ended = _terms_beside_an_end(found.content)
+        return len(ended & about) >= min(_SHARED_MIN, max(len(ended), 1))
+
+    chosen = {row.id for row in kept} | {id for id, found in texts.items() if ends(found)}
+    return [row for row in results if row.id in chosen]
+
+
+def _terms_beside_an_end(text: str) -> set[str]:
+    """The content terms of a text without numbers and the words that tell of an end."""
+    terms = {one.term for one in content_terms(text, ())} - ending_terms()
+    return {term for term in terms if not _NUMBER.match(term)}
 
 
 def _put_last(rows: list[Row], places: Collection[int], last: Callable[[int], bool]) -> None:
