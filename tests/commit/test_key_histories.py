@@ -102,6 +102,14 @@ class Model:
             self.versions.append(again)
         return new
 
+    def update(self, now: Version, text: str) -> Version:
+        """Another text of the current one, which keeps its end: from now on where that holds, else
+        as long as the one before."""
+        end = now.end
+        new = self.commit(text, self.day if now.holds(self.day) else now.begin, named=True)
+        new.end = end
+        return new
+
     def said_again(self, version: Version, begin: int) -> Version:
         """Of what is said today nobody told since when it holds."""
         if begin != self.day:
@@ -184,10 +192,10 @@ class History:
                 assert isinstance(outcome, CommitOutcome)
                 self.model.commit(text, day).id = str(outcome.memory_id)
             self.name()
-        elif name == "update" and now is not None and now.begin <= self.model.day:
+        elif name == "update" and now is not None:
             id = self.store.update(now.id, content=given[0]).memory_id
             if given[0] != now.text:  # the same text changes nothing
-                self.model.commit(given[0], self.model.day, named=True).id = id
+                self.model.update(now, given[0]).id = id
         elif name == "deprecate" and now is not None:
             self.store.deprecate(now.id)
             now.status = "DEPRECATED"

@@ -615,9 +615,9 @@ class Vestig(NamesUnknown):
 
         Args:
             id: Id of the memory, or at least 8 characters of it.
-            content: Another text: it is committed as a memory that supersedes this one, with
-                keywords and entities that were given beside it; the same text with other white
-                space takes the place of the memory's.
+            content: Another text: it is committed as a memory that supersedes this one and ends
+                when it was to end, with keywords and entities that were given beside it; the same
+                text with other white space takes the place of the memory's.
             topic: Of a structured memory: another topic.
             context: Of a structured memory: another context.
             decisions: Of a structured memory: other decisions, all of them.

@@ -154,6 +154,8 @@ class Batch(Group):
             self._decide_text(view, place, decision, similar)
         else:
             self._decide_version(view, place, item.slot, decision, similar)
+        if item.ends_us is not None and (inserted := self._inserted.get(place)) is not None:
+            self._end_version(item, self._known[inserted], item.ends_us)
         if item.beside is not None:
             decision.warnings.append(beside_warning(item))
         if item.is_of_user and not item.is_masked:

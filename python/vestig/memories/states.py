@@ -307,13 +307,14 @@ def replace(
     """Rows for `successor` replacing `old`. An already superseded memory keeps its first
     `t_expired`. An open end, and one that is to come later than the newer fact, becomes the moment
     at which that begins; where it lies before the old one's beginning, this beginning, so that it
-    holds at no time."""
+    holds at no time. So does one with an end, where both begin together."""
     fields: dict[str, Any] = {"status": Status.SUPERSEDED, "superseded_by": successor.id}
     end = t_invalid_us
     since_us, known = to_us(old.t_valid), old.t_invalid
-    if end is None and successor.t_valid_us != since_us:
+    together = successor.t_valid_us == since_us
+    if end is None and not (together and known is None):
         begins_us = max(successor.t_valid_us, since_us)
-        if known is None or to_us(known) > max(begins_us, now_us):
+        if known is None or together or to_us(known) > max(begins_us, now_us):
             end = begins_us
     if end is not None:
         fields["t_invalid"] = from_us(end)

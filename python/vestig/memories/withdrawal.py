@@ -11,7 +11,7 @@ import msgspec
 
 from vestig.calls.memories import DeprecateRequest
 from vestig.changes import ChangeSet, MemoryPatch
-from vestig.memories.spans import Happening, span_of
+from vestig.memories.spans import Happening, happenings, span_of
 from vestig.memories.states import (
     FINAL,
     StateChange,
@@ -78,20 +78,13 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
         if old.status is not Status.SUPERSEDED or slot in slots:
             continue
         begins_us, after = to_us(plan.t_valid), _behind(view, plan, ids)
-        ends_us = _told_end_us(old, _happened(view, old))
+        ends_us = _told_end_us(old, happenings(view, old))
         if after is not None and (ends_us is None or ends_us > to_us(after.t_valid)):
             ends_us = to_us(after.t_valid)
         if (ends_us is None or ends_us > begins_us) and _is_free(view, old, plan, after):
             found.append(HeldOn(old, ends_us, plan.id, after))
             slots |= set() if slot is None else {slot}
     return found
-
-
-def _happened(view: LedgerView, memory: Memory) -> list[Happening]:
-    return [
-        Happening(one.event_type, to_us(one.occurred_at), to_us(one.recorded_at), one.payload)
-        for one in view.events(memory.namespace, memory.id)
-    ]
 
 
 def _told_end_us(memory: Memory, happened: Sequence[Happening]) -> int | None:
