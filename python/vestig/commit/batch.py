@@ -759,7 +759,8 @@ class Batch(Group):
             text = inserted.text
             belonging = moved(self._rows.change_set(known.namespace), known.id, id)
         made = continuation(known, stretch, text, id, self.now_us)
-        made = add_continuation(self._rows, item, made, told_times(stretch), belonging)
+        by = self._said_by(view, item, known)
+        made = add_continuation(self._rows, item, made, told_times(stretch), belonging, by)
         made = self._known[id] = msgspec.structs.replace(made, content=known.content)
         assert item.slot is not None, "it has a place among versions"
         self._inserted_versions[item.slot].append(id)

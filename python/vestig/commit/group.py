@@ -380,6 +380,14 @@ class Group:
         span = self._span(view, version)
         return span.since_us < span.begins_us
 
+    def _said_by(self, view: LedgerView, item: Item, version: Memory) -> tuple[str, str | None]:
+        """Source and actor of the text of a version; where they are not known, of the item."""
+        first = next(iter(view.events(version.namespace, version.id)), None)
+        if first is not None:
+            return first.source, first.actor
+        request = self._inserted_items.get(version.id, item).request
+        return request.source, request.actor
+
     def _events(self, view: LedgerView, version: Memory) -> list[Happening]:
         """Events of a version, as the group leaves it, oldest first."""
         return happenings(view, version) + [

@@ -262,7 +262,7 @@ def _rewrite(
         # a memory of a clock that was ahead has begun
         now_us = max(session.now_us(), view.last_recorded_us)
         told_us = span_of(memory, partial(happenings, view, memory)).told_end_us
-    check_unexpired(memory, "update")
+    check_unexpired(memory, "update", session.now_us())
     # a layout that is refused goes on to the commit, which says why
     refused = refusal_reason(text, hygiene, turn=True, given_chars=len(layout)) is not None
     if content_hash(text) == memory.content_hash and (layout == memory.content or not refused):
@@ -397,7 +397,7 @@ def update_changes(
     memory: Memory, changes: FieldChanges, *, default_policy: RetentionPolicy, now_us: int
 ) -> tuple[ChangeSet | None, tuple[str, ...]]:
     """The transaction and the names of the fields that change; (None, ()) when nothing does."""
-    check_unexpired(memory, "update")
+    check_unexpired(memory, "update", now_us)
     _check_order(memory, changes)
     fields: dict[str, Any] = {}
     old: dict[str, Any] = {}

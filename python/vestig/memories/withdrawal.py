@@ -35,7 +35,7 @@ from vestig.store.records import item_rows, keyed_memories, rule_rows
 from vestig.store.records.graph_rows import microseconds, wrote_end
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
-from vestig.types import Degradation, EventType, Memory, Status
+from vestig.types import Degradation, EventType, Memory, Status, holds_until_successor
 
 
 class HeldOn(NamedTuple):
@@ -185,8 +185,8 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
 
 
 def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
-    """Withdraws every memory that a filter selects and that has not expired, in one transaction;
-    the text of a rule only if the filter names its id."""
+    """Withdraws every memory that a filter selects and that has not expired, or holds until its
+    successor begins, in one transaction; the text of a rule only if the filter names its id."""
     end, space = asked.t_invalid, session.in_namespace(asked.namespace)
     check_ended(end, session.now_us())
     degraded: list[Degradation] = []
@@ -197,14 +197,19 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             if asked.only:
                 found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
-            memories = [one for one in txn.memories(space, found) if one.status not in FINAL]
+            now_us, why = session.now_us(), asked.reason or ""
+            now = from_us(now_us)
+            memories = [
+                one
+                for one in txn.memories(space, found)
+                if one.status not in FINAL or holds_until_successor(one, now)
+            ]
             named = tuple(asked.where.given().get("ids", ()))
             kept = dict.fromkeys(rule_rows.beside_named(txn, space, memories, named))
             memories = [one for one in memories if one.id not in kept]
             found = [id for id in found if id not in kept]
             for memory in memories:
                 check_end(memory, end)
-            now_us, why = session.now_us(), asked.reason or ""
             on = all_holding_on(txn, memories, now_us)
             report = DeprecateReport(
                 memory_ids=tuple(memory.id for memory in memories),
