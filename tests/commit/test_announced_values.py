@@ -500,6 +500,51 @@ def test_an_announced_value_with_others_behind_it_is_taken_back(
     assert [on(store, day) for day in days] == [[ADA], [ADA], [CAI]]
 
 
+@pytest.mark.parametrize("go", [_withdraw, _withdraw_selected, _forget])
+@pytest.mark.parametrize("key", [KEY, None])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_another_text_of_an_announced_value_is_taken_back_too(
+    store: vestig.Vestig, go: Any, key: str | None
+) -> None:
+    old = store.commit(ADA, key=key, t_valid="2025-01-01").memory_id
+    plan = store.commit(BEN, key=key, t_valid=DAY, supersedes=[old]).memory_id
+    for text in (CAI, "The crane is operated by Dot"):
+        plan = store.update(plan, content=text).memory_id
+    assert store.count(valid_at=NOW) == store.count(valid_at=DAY) == 1
+    assert go(store, plan)[-1].startswith(f"{old} holds on from 2027-06-01")
+    assert [one.content for one in store.list(valid_at=DAY)] == [ADA]
+    assert store.admin.doctor().exit_code == 0
+
+
+@pytest.mark.parametrize("way", ["update", "supersedes", "supersede"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_announced_value_that_holds_until_its_successor_begins_is_named(
+    store: vestig.Vestig, way: str
+) -> None:
+    old, plan = announce(store)
+    later = "2027-07-01"
+    if way == "update":
+        said = store.update(plan, content=CAI, t_valid=later).warnings
+    elif way == "supersedes":
+        said = store.commit(CAI, key=KEY, t_valid=later, supersedes=[plan]).warnings
+    else:
+        said = store.supersede(plan, str(store.commit(CAI, t_valid=later).memory_id)).warnings
+    assert f"deprecate('{plan}') takes it back" in said[0]
+    store.deprecate(plan)
+    assert on(store, "2027-06-15") == [ADA]
+    assert old == store.history(KEY)[0].id
+
+
+def test_an_announced_value_that_ends_before_its_successor_begins_is_not_named(
+    store: vestig.Vestig,
+) -> None:
+    plan = store.commit(BEN, t_valid=DAY, t_invalid="2027-06-05").memory_id
+    assert not store.commit(CAI, t_valid="2027-07-01", supersedes=[plan]).warnings
+    # of one that holds it is what was asked for
+    held = store.commit(ADA, t_valid="2025-01-01").memory_id
+    assert not store.commit("The crane is out of use", t_valid=DAY, supersedes=[held]).warnings
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_wrong_value_is_withdrawn_before_its_announced_successor_begins(
     store: vestig.Vestig, clock: FrozenClock

@@ -702,8 +702,8 @@ class Vestig(NamesUnknown):
             reason: Why; kept in the event.
             t_invalid: When the fact ended; absent: the memory is withdrawn as wrong.
             where: Which memories are withdrawn, archived ones too unless it names statuses. What is
-                superseded or deprecated stays so, and a rule unless the filter has its id. A field
-                without a value selects nothing.
+                superseded and over, or deprecated, stays so, and a rule unless the filter has its
+                id. A field without a value selects nothing.
             all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
             only: Of `sources`, only what no other source stated; what another one stated too stays.
             dry_run: Say what would be withdrawn and change nothing.

@@ -623,7 +623,7 @@ class Batch(Group):
             if successor_id in known:
                 continue  # repeating a pair writes nothing
             known.add(successor_id)
-            decision.warnings += states.replacement_warnings(old, successor)
+            decision.warnings += states.replacement_warnings(old, successor, self.now_us)
             decision.warnings += states.replaced_before_warnings(
                 old, ends, lambda id: self._memory(view, item, id), self.now_us
             )

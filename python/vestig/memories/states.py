@@ -345,11 +345,12 @@ def successor_changes(old: Memory, new_id: str, now_us: int) -> Replacement:
     )
 
 
-def replacement_warnings(old: Memory, successor: Successor) -> list[str]:
-    """Return warnings where a newer memory holds from an earlier time on than what it replaces, and
-    where it leaves the key of that without a current memory."""
-    earlier = _earlier_successor_warning(old, successor)
-    warnings = [] if earlier is None else [earlier]
+def replacement_warnings(old: Memory, successor: Successor, now_us: int) -> list[str]:
+    """Return warnings where a newer memory holds from an earlier time on than what it replaces,
+    where that is announced and holds before, and where it leaves the key of that without a current
+    memory."""
+    said = _earlier_successor_warning(old, successor), _announced_warning(old, successor, now_us)
+    warnings = [one for one in said if one is not None]
     same_place = (old.key, old.scope) == (successor.key, successor.scope)
     if old.key is not None and old.t_expired is None and not same_place:
         kept = by_caller("commit(text, key=…)", "vestig add TEXT --key KEY")
@@ -393,6 +394,19 @@ def rule_warnings(view: LedgerView, memory: Memory) -> list[str]:
         return []
     again = by_caller("rules.add(text, when, do)", "`vestig rule add`")
     return [f"{memory.id} is the text of a rule, which ended with it: {again} begins it anew"]
+
+
+def _announced_warning(old: Memory, successor: Successor, now_us: int) -> str | None:
+    since = to_us(old.t_valid)
+    if not now_us < since < successor.t_valid_us:
+        return None
+    if old.t_invalid is not None and to_us(old.t_invalid) < successor.t_valid_us:
+        return None
+    gone = by_caller(f"deprecate({old.id!r})", f"`vestig deprecate {old.id}`")
+    return (
+        f"{old.id}, which is announced, holds from {format_us(since)} until what replaces it begins"
+        f" at {format_us(successor.t_valid_us)}; {gone} takes it back"
+    )
 
 
 def _earlier_successor_warning(old: Memory, successor: Successor) -> str | None:
@@ -514,7 +528,7 @@ def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
             record = existing_record(before.id, after.id, written)
             assert record is not None, "a written record is readable"
             warnings = (
-                *replacement_warnings(before, successor),
+                *replacement_warnings(before, successor, now_us),
                 *replaced_before_warnings(
                     before,
                     (before.id, after.id),

@@ -65,12 +65,11 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
     plans = {one.id: one for one in gone if to_us(one.t_valid) > now_us}
     if not plans:
         return []
-    space, ids = gone[0].namespace, {one.id for one in gone}
-    replaced = view.replaced_by(space, sorted(plans))
-    olds = sorted({id for found in replaced.values() for id in found} - ids)
+    ids = {one.id for one in gone}
+    olds = [one for one in _replaced_by_plans(view, plans) if one.id not in ids]
     found, slots = [], set[tuple[str | None, str]]()
     # of several values the one that began last held
-    for old in sorted(view.memories(space, olds), key=lambda one: one.t_valid, reverse=True):
+    for old in sorted(olds, key=lambda one: one.t_valid, reverse=True):
         plan = plans.get(old.superseded_by or "")
         slot = None if old.key is None else (old.scope, old.key)
         if plan is None or old.t_invalid != plan.t_valid or old.t_valid >= plan.t_valid:
@@ -85,6 +84,27 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
             found.append(HeldOn(old, ends_us, plan.id, after))
             slots |= set() if slot is None else {slot}
     return found
+
+
+def _replaced_by_plans(view: LedgerView, plans: dict[str, Memory]) -> list[Memory]:
+    """The memories that announced ones replaced. `plans` (id → what goes) gains those among them
+    that hold at no time, for which the announced one stands: what these had replaced is found
+    too."""
+    space = next(iter(plans.values())).namespace
+    found, before = dict[str, Memory](), dict[str, Memory]()
+    latest = plans
+    while latest:
+        replaced = view.replaced_by(space, sorted(latest))
+        olds = {id for listed in replaced.values() for id in listed}
+        before = {one.id: one for one in view.memories(space, sorted(olds - {*plans, *found}))}
+        found |= before
+        latest = {
+            id: plans[by]
+            for id, one in before.items()
+            if (by := one.superseded_by) in plans and one.t_invalid in (None, one.t_valid)
+        }
+        plans |= latest
+    return list(found.values())
 
 
 def _told_end_us(memory: Memory, happened: Sequence[Happening]) -> int | None:
