@@ -109,6 +109,18 @@ def test_several_announced_values_take_turns(store: vestig.Vestig, clock: Frozen
     assert listed(store) == {CAI}
 
 
+def test_of_announced_values_the_next_is_read_where_none_holds_yet(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    plan = store.commit(BEN, key=KEY, t_valid=DAY)
+    store.commit(CAI, key=KEY, t_valid="2028-01-01")
+    assert store.get(KEY).content == BEN
+    store.deprecate(str(plan.memory_id))
+    assert store.get(KEY).content == CAI
+    clock.set("2028-02-01")
+    assert store.get(KEY).content == CAI
+
+
 def test_an_announced_value_is_replaced_before_its_day(
     store: vestig.Vestig, clock: FrozenClock
 ) -> None:

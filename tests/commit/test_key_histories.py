@@ -233,6 +233,9 @@ class History:
 
     def check(self) -> None:
         current = self.model.holding() or self.model.current()
+        if current is not None and current.begin > self.model.day:
+            announced = [one for one in self.model.held() if one.begin > self.model.day]
+            current = min(announced, key=lambda one: one.begin)
         if current is None or (current.end is not None and current.end <= self.model.day):
             try:
                 raise AssertionError(self.store.get(KEY))
