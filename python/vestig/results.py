@@ -565,7 +565,7 @@ class PruneReport(_Value, frozen=True, kw_only=True):
     """Holds what `prune` removed for good, or with `dry_run` would.
 
     `evaluated`: how many memories it looked at, `removed`: how many went, with `memory_ids`;
-    `errors`: those that could not, by their places among the due ones; `warnings`: ended rules.
+    `errors`: those that could not, by places among the due; `warnings`: what ends or holds on.
     """
 
     evaluated: int

@@ -109,6 +109,18 @@ def test_several_announced_values_take_turns(store: vestig.Vestig, clock: Frozen
     assert listed(store) == {CAI}
 
 
+def test_of_announced_values_the_next_is_read_where_none_holds_yet(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    plan = store.commit(BEN, key=KEY, t_valid=DAY)
+    store.commit(CAI, key=KEY, t_valid="2028-01-01")
+    assert store.get(KEY).content == BEN
+    store.deprecate(str(plan.memory_id))
+    assert store.get(KEY).content == CAI
+    clock.set("2028-02-01")
+    assert store.get(KEY).content == CAI
+
+
 def test_an_announced_value_is_replaced_before_its_day(
     store: vestig.Vestig, clock: FrozenClock
 ) -> None:
@@ -410,7 +422,7 @@ def test_a_running_exception_gets_another_end(
     clock.set("2026-06-15")
     store.commit(ADA, key=KEY, t_valid="2026-01-01")
     known = store.commit(BEN, key=KEY, t_valid="2026-06-01", t_invalid="2026-06-20").memory_id
-    with pytest.raises(ConflictError, match=r"store\.commit\(text, key=…, t_invalid=…\)"):
+    with pytest.raises(ConflictError, match=rf"store\.deprecate\('{known}'\) withdraws it"):
         store.update(str(known), t_invalid="2026-06-25")
     store.commit(BEN, key=KEY, **told)
     days = ("2026-06-18", "2026-06-22", "2026-06-28")
@@ -476,6 +488,131 @@ def test_what_was_to_end_for_a_plan_that_goes_holds_on(
     new = store.commit(CAI, key=KEY)
     assert len(new.superseded) == 1
     assert (store.get(KEY).content, listed(store)) == (CAI, {CAI})
+
+
+@pytest.mark.parametrize("go", [_withdraw, _withdraw_selected, _forget])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_announced_value_with_others_behind_it_is_taken_back(
+    store: vestig.Vestig, clock: FrozenClock, go: Any
+) -> None:
+    """It is superseded already, by what is to follow it."""
+    old, plan = announce(store)
+    store.commit(CAI, key=KEY, t_valid="2028-01-01")
+    other = store.commit(ADA, key="other", t_valid="2025-01-01").memory_id
+    rest = store.commit(BEN, key="other", t_valid=DAY, t_invalid="2027-06-05").memory_id
+    for before, gone in ((old, plan), (other, str(rest))):
+        said = go(store, gone)[-1]
+        assert said.startswith(f"{before} holds on from 2027-06-01")
+    days = ("2027-06-02", "2027-12-31", "2028-01-02")
+    assert [on(store, day) for day in days] == [[ADA], [ADA], [CAI]]
+    for day in days:
+        assert store.get("other", valid_at=day).content == ADA
+    assert store.admin.doctor().exit_code == 0
+    assert store.admin.rebuild()
+    assert [on(store, day) for day in days] == [[ADA], [ADA], [CAI]]
+
+
+@pytest.mark.parametrize("go", [_withdraw, _withdraw_selected, _forget])
+@pytest.mark.parametrize("key", [KEY, None])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_another_text_of_an_announced_value_is_taken_back_too(
+    store: vestig.Vestig, go: Any, key: str | None
+) -> None:
+    old = store.commit(ADA, key=key, t_valid="2025-01-01").memory_id
+    plan = store.commit(BEN, key=key, t_valid=DAY, supersedes=[old]).memory_id
+    for text in (CAI, "The crane is operated by Dot"):
+        plan = store.update(plan, content=text).memory_id
+    assert store.count(valid_at=NOW) == store.count(valid_at=DAY) == 1
+    assert go(store, plan)[-1].startswith(f"{old} holds on from 2027-06-01")
+    assert [one.content for one in store.list(valid_at=DAY)] == [ADA]
+    assert store.admin.doctor().exit_code == 0
+
+
+@pytest.mark.parametrize("way", ["update", "supersedes", "supersede"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_announced_value_that_holds_until_its_successor_begins_is_named(
+    store: vestig.Vestig, way: str
+) -> None:
+    old, plan = announce(store)
+    later = "2027-07-01"
+    if way == "update":
+        said = store.update(plan, content=CAI, t_valid=later).warnings
+    elif way == "supersedes":
+        said = store.commit(CAI, key=KEY, t_valid=later, supersedes=[plan]).warnings
+    else:
+        said = store.supersede(plan, str(store.commit(CAI, t_valid=later).memory_id)).warnings
+    assert f"deprecate('{plan}') takes it back" in said[0]
+    store.deprecate(plan)
+    assert on(store, "2027-06-15") == [ADA]
+    assert old == store.history(KEY)[0].id
+
+
+def test_an_announced_value_that_ends_before_its_successor_begins_is_not_named(
+    store: vestig.Vestig,
+) -> None:
+    plan = store.commit(BEN, t_valid=DAY, t_invalid="2027-06-05").memory_id
+    assert not store.commit(CAI, t_valid="2027-07-01", supersedes=[plan]).warnings
+    # of one that holds it is what was asked for
+    held = store.commit(ADA, t_valid="2025-01-01").memory_id
+    assert not store.commit("The crane is out of use", t_valid=DAY, supersedes=[held]).warnings
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_wrong_value_is_withdrawn_before_its_announced_successor_begins(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    old, _ = announce(store)
+    with pytest.raises(ConflictError, match=rf"store\.deprecate\('{old}'\) withdraws it"):
+        store.pin(old)
+    clock.move(days=1)
+    store.deprecate(old)
+    assert (on(store, NOW), on(store, DAY)) == ([], [BEN])
+    assert store.list(where={"keys": KEY}, valid_at=NOW, known_at=NOW)[0].content == ADA
+    assert not store.list(where={"keys": KEY}, valid_at=DAY, known_at=NOW)[1:]
+    store.commit(CAI, key=KEY, t_valid="2025-01-01")
+    assert (store.get(KEY).content, on(store, NOW), on(store, DAY)) == (CAI, [CAI], [BEN])
+    clock.set(AFTER)
+    with pytest.raises(ConflictError, match="for good"):
+        store.deprecate(store.history(KEY)[-2].id)
+
+
+@pytest.mark.parametrize("end", [vestig.Vestig.deprecate, vestig.Vestig.forget])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_filter_takes_what_it_matches_and_not_what_holds_again_behind_that(
+    store: vestig.Vestig, end: Any
+) -> None:
+    """What holds again is its first source's, whoever told the exception."""
+    store.commit(ADA, key=KEY, t_valid="2025-01-01", source="office", actor="Olga")
+    store.commit(BEN, key=KEY, t_valid=DAY, t_invalid="2027-06-05", source="intern", actor="Ivo")
+    assert store.count(where={"sources": "office"}) == store.count(where={"actors": "Olga"}) == 2
+    end(store, where={"sources": "intern"})
+    days = (NOW, "2027-06-02", "2027-06-06")
+    assert [on(store, day) for day in days] == [[ADA]] * 3
+    end(store, where={"sources": "office"})
+    assert [on(store, day) for day in days] == [[]] * 3
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_filter_withdraws_what_waits_for_a_successor_of_the_same_source(
+    store: vestig.Vestig,
+) -> None:
+    store.commit(ADA, key=KEY, t_valid="2025-01-01", source="crawler")
+    store.commit(BEN, key=KEY, t_valid=DAY, source="crawler")
+    plan = store.deprecate(where={"sources": "crawler"}, dry_run=True)
+    done = store.deprecate(where={"sources": "crawler"})
+    assert (len(plan.memory_ids), len(done.memory_ids), done.warnings) == (2, 2, ())
+    assert store.count() == store.count(valid_at=NOW) == store.count(valid_at=DAY) == 0
+
+
+def test_what_was_wrong_held_at_no_time_whatever_end_it_had(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    wrong = store.commit(ADA, t_valid="2025-01-01", t_invalid=DAY).memory_id
+    clock.move(days=1)
+    store.deprecate(wrong)
+    assert store.count(valid_at=NOW) == 0
+    (known,) = store.list(known_at=NOW)
+    assert known.t_invalid is not None
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -51,12 +51,17 @@ class Model:
         found = [one for one in self.held() if one.status == "SUPERSEDED" and one.holds(self.day)]
         return max(found, key=lambda one: one.begin, default=None)
 
+    def waiting(self) -> list[Version]:
+        """What is replaced and holds until that begins."""
+        replaced = [one for one in self.held() if one.status == "SUPERSEDED"]
+        return [one for one in replaced if one.end is not None and one.end > self.day]
+
     def held(self) -> list[Version]:
         """Without those that were withdrawn, and those that ended when they began."""
         return [
             one
             for one in self.versions
-            if (one.status != "DEPRECATED" if one.end is None else one.end > one.begin)
+            if one.status != "DEPRECATED" and (one.end is None or one.end > one.begin)
         ]
 
     def commit(self, text: str, begin: int, *, named: bool = False) -> Version:
@@ -102,6 +107,14 @@ class Model:
             self.versions.append(again)
         return new
 
+    def update(self, now: Version, text: str) -> Version:
+        """Another text of the current one, which keeps its end: from now on where that holds, else
+        as long as the one before."""
+        end = now.end
+        new = self.commit(text, self.day if now.holds(self.day) else now.begin, named=True)
+        new.end = end
+        return new
+
     def said_again(self, version: Version, begin: int) -> Version:
         """Of what is said today nobody told since when it holds."""
         if begin != self.day:
@@ -137,6 +150,7 @@ operations = st.one_of(
     st.tuples(st.just("batch"), st.lists(st.tuples(texts, days), min_size=2, max_size=5)),
     st.tuples(st.just("update"), texts),
     st.tuples(st.just("deprecate")),
+    st.tuples(st.just("withdraw"), st.integers(0, 3)),
     st.tuples(st.just("end"), days),
     st.tuples(st.just("forget"), st.integers(0, 9)),
 )
@@ -184,14 +198,15 @@ class History:
                 assert isinstance(outcome, CommitOutcome)
                 self.model.commit(text, day).id = str(outcome.memory_id)
             self.name()
-        elif name == "update" and now is not None and now.begin <= self.model.day:
+        elif name == "update" and now is not None:
             id = self.store.update(now.id, content=given[0]).memory_id
             if given[0] != now.text:  # the same text changes nothing
-                self.model.commit(given[0], self.model.day, named=True).id = id
+                self.model.update(now, given[0]).id = id
         elif name == "deprecate" and now is not None:
-            self.store.deprecate(now.id)
-            now.status = "DEPRECATED"
-            self.hold_on(now)
+            self.withdraw(now)
+        elif name == "withdraw" and self.model.waiting():
+            waiting = self.model.waiting()
+            self.withdraw(waiting[given[0] % len(waiting)])
         elif name == "end" and now is not None and now.end is None:
             now.end = now.begin + given[0]
             self.store.update(now.id, t_invalid=START + timedelta(days=now.end))
@@ -199,6 +214,11 @@ class History:
             gone = self.model.versions.pop(given[0] % len(self.model.versions))
             self.store.forget(gone.id)
             self.hold_on(gone)
+
+    def withdraw(self, version: Version) -> None:
+        self.store.deprecate(version.id)
+        version.status, version.end = "DEPRECATED", None
+        self.hold_on(version)
 
     def hold_on(self, gone: Version) -> None:
         """Notes what holds on where an announced version goes that was to end it."""
@@ -213,6 +233,9 @@ class History:
 
     def check(self) -> None:
         current = self.model.holding() or self.model.current()
+        if current is not None and current.begin > self.model.day:
+            announced = [one for one in self.model.held() if one.begin > self.model.day]
+            current = min(announced, key=lambda one: one.begin)
         if current is None or (current.end is not None and current.end <= self.model.day):
             try:
                 raise AssertionError(self.store.get(KEY))

@@ -162,6 +162,54 @@ def test_a_number_of_days_that_is_none_is_refused(opener: Opener, days: Any) -> 
     assert stored(store) == {id}
 
 
+def held_on(store: vestig.Vestig, day: str) -> list[str]:
+    return [one.content for one in store.list(where={"keys": "shaft"}, valid_at=day)]
+
+
+@pytest.mark.parametrize("until", [None, "2026-03-15"])
+def test_what_holds_until_an_announced_value_begins_is_not_superseded_yet(
+    opener: Opener, until: str | None
+) -> None:
+    """Nor is the announced one, where something follows it; both go so long after they held."""
+    clock = FrozenClock("2026-01-05")
+    store = opener(clock=clock)
+    kept = {"retention_policy": "decision", "retention_until": until}
+    old = committed(store, "The lift goes at nine", key="shaft", **kept)
+    closed = {"t_valid": "2026-04-01", "t_invalid": "2026-05-01"}
+    plan = committed(store, "The lift rests in April", key="shaft", **closed)
+    clock.set("2026-03-20")
+    before = stored(store)
+    assert store.admin.prune(0, dry_run=True).memory_ids == store.admin.prune(0).memory_ids == ()
+    assert stored(store) == before
+    assert (store.get("shaft").id, held_on(store, "2026-04-10")) == (
+        old,
+        ["The lift rests in April"],
+    )
+    clock.set("2026-04-04")
+    assert store.admin.prune(5).memory_ids == (() if until is None else (old,))
+    clock.set("2026-05-05")
+    assert store.admin.prune(5).memory_ids == (() if until else (old,))
+    assert store.admin.prune(4).memory_ids == (plan,)
+    assert held_on(store, "2026-05-05") == ["The lift goes at nine"]
+
+
+def test_what_an_announced_value_was_to_replace_holds_on_where_that_is_pruned(
+    opener: Opener,
+) -> None:
+    clock = FrozenClock("2026-03-20")
+    store = opener(clock=clock)
+    old = committed(store, "The lift goes at nine", key="shaft", t_valid="2026-01-05")
+    plan = committed(
+        store, "The lift goes at ten", key="shaft", t_valid="2026-06-01", retention_until=PAST
+    )
+    with pytest.warns(UserWarning, match=f"{old} holds on from 2026-06-01"):
+        said = store.admin.prune(dry_run=True).warnings
+    with pytest.warns(UserWarning, match=f"{old} holds on from 2026-06-01"):
+        report = store.admin.prune()
+    assert (report.memory_ids, report.warnings) == ((plan,), said)
+    assert held_on(store, "2026-06-02") == ["The lift goes at nine"]
+
+
 def test_one_that_fails_is_named_and_the_rest_goes(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

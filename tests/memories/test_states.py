@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 import vestig
 from calls import selecting
 from scripted import Opener
+from vestig.testing import FrozenClock
 
 UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
 
@@ -299,3 +301,64 @@ def test_a_text_with_nothing_beside_it_is_changed_as_before(store: vestig.Vestig
     assert set(new.outcome.entities) == set(again.entities)
     kept, fresh = (store.show(str(id)).memory for id in (new.memory_id, again.memory_id))
     assert kept.keywords == fresh.keywords
+
+
+LEASE, FIXED = "Bea Novack rents the loft above the mill", "Bea Novak rents the loft above the mill"
+TODAY = "2026-06-15"
+
+
+@pytest.mark.parametrize("key", [None, "loft.tenant"])
+@pytest.mark.parametrize(
+    ("begins", "ends", "given", "held"),
+    [
+        # what holds has its new text from now on, until it ends
+        ("2026-01-01", "2026-07-01", {}, (TODAY, "2026-07-01")),
+        ("2026-01-01", None, {}, (TODAY, None)),
+        # what is announced stays so, and what is over
+        ("2026-09-01", None, {}, ("2026-09-01", None)),
+        ("2026-09-01", "2026-10-01", {}, ("2026-09-01", "2026-10-01")),
+        ("2025-01-01", "2026-03-01", {}, ("2025-01-01", "2026-03-01")),
+        # what is told counts
+        ("2026-01-01", "2026-07-01", {"clear": ["t_invalid"]}, (TODAY, None)),
+        ("2025-01-01", "2026-03-01", {"clear": ["t_invalid"]}, (TODAY, None)),
+        ("2026-09-01", None, {"t_valid": TODAY}, (TODAY, None)),
+        ("2026-01-01", None, {"t_invalid": "2026-05-01"}, ("2026-01-01", "2026-05-01")),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_another_text_holds_as_long_as_the_one_before(
+    opener: Opener,
+    key: str | None,
+    begins: str,
+    ends: str | None,
+    given: dict[str, Any],
+    held: tuple[str, str | None],
+) -> None:
+    store = opener(clock=FrozenClock(TODAY))
+    old = store.commit(LEASE, key=key, t_valid=begins, t_invalid=ends).memory_id
+    new = store.show(store.update(old, content=FIXED, **given).memory_id).memory
+    end = None if new.t_invalid is None else f"{new.t_invalid:%Y-%m-%d}"
+    assert (f"{new.t_valid:%Y-%m-%d}", end) == held
+    before = store.show(old).memory
+    assert before.t_invalid is not None or before.t_valid == new.t_valid
+    for day in ("2025-02-01", "2026-05-02", "2026-06-20", "2026-09-02"):
+        assert store.count(valid_at=day) <= 1
+    assert {one.id for one in store.list()} <= {new.id}
+    assert store.admin.doctor().exit_code == 0
+
+
+def test_a_text_that_another_memory_has_leaves_that_its_own_end(opener: Opener) -> None:
+    store = opener(clock=FrozenClock(TODAY))
+    old = store.commit(LEASE, t_valid="2026-01-01", t_invalid="2026-07-01").memory_id
+    known = store.commit(FIXED, t_valid="2026-01-01").memory_id
+    assert store.update(old, content=FIXED).memory_id == known
+    assert store.show(known).memory.t_invalid is None
+
+
+def test_another_text_cannot_begin_behind_the_end_that_it_keeps(opener: Opener) -> None:
+    store = opener(clock=FrozenClock(TODAY))
+    old = store.commit(LEASE, t_valid="2026-01-01", t_invalid="2026-07-01").memory_id
+    with pytest.raises(vestig.ValidationError, match=r'clear=\["t_invalid"\] none'):
+        store.update(old, content=FIXED, t_valid="2026-08-01")
+    new = store.update(old, content=FIXED, t_valid="2026-08-01", clear=["t_invalid"])
+    assert store.show(new.memory_id).memory.t_invalid is None

@@ -87,7 +87,7 @@ class Admin(CallsOfGroup):
         `decision` only superseded ones go. Nothing is ever removed without this call.
 
         Args:
-            superseded_after_days: Also what was superseded at least so many days ago; absent: only
+            superseded_after_days: Also what was superseded and ended so many days ago; absent: only
                 what its own retention_until says.
             where: Of which memories, superseded, deprecated and archived ones too unless it names
                 statuses. A field without a value is refused.

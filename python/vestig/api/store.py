@@ -615,9 +615,9 @@ class Vestig(NamesUnknown):
 
         Args:
             id: Id of the memory, or at least 8 characters of it.
-            content: Another text: it is committed as a memory that supersedes this one, with
-                keywords and entities that were given beside it; the same text with other white
-                space takes the place of the memory's.
+            content: Another text: it is committed as a memory that supersedes this one and ends
+                when it was to end, with keywords and entities that were given beside it; the same
+                text with other white space takes the place of the memory's.
             topic: Of a structured memory: another topic.
             context: Of a structured memory: another context.
             decisions: Of a structured memory: other decisions, all of them.
@@ -702,8 +702,8 @@ class Vestig(NamesUnknown):
             reason: Why; kept in the event.
             t_invalid: When the fact ended; absent: the memory is withdrawn as wrong.
             where: Which memories are withdrawn, archived ones too unless it names statuses. What is
-                superseded or deprecated stays so, and a rule unless the filter has its id. A field
-                without a value selects nothing.
+                superseded and over, or deprecated, stays so, and a rule unless the filter has its
+                id. A field without a value selects nothing.
             all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
             only: Of `sources`, only what no other source stated; what another one stated too stays.
             dry_run: Say what would be withdrawn and change nothing.

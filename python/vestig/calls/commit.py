@@ -584,9 +584,9 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
     content: Annotated[
         str | None,
         Text(
-            "Another text: it is committed as a memory that supersedes this one, with keywords and"
-            " entities that were given beside it; the same text with other white space takes the"
-            " place of the memory's.",
+            "Another text: it is committed as a memory that supersedes this one and ends when it"
+            " was to end, with keywords and entities that were given beside it; the same text with"
+            " other white space takes the place of the memory's.",
             "--content",
             stdin=True,
         ),

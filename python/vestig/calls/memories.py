@@ -206,8 +206,8 @@ class DeprecateRequest(Request, frozen=True, kw_only=True):
         Filter,
         Where(
             "Which memories are withdrawn, archived ones too unless it names statuses. What is"
-            " superseded or deprecated stays so, and a rule unless the filter has its id. A field"
-            " without a value selects nothing.",
+            " superseded and over, or deprecated, stays so, and a rule unless the filter has its"
+            " id. A field without a value selects nothing.",
             selects=True,
         ),
     ] = NO_FILTER

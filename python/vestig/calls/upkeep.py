@@ -44,7 +44,7 @@ class PruneRequest(Request, frozen=True, kw_only=True):
     superseded_after_days: Annotated[
         float | None,
         Number(
-            "Also what was superseded at least so many days ago; absent: only what its own"
+            "Also what was superseded and ended so many days ago; absent: only what its own"
             " retention_until says.",
             "--superseded-after-days",
             least=0,

@@ -154,6 +154,8 @@ class Batch(Group):
             self._decide_text(view, place, decision, similar)
         else:
             self._decide_version(view, place, item.slot, decision, similar)
+        if item.ends_us is not None and (inserted := self._inserted.get(place)) is not None:
+            self._end_version(item, self._known[inserted], item.ends_us)
         if item.beside is not None:
             decision.warnings.append(beside_warning(item))
         if item.is_of_user and not item.is_masked:
@@ -621,7 +623,7 @@ class Batch(Group):
             if successor_id in known:
                 continue  # repeating a pair writes nothing
             known.add(successor_id)
-            decision.warnings += states.replacement_warnings(old, successor)
+            decision.warnings += states.replacement_warnings(old, successor, self.now_us)
             decision.warnings += states.replaced_before_warnings(
                 old, ends, lambda id: self._memory(view, item, id), self.now_us
             )
@@ -757,7 +759,8 @@ class Batch(Group):
             text = inserted.text
             belonging = moved(self._rows.change_set(known.namespace), known.id, id)
         made = continuation(known, stretch, text, id, self.now_us)
-        made = add_continuation(self._rows, item, made, told_times(stretch), belonging)
+        by = self._said_by(view, item, known)
+        made = add_continuation(self._rows, item, made, told_times(stretch), belonging, by)
         made = self._known[id] = msgspec.structs.replace(made, content=known.content)
         assert item.slot is not None, "it has a place among versions"
         self._inserted_versions[item.slot].append(id)

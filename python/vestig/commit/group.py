@@ -19,7 +19,7 @@ from vestig.commit.rows import Rows
 from vestig.commit.speakers import keeps_key
 from vestig.errors import VestigError
 from vestig.memories import states
-from vestig.memories.spans import Happening, Span, span_of
+from vestig.memories.spans import Happening, Span, happenings, span_of
 from vestig.session.session import Session
 from vestig.store.records import item_rows, keyed_memories, rule_rows
 from vestig.store.records.reads import LedgerView
@@ -380,13 +380,17 @@ class Group:
         span = self._span(view, version)
         return span.since_us < span.begins_us
 
+    def _said_by(self, view: LedgerView, item: Item, version: Memory) -> tuple[str, str | None]:
+        """Source and actor of the text of a version; where they are not known, of the item."""
+        first = next(iter(view.events(version.namespace, version.id)), None)
+        if first is not None:
+            return first.source, first.actor
+        request = self._inserted_items.get(version.id, item).request
+        return request.source, request.actor
+
     def _events(self, view: LedgerView, version: Memory) -> list[Happening]:
         """Events of a version, as the group leaves it, oldest first."""
-        stored = [
-            Happening(one.event_type, to_us(one.occurred_at), to_us(one.recorded_at), one.payload)
-            for one in view.events(version.namespace, version.id)
-        ]
-        return stored + [
+        return happenings(view, version) + [
             Happening(one.event_type, one.occurred_us, self.now_us, one.payload)
             for one in self._rows.events
             if one.memory_id == version.id

@@ -101,6 +101,8 @@ class Item(msgspec.Struct, kw_only=True):
     asked_key: str | None = None
     # a program ordered that it takes the place of what has the key
     ordered: bool = False
+    # when its new memory ends as the one did of which it is another text: nobody told that of it
+    ends_us: int | None = None
     # the caller's anchors, as their sources are; their memory is not known yet
     anchors: tuple[NewAnchor, ...] = ()
     # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the

@@ -118,6 +118,7 @@ def commit(
     *,
     key: str | None = None,
     whole: bool = False,
+    ends_us: int | None = None,
 ) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception.
 
@@ -127,10 +128,11 @@ def commit(
         key: that of a stored memory, which a caller may not be able to give; None = the arguments
             have it.
         whole: no text is too short or too long.
+        ends_us: when a new memory of it ends, which is no end that was told of the text.
     """
     with session.operation("commit", without_store="make"):
         item = _prepare(session, arguments, whole=whole, kind=kind)
-        item.key = item.key if key is None else key
+        item.key, item.ends_us = item.key if key is None else key, ends_us
         item.secrets += secrets
         _enter(session, item)
         with VectorsAhead(session) as ahead:

@@ -240,7 +240,12 @@ _OF_MEMORY: Final = (
 
 
 def add_continuation(
-    rows: Rows, item: Item, memory: Memory, told: Mapping[str, Any], belonging: ChangeSet
+    rows: Rows,
+    item: Item,
+    memory: Memory,
+    told: Mapping[str, Any],
+    belonging: ChangeSet,
+    said_by: tuple[str, str | None],
 ) -> Memory:
     """The rows of a memory by which the text of another one holds again; returns it as it is.
 
@@ -248,6 +253,7 @@ def add_continuation(
         item: the text for which that was so.
         told: since when the text was stated to hold, and until when, as its first event has it.
         belonging: what belongs to the memory.
+        said_by: source and actor of the text that holds again.
     """
     state = "pending" if belonging.jobs else "ready"
     memory = msgspec.structs.replace(memory, processing=state)
@@ -266,7 +272,9 @@ def add_continuation(
         **told,
     }
     event = _event(rows, item, memory.id, EventType.ADD, payload)
-    rows.events.append(msgspec.structs.replace(event, occurred_us=rows.now_us, artifact_ref=None))
+    source, actor = said_by
+    event = msgspec.structs.replace(event, occurred_us=rows.now_us, source=source, actor=actor)
+    rows.events.append(msgspec.structs.replace(event, artifact_ref=None))
     if memory.status is Status.ARCHIVED:
         archived = _event(rows, item, memory.id, EventType.ARCHIVE, {"reason": "key"})
         rows.events.append(msgspec.structs.replace(archived, occurred_us=rows.now_us))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +23,9 @@ from vestig.ids import new_id
 from vestig.language import words
 from vestig.language.ontology import UNTYPED
 from vestig.language.text_forms import single_spaced
+from vestig.memories.spans import happenings, span_of
 from vestig.memories.states import change_state, check_unexpired, ended, event
+from vestig.other_words import by_caller
 from vestig.session.references import types_of
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories
@@ -256,15 +259,17 @@ def _rewrite(
         memory = session.memory(view, space, asked.id)
         _check_key(view, memory, given.get("scope", memory.scope))
         beside = given_beside(session, view, memory, text)
-    check_unexpired(memory, "update")
+        # a memory of a clock that was ahead has begun
+        now_us = max(session.now_us(), view.last_recorded_us)
+        told_us = span_of(memory, partial(happenings, view, memory)).told_end_us
+    check_unexpired(memory, "update", session.now_us())
     # a layout that is refused goes on to the commit, which says why
     refused = refusal_reason(text, hygiene, turn=True, given_chars=len(layout)) is not None
     if content_hash(text) == memory.content_hash and (layout == memory.content or not refused):
         changes = msgspec.structs.replace(_changes(given), layout=(layout, text))
         return _change_fields(session, memory.id, changes, space)
-    fields = successor_fields(memory) | beside | given
-    if _holds_again(memory, session.now_us()):
-        fields.setdefault("t_valid", memory.t_valid)
+    times, ends_us = _kept_times(memory, given, told_us, now_us)
+    fields = successor_fields(memory) | beside | times | given
     fields |= {n: from_us(given[n]) for n in _TIME_FIELDS if given.get(n) is not None}
     fields |= {"content": asked.content} if parts is None else parts
     fields |= {
@@ -274,7 +279,8 @@ def _rewrite(
     }
     with session.operation("update", without_store="make"):
         kind = None if parts is None else CommitStructuredRequest
-        outcome = pipeline.commit(session, fields, secrets, kind, key=fields.pop("key", None))
+        key = fields.pop("key", None)
+        outcome = pipeline.commit(session, fields, secrets, kind, key=key, ends_us=ends_us)
     assert outcome.memory_id is not None, "strict commits have a memory"
     if outcome.seq is None:
         # nothing but what the store printed of memories came in
@@ -298,10 +304,42 @@ def _rewrite(
     )
 
 
-def _holds_again(memory: Memory, now_us: int) -> bool:
-    """Return whether a value of a key is to hold again behind an exception: another text in its
-    place leaves that as it is."""
-    return memory.key is not None and memory.revives is not None and to_us(memory.t_valid) > now_us
+def _kept_times(
+    memory: Memory, given: Mapping[str, Any], told_us: int | None, now_us: int
+) -> tuple[dict[str, Any], int | None]:
+    """When a new text holds, where nobody tells it: until the old one ends, from now on where that
+    holds, else from when it begins, so that what is announced or over stays so.
+
+    Args:
+        told_us: the end that was told of a value, which says what holds behind it.
+
+    Returns:
+        Arguments of the commit, and an end that is none of them.
+
+    Raises:
+        ValidationError: it is to begin behind the end.
+    """
+    known_us = None if memory.t_invalid is None else to_us(memory.t_invalid)
+    ends_us = given.get("t_invalid", known_us)
+    begun = to_us(memory.t_valid) <= now_us and (ends_us is None or ends_us > now_us)
+    kept: dict[str, Any] = {}
+    if not begun and "t_valid" not in given:
+        kept = {"t_valid": memory.t_valid, "t_ref": from_us(now_us)}
+    if "t_invalid" in given or known_us is None:
+        return kept, None
+    if given.get("t_valid", 0) > known_us:
+        raise ValidationError(
+            "t_valid",
+            format_us(given["t_valid"]),
+            f"a time up to t_invalid {format_us(known_us)} of {memory.id}",
+            by_caller(
+                't_invalid=… gives it another end, clear=["t_invalid"] none',
+                "--t-invalid gives it another end, `--clear t_invalid` none",
+            ),
+        )
+    if memory.key is None or told_us != known_us:
+        return kept, known_us
+    return kept | {"t_invalid": memory.t_invalid}, None
 
 
 def successor_fields(memory: Memory) -> dict[str, Any]:
@@ -359,7 +397,7 @@ def update_changes(
     memory: Memory, changes: FieldChanges, *, default_policy: RetentionPolicy, now_us: int
 ) -> tuple[ChangeSet | None, tuple[str, ...]]:
     """The transaction and the names of the fields that change; (None, ()) when nothing does."""
-    check_unexpired(memory, "update")
+    check_unexpired(memory, "update", now_us)
     _check_order(memory, changes)
     fields: dict[str, Any] = {}
     old: dict[str, Any] = {}

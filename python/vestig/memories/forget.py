@@ -1,7 +1,7 @@
 """Forgetting: one transaction, then an erase that is proved.
 
 Garbage collection and prune, which takes memories whose retention is over, or that were superseded
-long ago, forget the same way.
+long ago and hold no more, forget the same way.
 """
 
 from __future__ import annotations
@@ -534,6 +534,7 @@ class _Removals(msgspec.Struct):
     seq: int
     ids: list[str] = []
     rules: list[str] = []
+    warnings: list[str] = []
     errors: list[ItemError] = []
     summaries: set[str] = set()
     embed_jobs: list[str] = []
@@ -563,6 +564,9 @@ def prune(session: Session, asked: PruneRequest) -> PruneReport:
                 of_rules = {row.memory_id for row in rule_rows.of_namespace(view, space)}
                 due_rules = view.memories(space, [id for id in ids if id in of_rules])
                 removals.rules = [one.id for one in due_rules if one.t_expired is None]
+                plans = [one.id for one in due if one.kept_by is None and one.is_announced]
+                on = all_holding_on(view, view.memories(space, plans), now_us)
+                removals.warnings = [one.warning for one in on]
         kept = Counter(one.kept_by for one in due if one.kept_by is not None)
         if asked.dry_run:
             removals.ids = ids
@@ -589,9 +593,12 @@ def prune(session: Session, asked: PruneRequest) -> PruneReport:
             dry_run=asked.dry_run,
             seq=removals.seq,
             degraded=tuple(degraded),
-            warnings=tuple(
-                f"{id} is the text of a rule, which ends with it: its retention is over"
-                for id in removals.rules
+            warnings=(
+                *(
+                    f"{id} is the text of a rule, which ends with it: its retention is over"
+                    for id in removals.rules
+                ),
+                *removals.warnings,
             ),
         )
 
@@ -603,16 +610,20 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         done.ids.append(id)
         return
     removed: Removed | None = None
+    on = list[HoldingOn]()
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         if not any(one.kept_by is None for one in due_memories(txn, space, times, [id])):
             raise RollBack
         # a damaged text is named, not removed
         (memory,) = txn.memories(space, [id])
         is_rule = memory.t_expired is None and rule_rows.is_rule(txn, memory)
+        on = all_holding_on(txn, [memory], session.now_us())
         removed = txn.forget(space, [id], actor=None)
         seq = txn.seq + 1
         clock = clock_notice(txn.clock_behind_us)
     if removed is not None:
+        _hold_on(session, space, on)
+        done.warnings += [one.warning for one in on]
         done.seq = seq
         done.ids.append(id)
         done.rules += [id] if is_rule else []

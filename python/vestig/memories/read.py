@@ -153,8 +153,8 @@ def anchors_of(
 
 def get(session: Session, asked: GetRequest) -> Memory:
     """The memory that has a key and holds now: of several versions the one that has begun and not
-    ended, else the one that is announced; of an id, the memory whatever its status. A value that
-    ended is none.
+    ended, else what is announced to hold next; of an id, the memory whatever its status. A value
+    that ended is none.
 
     Raises:
         NotFoundError: there is none.
@@ -170,7 +170,9 @@ def get(session: Session, asked: GetRequest) -> Memory:
         now_us = max(session.now_us(), view.last_recorded_us)
         found = keyed_memories.current(view, space, asked.scope, key)
         if found is None or to_us(found.t_valid) > now_us:
-            found = keyed_memories.holding(view, space, asked.scope, key, now_us) or found
+            found = keyed_memories.holding(view, space, asked.scope, key, now_us) or next(
+                keyed_memories.held_after(view, space, asked.scope, key, now_us), found
+            )
         if found is not None and item_rows.is_hidden(view, found, now_us):
             found = None
         ended = (

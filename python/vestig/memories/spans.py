@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from vestig.store.records.graph_rows import microseconds, wrote_end
+from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
 from vestig.types import EventType, Memory, Status
 
@@ -103,6 +104,14 @@ class Happening(NamedTuple):
     occurred_us: int
     recorded_us: int
     payload: dict[str, Any]
+
+
+def happenings(view: LedgerView, version: Memory) -> list[Happening]:
+    """The stored events of a version, oldest first."""
+    return [
+        Happening(one.event_type, to_us(one.occurred_at), to_us(one.recorded_at), one.payload)
+        for one in view.events(version.namespace, version.id)
+    ]
 
 
 def span_of(version: Memory, events: Callable[[], Sequence[Happening]]) -> Span:

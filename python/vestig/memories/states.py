@@ -42,6 +42,7 @@ from vestig.types import (
     Status,
     SupersessionRecord,
     _Value,
+    holds_until_successor,
 )
 
 FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
@@ -100,15 +101,15 @@ def _by(memory: Memory) -> str:
     return "" if memory.superseded_by is None else f" by {memory.superseded_by}"
 
 
-def check_unexpired(memory: Memory, action: str) -> None:
+def check_unexpired(memory: Memory, action: str, now_us: int) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in FINAL:
         key, option = ("", "") if memory.key is None else (", key=…", " --key KEY")
         again = by_caller(f"store.commit(text{key})", f'`vestig add "…"{option}`')
+        final = f"for good; {again} stores its text again, in a new memory"
         raise ConflictError(
             f"cannot {action} {memory.id}: it is {memory.status.word}{_by(memory)} since"
-            f" {_since(memory)}, "
-            + (until_then(memory) or f"for good; {again} stores its text again, in a new memory")
+            f" {_since(memory)}, {until_then(memory, now_us) or final}"
         )
 
 
@@ -224,12 +225,18 @@ def ended(memory: Memory, t_invalid_us: int | None) -> dict[str, Any]:
 def deprecate_changes(
     memory: Memory, reason: str, t_invalid_us: int | None, now_us: int
 ) -> ChangeSet:
-    """Withdraws a memory; with `t_invalid` the fact ended, without it was never so."""
-    check_unexpired(memory, "deprecate")
-    fields: dict[str, Any] = {"status": Status.DEPRECATED}
+    """Withdraws a memory, also one that holds until its successor begins; with `t_invalid` the fact
+    ended, without it was never so, whatever end it had."""
+    if not holds_until_successor(memory, from_us(now_us)):
+        check_unexpired(memory, "deprecate", now_us)
+    fields: dict[str, Any] = {
+        "status": Status.DEPRECATED,
+        "superseded_by": None,
+        "t_invalid": None if t_invalid_us is None else from_us(t_invalid_us),
+        # it goes now, whenever its successor was announced
+        "t_expired": None,
+    }
     payload: dict[str, Any] = {"reason": reason} | ended(memory, t_invalid_us)
-    if t_invalid_us is not None:
-        fields["t_invalid"] = from_us(t_invalid_us)
     return ChangeSet(
         namespace=memory.namespace,
         patches=(MemoryPatch(memory_id=memory.id, fields=fields, expired=True),),
@@ -239,7 +246,7 @@ def deprecate_changes(
 
 def archive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
     """Hidden from ordinary reads, still matched as a duplicate; None when it already is."""
-    check_unexpired(memory, "archive")
+    check_unexpired(memory, "archive", now_us)
     if memory.status is Status.ARCHIVED:
         return None
     return _change(memory, EventType.ARCHIVE, {"status": Status.ARCHIVED}, reason, now_us)
@@ -247,7 +254,7 @@ def archive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSe
 
 def unarchive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
     """Back to active; None when it already is."""
-    check_unexpired(memory, "unarchive")
+    check_unexpired(memory, "unarchive", now_us)
     if memory.status is Status.ACTIVE:
         return None
     return _change(memory, EventType.UNARCHIVE, {"status": Status.ACTIVE}, reason, now_us)
@@ -255,7 +262,7 @@ def unarchive_changes(memory: Memory, reason: str | None, now_us: int) -> Change
 
 def pin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
     """Marks a memory as never to be lost; None when it already is."""
-    check_unexpired(memory, "pin")
+    check_unexpired(memory, "pin", now_us)
     if memory.pinned:
         return None
     fields = {"pinned": True, "pinned_at": from_us(now_us), "pinned_reason": reason}
@@ -272,7 +279,7 @@ def unpin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet 
 
 def confirm_changes(memory: Memory, by: str, now_us: int) -> ChangeSet | None:
     """Somebody stands for the statement of an assistant or a tool; None when somebody does."""
-    check_unexpired(memory, "confirm")
+    check_unexpired(memory, "confirm", now_us)
     if memory.confirmed:
         return None
     happened = event(memory, EventType.CONFIRM, now_us, {"said_in": None})
@@ -307,13 +314,14 @@ def replace(
     """Rows for `successor` replacing `old`. An already superseded memory keeps its first
     `t_expired`. An open end, and one that is to come later than the newer fact, becomes the moment
     at which that begins; where it lies before the old one's beginning, this beginning, so that it
-    holds at no time."""
+    holds at no time. So does one with an end, where both begin together."""
     fields: dict[str, Any] = {"status": Status.SUPERSEDED, "superseded_by": successor.id}
     end = t_invalid_us
     since_us, known = to_us(old.t_valid), old.t_invalid
-    if end is None and successor.t_valid_us != since_us:
+    together = successor.t_valid_us == since_us
+    if end is None and not (together and known is None):
         begins_us = max(successor.t_valid_us, since_us)
-        if known is None or to_us(known) > max(begins_us, now_us):
+        if known is None or together or to_us(known) > max(begins_us, now_us):
             end = begins_us
     if end is not None:
         fields["t_invalid"] = from_us(end)
@@ -337,11 +345,12 @@ def successor_changes(old: Memory, new_id: str, now_us: int) -> Replacement:
     )
 
 
-def replacement_warnings(old: Memory, successor: Successor) -> list[str]:
-    """Return warnings where a newer memory holds from an earlier time on than what it replaces, and
-    where it leaves the key of that without a current memory."""
-    earlier = _earlier_successor_warning(old, successor)
-    warnings = [] if earlier is None else [earlier]
+def replacement_warnings(old: Memory, successor: Successor, now_us: int) -> list[str]:
+    """Return warnings where a newer memory holds from an earlier time on than what it replaces,
+    where that is announced and holds before, and where it leaves the key of that without a current
+    memory."""
+    said = _earlier_successor_warning(old, successor), _announced_warning(old, successor, now_us)
+    warnings = [one for one in said if one is not None]
     same_place = (old.key, old.scope) == (successor.key, successor.scope)
     if old.key is not None and old.t_expired is None and not same_place:
         kept = by_caller("commit(text, key=…)", "vestig add TEXT --key KEY")
@@ -385,6 +394,19 @@ def rule_warnings(view: LedgerView, memory: Memory) -> list[str]:
         return []
     again = by_caller("rules.add(text, when, do)", "`vestig rule add`")
     return [f"{memory.id} is the text of a rule, which ended with it: {again} begins it anew"]
+
+
+def _announced_warning(old: Memory, successor: Successor, now_us: int) -> str | None:
+    since = to_us(old.t_valid)
+    if not now_us < since < successor.t_valid_us:
+        return None
+    if old.t_invalid is not None and to_us(old.t_invalid) < successor.t_valid_us:
+        return None
+    gone = by_caller(f"deprecate({old.id!r})", f"`vestig deprecate {old.id}`")
+    return (
+        f"{old.id}, which is announced, holds from {format_us(since)} until what replaces it begins"
+        f" at {format_us(successor.t_valid_us)}; {gone} takes it back"
+    )
 
 
 def _earlier_successor_warning(old: Memory, successor: Successor) -> str | None:
@@ -506,7 +528,7 @@ def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
             record = existing_record(before.id, after.id, written)
             assert record is not None, "a written record is readable"
             warnings = (
-                *replacement_warnings(before, successor),
+                *replacement_warnings(before, successor, now_us),
                 *replaced_before_warnings(
                     before,
                     (before.id, after.id),

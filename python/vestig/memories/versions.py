@@ -11,8 +11,8 @@ from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter
 from vestig.store.records import item_rows
 from vestig.store.records.reads import LedgerView
-from vestig.times import format_us, to_us
-from vestig.types import Memory, Status
+from vestig.times import format_us, from_us, to_us
+from vestig.types import Memory, holds_until_successor
 
 # How many of the nearest memories are looked at, and the cosine below which none is.
 _LOOKED_AT: Final = 20
@@ -53,18 +53,19 @@ def versions_of(session: Session, memory: Memory, vector: bytes) -> tuple[Versio
     return session.keeper.run(lambda view, _: read(view))
 
 
-def until_then(memory: Memory) -> str | None:
-    """Return until when a value of a key holds that was to hold on when another one was stored
-    behind it, and what changes that, as the end of a refusal; None of others."""
-    end, expired = memory.t_invalid, memory.t_expired
-    if memory.status is not Status.SUPERSEDED or memory.key is None or end is None:
+def until_then(memory: Memory, now_us: int) -> str | None:
+    """Return until when a memory holds that was to hold on when an announced one was stored, and
+    what changes that, as the end of a refusal; None of others."""
+    if memory.t_invalid is None or not holds_until_successor(memory, from_us(now_us)):
         return None
-    if memory.superseded_by is None or expired is None or end <= expired:
-        return None
-    again = by_caller(
-        "store.commit(text, key=…, t_invalid=…)", '`vestig add "…" --key KEY --t-invalid T`'
-    )
+    given, typed = ("", "") if memory.key is None else (" key=…,", " --key KEY")
     return (
-        f"and has its key until {format_us(to_us(end))}; {again} with its text gives it another"
-        f" end, and the text of {memory.superseded_by} committed under the key ends it now"
+        f"and holds until {format_us(to_us(memory.t_invalid))}; "
+        + by_caller(f"store.deprecate({memory.id!r})", f"`vestig deprecate {memory.id}`")
+        + " withdraws it, and then "
+        + by_caller(
+            f"store.commit(text,{given} t_valid=…, t_invalid=…)",
+            f'`vestig add "…"{typed} --t-valid T --t-invalid T`',
+        )
+        + " stores what is to hold in its place"
     )

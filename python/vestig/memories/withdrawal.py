@@ -11,7 +11,7 @@ import msgspec
 
 from vestig.calls.memories import DeprecateRequest
 from vestig.changes import ChangeSet, MemoryPatch
-from vestig.memories.spans import Happening, span_of
+from vestig.memories.spans import Happening, happenings, span_of
 from vestig.memories.states import (
     FINAL,
     StateChange,
@@ -35,7 +35,7 @@ from vestig.store.records import item_rows, keyed_memories, rule_rows
 from vestig.store.records.graph_rows import microseconds, wrote_end
 from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
-from vestig.types import Degradation, EventType, Memory, Status
+from vestig.types import Degradation, EventType, Memory, Status, holds_until_successor
 
 
 class HeldOn(NamedTuple):
@@ -65,12 +65,11 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
     plans = {one.id: one for one in gone if to_us(one.t_valid) > now_us}
     if not plans:
         return []
-    space, ids = gone[0].namespace, {one.id for one in gone}
-    replaced = view.replaced_by(space, sorted(plans))
-    olds = sorted({id for found in replaced.values() for id in found} - ids)
+    ids = {one.id for one in gone}
+    olds = [one for one in _replaced_by_plans(view, plans) if one.id not in ids]
     found, slots = [], set[tuple[str | None, str]]()
     # of several values the one that began last held
-    for old in sorted(view.memories(space, olds), key=lambda one: one.t_valid, reverse=True):
+    for old in sorted(olds, key=lambda one: one.t_valid, reverse=True):
         plan = plans.get(old.superseded_by or "")
         slot = None if old.key is None else (old.scope, old.key)
         if plan is None or old.t_invalid != plan.t_valid or old.t_valid >= plan.t_valid:
@@ -78,7 +77,7 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
         if old.status is not Status.SUPERSEDED or slot in slots:
             continue
         begins_us, after = to_us(plan.t_valid), _behind(view, plan, ids)
-        ends_us = _told_end_us(old, _happened(view, old))
+        ends_us = _told_end_us(old, happenings(view, old))
         if after is not None and (ends_us is None or ends_us > to_us(after.t_valid)):
             ends_us = to_us(after.t_valid)
         if (ends_us is None or ends_us > begins_us) and _is_free(view, old, plan, after):
@@ -87,11 +86,25 @@ def held_on(view: LedgerView, gone: Sequence[Memory], now_us: int) -> list[HeldO
     return found
 
 
-def _happened(view: LedgerView, memory: Memory) -> list[Happening]:
-    return [
-        Happening(one.event_type, to_us(one.occurred_at), to_us(one.recorded_at), one.payload)
-        for one in view.events(memory.namespace, memory.id)
-    ]
+def _replaced_by_plans(view: LedgerView, plans: dict[str, Memory]) -> list[Memory]:
+    """The memories that announced ones replaced. `plans` (id → what goes) gains those among them
+    that hold at no time, for which the announced one stands: what these had replaced is found
+    too."""
+    space = next(iter(plans.values())).namespace
+    found, before = dict[str, Memory](), dict[str, Memory]()
+    latest = plans
+    while latest:
+        replaced = view.replaced_by(space, sorted(latest))
+        olds = {id for listed in replaced.values() for id in listed}
+        before = {one.id: one for one in view.memories(space, sorted(olds - {*plans, *found}))}
+        found |= before
+        latest = {
+            id: plans[by]
+            for id, one in before.items()
+            if (by := one.superseded_by) in plans and one.t_invalid in (None, one.t_valid)
+        }
+        plans |= latest
+    return list(found.values())
 
 
 def _told_end_us(memory: Memory, happened: Sequence[Happening]) -> int | None:
@@ -192,8 +205,8 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
 
 
 def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
-    """Withdraws every memory that a filter selects and that has not expired, in one transaction;
-    the text of a rule only if the filter names its id."""
+    """Withdraws every memory that a filter selects and that has not expired, or holds until its
+    successor begins, in one transaction; the text of a rule only if the filter names its id."""
     end, space = asked.t_invalid, session.in_namespace(asked.namespace)
     check_ended(end, session.now_us())
     degraded: list[Degradation] = []
@@ -204,14 +217,19 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             if asked.only:
                 found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
-            memories = [one for one in txn.memories(space, found) if one.status not in FINAL]
+            now_us, why = session.now_us(), asked.reason or ""
+            now = from_us(now_us)
+            memories = [
+                one
+                for one in txn.memories(space, found)
+                if one.status not in FINAL or holds_until_successor(one, now)
+            ]
             named = tuple(asked.where.given().get("ids", ()))
             kept = dict.fromkeys(rule_rows.beside_named(txn, space, memories, named))
             memories = [one for one in memories if one.id not in kept]
             found = [id for id in found if id not in kept]
             for memory in memories:
                 check_end(memory, end)
-            now_us, why = session.now_us(), asked.reason or ""
             on = all_holding_on(txn, memories, now_us)
             report = DeprecateReport(
                 memory_ids=tuple(memory.id for memory in memories),

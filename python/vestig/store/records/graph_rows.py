@@ -310,7 +310,9 @@ def wrote_end(event_type: str, payload: dict[str, Any]) -> bool:
     """Return whether the event set the end of a memory; its payload then has the previous one."""
     if "previous_t_invalid" not in payload:
         return False
-    return event_type == "UPDATE" or payload.get("t_invalid") is not None
+    # what is withdrawn as wrong has no end any more
+    taken_back = event_type == "DEPRECATE" and payload["previous_t_invalid"] is not None
+    return event_type == "UPDATE" or taken_back or payload.get("t_invalid") is not None
 
 
 def microseconds(value: object) -> int | None:

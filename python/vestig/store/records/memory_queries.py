@@ -170,26 +170,36 @@ def stated_sources(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict
 
 
 _SUPERSEDED: Final = f"status = '{Status.SUPERSEDED.value}'"
+
+
+def _replaced_by_then(moment: str) -> str:
+    """The SQL of what was superseded by a moment and does not hold from then on: what waits for an
+    announced successor holds until that begins."""
+    ended = f"t_invalid_us IS NULL OR t_invalid_us <= MAX(t_valid_us, {moment})"
+    return f"({_SUPERSEDED} AND t_expired_us <= {moment} AND ({ended}))"
+
+
 # ?1: the namespace; ?2: now; ?3: superseded so long ago, null = not asked for
 _DUE: Final = (
-    "SELECT id, pinned, retention_policy, retention_until_us > ?2 FROM memories"
+    "SELECT id, t_valid_us > ?2, pinned, retention_policy, retention_until_us > ?2 FROM memories"
     " WHERE namespace = ?1 AND ((retention_until_us <= ?2"
-    f" AND (retention_policy <> '{RetentionPolicy.DECISION.value}' OR {_SUPERSEDED}))"
-    f" OR ({_SUPERSEDED} AND t_expired_us <= ?3))"
+    f" AND (retention_policy <> '{RetentionPolicy.DECISION.value}' OR {_replaced_by_then('?2')}))"
+    f" OR {_replaced_by_then('?3')})"
 )
 
 
 class DueMemory(NamedTuple):
-    """A memory that is due. `kept_by`: what keeps it: pinned, permanent or retention_until; None =
-    nothing does."""
+    """A memory that is due. `is_announced`: it has not begun to hold; `kept_by`: what keeps it:
+    pinned, permanent or retention_until; None = nothing does."""
 
     id: str
+    is_announced: bool
     kept_by: str | None
 
 
 class DueTimes(NamedTuple):
     """Times by which memories are due, in microseconds: the end of their retention, and when they
-    were superseded (None = that makes none due)."""
+    were superseded, and held no more (None = that makes none due)."""
 
     now_us: int
     superseded_us: int | None
@@ -198,8 +208,9 @@ class DueTimes(NamedTuple):
 def due_memories(
     view: LedgerView, namespace: str, times: DueTimes, ids: Sequence[str] | None = None
 ) -> list[DueMemory]:
-    """Memories whose retention is over, or that were superseded long ago, in the order in which
-    they were stored. Of the policy `decision` only superseded ones are due.
+    """Memories whose retention is over, or that were superseded long ago and hold no more since
+    then, in the order in which they were stored. Of the policy `decision` only superseded ones are
+    due.
 
     Args:
         ids: only these; None = all.
@@ -211,7 +222,10 @@ def due_memories(
         else:
             sql = f"{_DUE} AND id IN (?*)"
             rows = list(select_in(view.connection, sql, tuple(known_ids(ids, "mem")), first))
-    return [DueMemory(id_text("mem", id), _kept_by(*kept)) for id, *kept in rows]
+    return [
+        DueMemory(id_text("mem", id), bool(announced), _kept_by(*kept))
+        for id, announced, *kept in rows
+    ]
 
 
 def count_all(view: LedgerView, namespace: str) -> int:
