@@ -5,7 +5,7 @@ from __future__ import annotations
 import vestig
 from scripted import Opener
 from tables import each
-from vestig.recall.text_pairs import is_about_another
+from vestig.recall.text_pairs import Aligned, is_about_another
 from vestig.testing import HashingEmbedder
 
 NEIGHBOURS = [
@@ -97,6 +97,28 @@ def test_what_says_that_something_ended_comes_with_it(
     texts = [hit.content for hit in found]
     assert {older, newer} <= {*texts}
     assert not first or texts[0] == newer
+
+
+@each(
+    ("older", "newer", "question", "told"),
+    [
+        ("The API listens on port 8417.", "The API listens on port 8420.", "Which port?", True),
+        ("Ben is allergic to nuts.", "Ben is allergic to cats.", "What is Ben allergic to?", False),
+        ("Room 3 has 8 beds.", "Room 4 has 9 beds.", "How many beds?", False),
+    ],
+)
+def test_an_older_number_behind_the_newer_one_is_told_to_be_older(
+    older: str, newer: str, question: str, told: bool
+) -> None:
+    pair = Aligned(older, newer)
+    assert (pair.differ_in_numbers() and not pair.tells_apart(question)) is told
+    if told:
+        with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+            store.commit(older, t_valid="2026-01-05")
+            store.commit(newer, t_valid="2026-07-05")
+            found = store.recall("Which port does the API listen on?", all=True)
+        assert [hit.content for hit in found] == [newer, older]
+        assert found[1].reason.older_than == found[0].id
 
 
 def test_a_denial_of_the_old_value_is_no_statement_of_something_else() -> None:

@@ -261,6 +261,16 @@ class Aligned:
                 about |= _any_names(one[begin:end]) and _any_names(two[at:to])
         return False
 
+    def differ_in_numbers(self) -> bool:
+        """Return whether all in which the texts differ is words with digits in the place of others:
+        the same is stated with another number, time, version or code."""
+        one, two = self._folded
+        changed = [block for block in self._blocks if block[0] != "equal"]
+        return bool(changed) and all(
+            tag == "replace" and all(map(_DIGIT.search, (*one[begin:end], *two[at:to])))
+            for tag, begin, end, at, to in changed
+        )
+
     def narrows(self, query: str) -> bool:
         """Return whether the second text has words before one of the question that name a narrower
         thing, which the question does not name."""

@@ -67,6 +67,8 @@ ANSWERS_MIN: Final = -2.0
 _MORE_OF_OPEN: Final = 2.0
 # The logit of what says itself that it takes the place.
 _RESTATED: Final = 6.0
+# The logit from which on an older statement behind a newer one is told to be older.
+_READS_MIN: Final = 1.0
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 
@@ -172,8 +174,12 @@ def newest_first(
     later = session.keeper.core.version_pairs(seq, placed, at_us) if of_now and judged else []
     restated = _restated(query, later, best, recalled)
     pairs = pairs_to_read([pair for pair in later if pair not in restated], placed, judged)
-    logits = compared([(best[older], best[newer]) for older, newer in pairs])
-    read = [*zip(pairs, logits, strict=True), *((pair, _RESTATED) for pair in restated)]
+    turned = (
+        session.keeper.core.version_pairs(seq, placed[::-1], at_us) if of_now and judged else []
+    )
+    behind = _older_behind(query, turned, best, recalled)[: PAIRS_MAX - len(pairs)]
+    logits = compared([(best[older], best[newer]) for older, newer in (*pairs, *behind)])
+    read = [*zip(pairs, logits, strict=False), *((pair, _RESTATED) for pair in restated)]
     groups = session.keeper.core.versions(
         seq,
         CoreFilter(**filter),
@@ -190,14 +196,13 @@ def newest_first(
     announced = {id for id, one in known.items() if one.t_valid_us > at_us}
     moved = list(best)
     for group in groups:
-        if not of_now:
+        if of_now:
+            _put_newest_first(moved, best, group, _versions_in(group, best, placed, announced))
+        else:
             _put_last(moved, group, lambda at: placed[at][3])
-            continue
-        # what a model stated behind what a user stated may be the later of both, and what does not
-        # hold yet is no older version
-        by_others = {at for at in group if placed[at][3] != placed[group[0]][3]}
-        others = by_others | {at for at in group[1:] if best[at].id in announced}
-        _put_newest_first(moved, best, group, [at for at in group if at not in others])
+    for (older, newer), logit in zip(behind, logits[len(pairs) :], strict=True):
+        if logit is not None and logit >= _READS_MIN:
+            _mark(moved, best[older].id, best[newer].id)
     return [*moved, *rows[ROWS_MOVED:]]
 
 
@@ -213,6 +218,19 @@ def _placed(
         (row.id, level, answers.get(row.id), row.id in of_models, again.get(row.id))
         for row, level in zip(best, levels, strict=False)
     ]
+
+
+def _versions_in(
+    group: Sequence[int],
+    best: Sequence[Row],
+    placed: Sequence[Placed],
+    announced: Collection[bytes],
+) -> list[int]:
+    """The places of a group that are versions of its first: what a model stated behind what a user
+    stated may be the later of both, and what does not hold yet is no older version."""
+    by_others = {at for at in group if placed[at][3] != placed[group[0]][3]}
+    others = by_others | {at for at in group[1:] if best[at].id in announced}
+    return [at for at in group if at not in others]
 
 
 def _put_newest_first(
@@ -231,6 +249,48 @@ def _put_newest_first(
             best[place].final_score,
             newer_than=best[versions[1]].id if first and len(versions) > 1 else None,
             older_than=None if first or at not in versions else newest,
+        )
+
+
+def _older_behind(
+    query: str,
+    turned: Sequence[tuple[int, int]],
+    best: Sequence[Row],
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
+) -> list[tuple[int, int]]:
+    """Return the pairs of an earlier row and a later one before it that differ in numbers alone and
+    that nothing tells apart: they keep their places, and the earlier one is told to be so.
+
+    Args:
+        turned: places of an earlier and a later row, counted from the last.
+    """
+    last = len(best) - 1
+    known = recalled([row.id for row in best]) if turned else {}
+    parts = [Parts(known[row.id].content) for row in best] if known else []
+    pairs = [(last - older, last - newer) for older, newer in turned]
+    alike = [pair for pair in pairs if parts[pair[0]].may_align(parts[pair[1]])]
+    found = []
+    for older, newer in sorted(alike, key=sum):
+        pair = Aligned(parts[older], parts[newer])
+        if pair.differ_in_numbers() and not pair.tells_apart(query):
+            found.append((older, newer))
+    return found
+
+
+def _mark(rows: list[Row], older: bytes, newer: bytes) -> None:
+    """Names the newer of two rows on the older one, and that on it, where neither has one named."""
+    places = {row.id: place for place, row in enumerate(rows)}
+    marked = [rows[places[id]] for id in (older, newer)]
+    if marked[0].older_than is not None or marked[0].newer_than is not None:
+        return
+    if marked[1].older_than is not None:
+        return
+    for row, newer_than, older_than in (
+        (marked[0], None, newer),
+        (marked[1], marked[1].newer_than or older, None),
+    ):
+        rows[places[row.id]] = row.moved(
+            row.final_score, newer_than=newer_than, older_than=older_than
         )
 
 
