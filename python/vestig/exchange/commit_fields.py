@@ -69,8 +69,9 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
-    from 1. `status`, `successor_ref`, `changed_us`: as of `Draft`. `is_known_by_id`: the reference
-    is an id that the file gives the record. `replaces`: ids of memories with earlier texts of it.
+    from 1. `status`, `successor_ref`, `changed_us`, `in_file_order`: as of `Draft`.
+    `is_known_by_id`: the reference is an id that the file gives the record. `replaces`: ids of
+    memories with earlier texts of it.
     """
 
     line: int
@@ -83,6 +84,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     successor_ref: str | None = None
     changed_us: int | None = None
     is_known_by_id: bool = False
+    in_file_order: bool = False
     replaces: tuple[str, ...] = ()
 
     @property
@@ -210,6 +212,7 @@ class ImportFile:
             successor_ref=draft.successor_ref,
             changed_us=draft.changed_us,
             is_known_by_id=is_known_by_id,
+            in_file_order=draft.in_file_order,
         )
 
     def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -296,6 +299,21 @@ def revived_warning(ids: Sequence[str]) -> str:
     undo = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
     return (
         f"{texts} that had been replaced or withdrawn here {holds} again: {shown}; {undo} undoes it"
+    )
+
+
+def behind_warning(turns: Counter[str]) -> str:
+    """Return the warning about turns that stand behind later ones of their session.
+
+    Args:
+        turns: session → how many.
+    """
+    count = turns.total()
+    has, is_, stands = ("has", "is", "stands") if count == 1 else ("have", "are", "stand")
+    return (
+        f"{count_of(count, 'turn')} of {first_of([*turns], _REVIVED_SHOWN)} {has} no `sequence`,"
+        f" {is_} older than what the session had and {stands} behind it: import the oldest file"
+        " first, or give each turn its place"
     )
 
 
@@ -502,6 +520,8 @@ class Run:
         self.changed: dict[str, str] = {}
         # by file: records with the id of an earlier one of the import and another text
         self.repeated: Counter[str] = Counter()
+        # session → its turns that stand behind later ones
+        self.behind: Counter[str] = Counter()
 
     def pass_over(self, source: Input) -> None:
         """Counts a file of another kind."""
@@ -541,6 +561,8 @@ class Run:
             yield forgotten_warning(self.forgotten)
         if self.revived:
             yield revived_warning(self.revived)
+        if self.behind:
+            yield behind_warning(self.behind)
 
     def _of_changed_records(self) -> Iterator[str]:
         """Warnings about records whose text is another one than when they were imported."""
