@@ -69,6 +69,38 @@ def test_a_message_that_stands_by_itself_is_asked_alone(text: str) -> None:
         assert asked(before, text) == text.strip()
 
 
+@each(
+    ("question", "answer", "person"),
+    [
+        # the one name of question and answer, of the question, or of the answer
+        ("Where does Emre live?", "Emre lives in Berlin, near Ben.", "Emre"),
+        ("Where does Peter live?", "In Berlin.", "Peter"),
+        ("Does Emre have allergies?", "I do not know, shall I ask Ben?", "Emre"),
+        ("What is Emre's number?", "It is 0151 2345.", "Emre"),
+        ("Who looks after the garden?", "Juno Ferreira looks after it.", "Juno Ferreira"),
+        ("Which doctor treats the twins?", "Dr. Costa.", "Dr. Costa"),
+        # a question that asks who, or for somebody of a name, may mean either
+        ("Who is Emre?", "Ben's best friend.", None),
+        ("Who is Emre?", "Emre is Ben's best friend.", None),
+        ("Who is Ben's best friend?", "Emre.", None),
+        ("Who is Ben Schulte?", "The new drummer of Mia's band.", None),
+        ("Where does Ben's friend live?", "In Berlin.", None),
+        ("What is Ben's teacher called?", "Emre.", None),
+        ("Do Ben and Emre know each other?", "From the party of Mia.", None),
+    ],
+)
+def test_a_name_takes_the_place_of_a_pronoun_where_no_other_may_be_meant(
+    question: str, answer: str, person: str | None
+) -> None:
+    found = asked((question, answer), "Can he eat nuts?")
+    if person is None:
+        assert found.startswith(f"Can he eat nuts? {question}")
+        names = ("Ben", "Emre", "Mia")
+        assert all(one in found for one in names if one in question + answer), found
+    else:
+        assert found == f"{person}: Can he eat nuts?"
+
+
 def test_a_follow_up_of_a_follow_up() -> None:
     turns = [*BIRTHDAY, "and Juno's?", "On 9 February.", "and Piet's?"]
     talk = [Turn(text, assistant=at % 2 == 1) for at, text in enumerate(turns)]

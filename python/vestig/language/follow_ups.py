@@ -44,6 +44,16 @@ _PEOPLE: Final = frozenset(
     )
 )
 _OF_PEOPLE: Final = ("er", "or", "ist", "man", "woman", "ee", "ant")
+# Words with such an ending that mean none.
+_OF_THINGS: Final = frozenset(
+    word_list(
+        "after another boiler chapter coffee colour computer corner cover degree dinner"
+        " either error ever factor filter flavor flavour floor folder harbor harbour heater"
+        " later letter list matter meter mirror monitor motor never number offer order other"
+        " outer over paper plant power printer rather restaurant river router scanner sensor"
+        " server shower summer supper tower tractor trailer under water weather whether winter"
+    )
+)
 
 
 class Turn(NamedTuple):
@@ -262,6 +272,8 @@ def _has_owner(before: Sequence[str], words: _Words) -> bool:
 
 
 def _means_person(word: str) -> bool:
+    if word in _OF_THINGS:
+        return False
     return word in _PEOPLE or (len(word) > 4 and word.endswith(_OF_PEOPLE))
 
 
@@ -293,14 +305,21 @@ def _swapped(earlier: str, text: str, words: _Words) -> str | None:
 
 
 def _with_referent(text: str, earlier: str, answer: str, words: _Words, *, person: bool) -> str:
-    """A follow-up with what its pronoun may stand for: a person by the one name that the turns
-    before it have, else the question before it and the names of its answer."""
+    """A follow-up with what its pronoun may stand for: the question before it and the names of its
+    answer, or, of a person, one name alone.
+
+    That is the name that question and answer share, else the one that the question has, else, of a
+    question without a name, the one of its answer. A question that asks who, or has a word for
+    people beside a name ("Ben's friend"), may mean another one than it names.
+    """
     asked, answered = _names(earlier), _names(answer[:_TAKEN_CHARS_MAX])
     if person:
-        asks_who = not words.who.isdisjoint(_WORD.findall(_lower(earlier)))
+        own = {word for name in asked for word in _WORD.findall(_lower(name))}
+        said = [word for word in _WORD.findall(_lower(earlier)) if word not in own]
+        of_others = not words.who.isdisjoint(said) or any(map(_means_person, said))
         both = [name for name in asked if name in answered]
-        for names in (both, answered if asks_who else asked, answered):
-            if len(names) == 1 and names[0] not in text:
-                return f"{names[0]}: {text}"
+        found = [] if asked and of_others else both if len(both) == 1 else asked or answered
+        if len(found) == 1 and found[0] not in text:
+            return f"{found[0]}: {text}"
     added = [name for name in answered if name not in earlier][:_ANSWER_NAMES_MAX]
     return " ".join((text, _asking_part(earlier), *added))
