@@ -2,9 +2,10 @@
 leans on.
 
 A message leans on what was said before where its words show it (`data/follow_up_words.json`, by
-language): it begins like a continuation and asks nothing by itself ("and Juno's?"), it has a
-pronoun that nothing before it in the message could stand for ("where does she live?"), or it has no
-word of its own ("how much?"). Every other message stands by itself.
+language): it begins like a continuation and asks nothing by itself ("and Juno's?"), it puts a name
+right ("no, I meant Juno"), it has a pronoun that nothing before it in the message could stand for
+("where does she live?"), or it has no word of its own ("since when?"). Thanks before it count for
+nothing. Every other message stands by itself.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _BARE_WORDS_MAX: Final = 2
 _ANSWER_NAMES_MAX: Final = 3
 _WORD: Final = lazy_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE: Final = lazy_pattern(r"[^.!?\n]+[.!?]*")
+_ASKS_FOR_NOUNS: Final = frozenset(("whose", "which", "what", "how"))
 _POSSESSIVE: Final = ("'s", "’s")
 _DATA: Final = Path(__file__).resolve().parents[1] / "data"
 # Nouns and endings of nouns that mean people.
@@ -80,6 +82,8 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words that show a follow-up in one language, in lower case."""
 
     openings: tuple[str, ...]
+    # what puts a name right that stood in a question
+    corrections: tuple[str, ...]
     asking: frozenset[str]
     who: frozenset[str]
     articles: frozenset[str]
@@ -177,8 +181,14 @@ def _resolved(turns: Sequence[Turn], at: int) -> Question:
     if base is None:
         return alone
     words = _of_language(text, " ".join(turns[place].text[:_TAKEN_CHARS_MAX] for place in before))
-    how = None if words is None else _leans(text, words)
-    if words is None or how is None:
+    if words is None:
+        return alone
+    how = _leans(text, words)
+    if how is None:
+        # a pronoun behind thanks was seen already
+        text = _without_remarks(text)
+        how = None if text == alone.text else _leans(text, words, pronouns=False)
+    if how is None:
         return alone
     earlier = _resolved(turns, base)
     said = "" if answer is None or answer == base else turns[answer].text
@@ -188,6 +198,19 @@ def _resolved(turns: Sequence[Turn], at: int) -> Question:
     else:
         whole = _with_referent(text, earlier.text, said, words, person=how == _PERSON)
     return Question(whole, earlier.first, at)
+
+
+def _without_remarks(text: str) -> str:
+    """A message without the sentences before all others that say nothing.
+
+    Example:
+        >>> _without_remarks("Thanks! And Mia?"), _without_remarks("Thanks!")
+        ('And Mia?', 'Thanks!')
+    """
+    for found in _SENTENCE.finditer(text):
+        if not says_nothing(found[0]):
+            return text[found.start() :].strip()
+    return text
 
 
 def _of_language(text: str, before: str) -> _Words | None:
@@ -204,8 +227,9 @@ def _of_language(text: str, before: str) -> _Words | None:
 _CONTINUES, _PERSON, _THING = "continues", "person", "thing"
 
 
-def _leans(text: str, words: _Words) -> str | None:
-    """How a message leans on those before it; None where it stands by itself."""
+def _leans(text: str, words: _Words, *, pronouns: bool = True) -> str | None:
+    """How a message leans on those before it; None where it stands by itself. `pronouns`: by one
+    too."""
     lower = " ".join(_WORD.findall(_lower(text)))
     opening = next((one for one in words.openings if f"{lower} ".startswith(f"{one} ")), None)
     said = lower.split()
@@ -215,7 +239,9 @@ def _leans(text: str, words: _Words) -> str | None:
         short = text.rstrip().endswith("?") or len(rest) <= _BARE_WORDS_MAX
         if several or (short and words.asking.isdisjoint(rest)):
             return _CONTINUES
-    how = _pronoun(text, lower, words)
+    if _puts_right(lower, text, words):
+        return _CONTINUES
+    how = _pronoun(text, lower, words) if pronouns else None
     if how is not None:
         return how
     bare = not find_names(text) and not any(word in words.articles for word in said)
@@ -224,13 +250,23 @@ def _leans(text: str, words: _Words) -> str | None:
     return None
 
 
+def _puts_right(lower: str, text: str, words: _Words) -> bool:
+    """Return whether a message does no more than to name another one ("no, I meant Juno's")."""
+    found = next((one for one in words.corrections if f" {one} " in f" {lower} "), None)
+    if found is None or len(_names(text)) != 1:
+        return False
+    before, _, behind = f" {lower} ".partition(f" {found} ")
+    return _remarks().issuperset(before.split()) and 0 < len(behind.split()) <= _BARE_WORDS_MAX
+
+
 def _has_no_content(text: str, said: Sequence[str]) -> bool:
     language = language_of(text)
     if any(is_function_word(word, language) for word in said):
         return all(is_function_word(word, language) for word in said)
-    words = _words().values()
-    asking = any(said[0] in own.asking for own in words) if said else False
-    return asking and not content_terms(text, ())
+    # behind a preposition ("since when?") the sign of a question tells that one is meant
+    asking = said if text.rstrip().endswith("?") else said[:1]
+    asks = any(word in own.asking for own in _words().values() for word in asking)
+    return asks and not content_terms(text, ())
 
 
 def _pronoun(text: str, lower: str, words: _Words) -> str | None:
@@ -253,7 +289,8 @@ def _pronoun(text: str, lower: str, words: _Words) -> str | None:
         person = word in words.persons
         two = " ".join(said[max(0, at - 1) : at + 1])
         is_object = at > 0 and bool(content_terms(said[at - 1], ()))
-        if person and not (named or topical or any(map(_means_person, before))):
+        nouns = () if _is_asked_of(said, at, words) else before
+        if person and not (named or topical or any(map(_means_person, nouns))):
             return _PERSON
         thing = word in words.things or two in words.things or two in words.behind
         thing = thing or (at == len(said) - 1 and word in words.last)
@@ -263,6 +300,18 @@ def _pronoun(text: str, lower: str, words: _Words) -> str | None:
         if thing and not determined and not (named and not is_object):
             return _THING
     return None
+
+
+def _is_asked_of(said: Sequence[str], at: int, words: _Words) -> bool:
+    """Return whether the pronoun at a place is the subject of a question for a noun, which it does
+    not stand for then ("whose friend is he", "which teacher did she like")."""
+    asked = said[: at - 1]
+    return (
+        len(asked) > 1
+        and asked[0] in _ASKS_FOR_NOUNS
+        and said[at - 1] in words.asking
+        and words.articles.isdisjoint(asked)
+    )
 
 
 def _has_owner(before: Sequence[str], words: _Words) -> bool:
@@ -296,7 +345,8 @@ def _swapped(earlier: str, text: str, words: _Words) -> str | None:
     old, new = _names(earlier), _names(text)
     if len(old) != 1 or len(new) != 1 or old == new:
         return None
-    begins = {word for one in words.openings for word in one.split()}
+    begins = {word for one in (*words.openings, *words.corrections) for word in one.split()}
+    begins |= _remarks()
     plain = (re.sub(r"['’]s$", "", word) for word in _WORD.findall(text))
     rest = [one for one in plain if one not in new[0].split() and _lower(one) not in begins]
     if content_terms(" ".join(rest), ()):
