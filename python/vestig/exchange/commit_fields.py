@@ -141,6 +141,8 @@ class ImportFile:
         self._control_characters = self._cut_titles = 0
         # of the last record: turns of one conversation share a title, which counts once
         self._last_names: dict[str, str] = {}
+        # (scope, session) → the time of its last turn that has one
+        self._times: dict[tuple[Any, Any], Any] = {}
         self.format = self._row.format
 
     @property
@@ -196,6 +198,7 @@ class ImportFile:
             reference = f"file:{draft.digest}:{draft.line}"
         if self._options.scope is not None and arguments.get("scope") is None:
             arguments = {**arguments, "scope": self._options.scope}
+        arguments = self._with_time(arguments)
         bound = self._options.bound
         if bound is not None and arguments.get("scope") != bound:
             raise ValidationError(
@@ -214,6 +217,25 @@ class ImportFile:
             is_known_by_id=is_known_by_id,
             in_file_order=draft.in_file_order,
         )
+
+    def _with_time(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments; of a record without a time with that of the turn before it, and a word in
+        the metadata by which no relative expression counts from there. Arguments of a commit mean
+        what they mean there: said now."""
+        if self.format is ImportFormat.MEMORIES:
+            return arguments
+        time = arguments.get("t_ref", arguments.get("t_valid"))
+        place = arguments.get("scope"), arguments.get("session_id")
+        if time is not None:
+            self._times[place] = time
+            return arguments
+        metadata = arguments.get("metadata")
+        if metadata is not None and not isinstance(metadata, dict):
+            return arguments
+        before = None if place[1] is None else self._times.get(place)
+        source = {"time_from": "now" if before is None else "turn_before"}
+        made = {**arguments, "metadata": {**source, **(metadata or {})}}
+        return made if before is None else {**made, "t_ref": before}
 
     def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with titles and authors that a memory may have."""

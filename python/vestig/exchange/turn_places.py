@@ -22,6 +22,7 @@ from vestig.exchange.commit_fields import ImportItem, ImportOptions, Run, Tally
 from vestig.session.session import Session
 from vestig.store.records.memory_queries import SaidTurn, SessionEnd, session_ends, turns_of_texts
 from vestig.store.records.reads import LedgerView
+from vestig.types import is_undated
 
 _Records = list[tuple[Tally, ImportItem]]
 _NO_END: Final = SessionEnd(-1, None)
@@ -116,6 +117,8 @@ class TurnPlaces:
         given = item.arguments
         time = given.get("t_ref")
         if not item.in_file_order or item.is_known_by_id or time is None or is_day(time):
+            return None
+        if is_undated(given.get("metadata") or {}):
             return None
         role, author = given.get("role"), given.get("author")
         with suppress(ValidationError):
