@@ -540,7 +540,9 @@ class Run:
         self.beside: dict[str, None] = {}
         # id of a record with another text than before, which was not taken → its memory
         self.changed: dict[str, str] = {}
-        # by file: records with the id of an earlier one of the import and another text
+        # id of a turn whose text stands under it in another session → its memory
+        self.elsewhere: dict[str, str] = {}
+        # by file: records with the id of an earlier one of the import and another text or session
         self.repeated: Counter[str] = Counter()
         # session → its turns that stand behind later ones
         self.behind: Counter[str] = Counter()
@@ -613,13 +615,22 @@ class Run:
                 f" the same id {'was' if count == 1 else 'were'} not taken, and the text of before"
                 f" stays: {shown}; {update} changes it, {other} takes in what is no version of it"
             )
+        if self.elsewhere:
+            count = len(self.elsewhere)
+            shown = first_of([*self.elsewhere.values()], _REVIVED_SHOWN)
+            scope = by_caller("scope=…", "--scope S")
+            yield (
+                f"{count_of(count, 'turn')} {'was' if count == 1 else 'were'} skipped, for the id"
+                f" and the text are those of another session: {shown}; another {scope} takes in"
+                " chats that number their messages alike"
+            )
         if self.different:
             yield different_warning(len(self.different), [*self.different])
         for name, count in self.repeated.items():
             yield (
                 f"{name}: {count_of(count, 'record')} with the id of an earlier one and another"
-                f" text {'was' if count == 1 else 'were'} not taken: give each an id of its own,"
-                " or none"
+                f" text or session {'was' if count == 1 else 'were'} not taken: give each an id of"
+                " its own, or none"
             )
 
     def report(self) -> ImportReport:
