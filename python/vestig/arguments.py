@@ -120,6 +120,22 @@ def parse_time(value: object, field: str) -> int:
     return us
 
 
+def wall_us(value: object) -> int | None:
+    """Microseconds of what a clock beside the speaker shows, as if it were UTC, of a time that
+    `parse_time` takes and that names another offset than that of UTC; None of others.
+
+    Example:
+        >>> wall_us("1970-01-01T01:00+01:00"), wall_us("1970-01-01T01:00Z"), wall_us("1970-01-01")
+        (3600000000, None, None)
+    """
+    offset = None
+    if isinstance(value, datetime):
+        offset = value.utcoffset()
+    elif isinstance(value, str) and (match := _ISO.fullmatch(value.strip())):
+        offset = _zone(match.group(8)).utcoffset(None)
+    return parse_time(value, "time") + offset // timedelta(microseconds=1) if offset else None
+
+
 def is_day(value: object) -> bool:
     """Return whether a time that `parse_time` takes is a day without a time.
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from vestig.errors import ValidationError, kind_of
 
-# Roles of those who talk with each other, and of what stands beside the talk.
+# Roles of those who talk with each other, and of what stands beside the talk; every other one is
+# of somebody who talks.
 SPEAKERS: Final = ("user", "assistant", "human", "ai", "model")
 ASSISTANTS: Final = ("assistant", "ai", "model")
 NEVER_SPOKEN: Final = ("system", "developer", "tool", "function")
@@ -19,6 +20,16 @@ NEVER_SPOKEN: Final = ("system", "developer", "tool", "function")
 TEXT_PARTS: Final = ("text", "input_text", "output_text")
 _CALLS: Final = ("tool_calls", "function_call")
 BETWEEN_PARTS: Final = "\n\n"
+
+
+def plain_role(role: str) -> str:
+    """A role in the case in which these tables have it.
+
+    Example:
+        >>> plain_role(" User")
+        'user'
+    """
+    return role.strip().lower()
 
 
 def text_parts(content: object) -> list[str] | None:

@@ -160,13 +160,13 @@ _AGENT_ROLES: Final = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
 MODEL_ROLES: Final = frozenset((Role.ASSISTANT, Role.TOOL))
 
 
-# What metadata `time_from` of a passage says where its document does not tell when it was written.
-_TIMES_OF_FILES: Final = frozenset(("file_time", "now"))
+# What metadata `time_from` says where a document or a record does not tell when it was written.
+_TIMES_OF_FILES: Final = frozenset(("file_time", "now", "turn_before"))
 
 
 def is_undated(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the time of a memory with this metadata is only that of its file: a copy or a
-    clone has another, so that it says nothing of the text.
+    """Return whether the time of a memory with this metadata is only that of its file, its import
+    or the turn before it, and does not tell when the text was written.
 
     Example:
         >>> is_undated({"time_from": "file_time"}), is_undated({"time_from": "front_matter"})

@@ -275,8 +275,28 @@ def test_two_records_with_one_id_and_two_texts_are_told() -> None:
     rows = [{"id": "1", "speaker": "Ann", "text": one} for one in ("The mast is in", "The keel is")]
     _, report = store_of(as_lines(*rows))
     assert (report.imported, report.skipped) == (1, 1)
-    said = "standard input: 1 record with the id of an earlier one and another text was not taken"
+    said = "standard input: 1 record with the id of an earlier one and another text or session"
     assert said in told(report)
     # the very same twice is no loss
     _, report = store_of(as_lines(rows[0], rows[0]))
     assert (report.skipped, report.warnings) == (1, ())
+
+
+def test_an_id_of_another_session_is_told_whatever_the_text() -> None:
+    """Chats that number their messages from 1."""
+    first = {"id": 1, "speaker": "Nora", "text": "Good night, all.", "session": "mon"}
+    other = {**first, "session": "tue"}
+    store, _ = store_of(as_lines(first))
+    assert store.import_(as_lines(first)).warnings == ()
+    report = store.import_(as_lines(other))
+    assert (report.imported, report.skipped) == (0, 1)
+    (memory,) = store.list()
+    assert "1 turn was skipped, for the id and the text are those of another session" in told(
+        report
+    )
+    assert memory.id in told(report)
+    assert store.import_(as_lines(other), scope="tue").imported == 1
+    # in one file
+    store, report = store_of(as_lines(first, other))
+    assert report.skipped == 1
+    assert "1 record with the id of an earlier one and another text or session" in told(report)

@@ -261,6 +261,8 @@ def test_other_keys_become_metadata_named_in_one_warning() -> None:
         )
     )
     arguments = [item.arguments for item in found if isinstance(item, ImportItem)]
+    for one in arguments:
+        assert one["metadata"].pop("time_from") == "now"
     assert arguments[0]["metadata"] == {"own": 1, "mood": "good"}
     assert arguments[1]["metadata"] == {"mood": "bad", "original_source": "irc"}
     assert arguments[1]["tags"] == ["a", "b"]
@@ -375,6 +377,44 @@ def test_a_chat_of_a_program_has_its_format_with_times_too() -> None:
     # what it has beside that is of a log
     for more in ({"speaker": "Ann"}, {"scope": "s"}, {"turn": 3}, {"tags": ["a"]}):
         assert read(lines({**chat[0], **more}))[0].format == "messages"
+
+
+LEAVING = "We leave tomorrow, and on 3 May 2026 we are back."
+# a record without a time, and the name under which its format has one
+UNTIMED: dict[str, tuple[dict[str, str], str]] = {
+    "messages": ({"speaker": "Tom", "text": LEAVING}, "timestamp"),
+    "openai-chat": ({"role": "user", "content": LEAVING}, "timestamp"),
+    "mem0": ({"memory": LEAVING}, "created_at"),
+    "memories": ({"content": LEAVING}, "t_ref"),
+}
+
+
+@each("name", UNTIMED)
+def test_what_tells_no_time_has_no_day_that_counts_from_it(name: str) -> None:
+    record, time = UNTIMED[name]
+
+    def days(one: dict[str, str]) -> list[str]:
+        with vestig.open(":memory:", embedder=HashingEmbedder(16)) as store:
+            store.import_(io.BytesIO(lines(one)), format=name)
+            (memory,) = store.list()
+            return [f"{found.start:%Y-%m-%d}" for found in memory.times if found.start]
+
+    assert days({**record, time: "2024-01-05"}) == ["2024-01-06", "2026-05-03"]
+    # arguments of a commit are said now
+    assert days(record)[name == "memories" :] == ["2026-05-03"]
+
+
+def test_a_turn_without_a_time_has_that_of_the_turn_before_it() -> None:
+    rows = [
+        {"speaker": "Nora", "text": "Let us talk.", "session": "s", "timestamp": "2024-01-05"},
+        {"speaker": "Tom", "text": "We leave tomorrow.", "session": "s"},
+        {"speaker": "Tom", "text": "We leave tomorrow.", "session": "other"},
+    ]
+    with vestig.open(":memory:", embedder=HashingEmbedder(16)) as store:
+        store.import_(io.BytesIO(lines(*rows)))
+        days = {one.session_id: one.t_valid for one in store.list() if one.author == "Tom"}
+        assert (days["s"].year, days["other"].year > 2024) == (2024, True)
+        assert [one.times for one in store.list()] == [()] * 3
 
 
 def test_json_array_and_object_with_messages() -> None:

@@ -25,6 +25,15 @@ def asked(before: tuple[str, str], *texts: str) -> str:
         (GARDEN, "and where does she live?", "Juno Ferreira: and where does she live?"),
         (KAYAK, "How much was it?", "How much was it? I used the kayak today."),
         (KAYAK, "how much?", "how much? I used the kayak today."),
+        (KAYAK, "since when?", "since when? I used the kayak today."),
+        (KAYAK, "By whom?", "By whom? I used the kayak today."),
+        (GARDEN, "Whose friend is she?", "Juno Ferreira: Whose friend is she?"),
+        (GARDEN, "which teacher did she like?", "Juno Ferreira: which teacher did she like?"),
+        (BIRTHDAY, "Thanks! And Juno's?", "When is Juno's birthday?"),
+        (BIRTHDAY, "Ok, great. Thank you! what about Juno?", "When is Juno's birthday?"),
+        (BIRTHDAY, "No, I meant Juno's.", "When is Juno's birthday?"),
+        (BIRTHDAY, "sorry, I meant Juno", "When is Juno's birthday?"),
+        (LENA, "Nein, ich meinte Jonas.", "Wo wohnt Jonas?"),
         (LENA, "und Jonas?", "Wo wohnt Jonas?"),
         (LENA, "Und seit wann wohnt sie dort?", "Und seit wann wohnt sie dort? Wo wohnt Lena?"),
         (
@@ -58,6 +67,13 @@ def test_a_follow_up_takes_what_it_leans_on(
         "What time is it in Oslo?",
         "Is there a key to the shed?",
         "Who left their coat in the hall?",
+        "Thanks! Where is the wifi password of the cabin?",
+        "Yeah, sure. Having it in writing reminds me of the cabin.",
+        "I meant to ask about the pump",
+        "I mean the boiler is broken",
+        "No, I meant that the pump of Juno Ferreira leaks",
+        "When Mum comes can she bring the boat?",
+        "Which doctor said he was ill?",
         "write a haiku about rain",
         "Wo liegt der Schlüssel zum Dachboden?",
         "Quelle heure est-il à Oslo ?",
@@ -67,6 +83,38 @@ def test_a_follow_up_takes_what_it_leans_on(
 def test_a_message_that_stands_by_itself_is_asked_alone(text: str) -> None:
     for before in (WEDDING, BIRTHDAY, LENA):
         assert asked(before, text) == text.strip()
+
+
+@each(
+    ("question", "answer", "person"),
+    [
+        # the one name of question and answer, of the question, or of the answer
+        ("Where does Emre live?", "Emre lives in Berlin, near Ben.", "Emre"),
+        ("Where does Peter live?", "In Berlin.", "Peter"),
+        ("Does Emre have allergies?", "I do not know, shall I ask Ben?", "Emre"),
+        ("What is Emre's number?", "It is 0151 2345.", "Emre"),
+        ("Who looks after the garden?", "Juno Ferreira looks after it.", "Juno Ferreira"),
+        ("Which doctor treats the twins?", "Dr. Costa.", "Dr. Costa"),
+        # a question that asks who, or for somebody of a name, may mean either
+        ("Who is Emre?", "Ben's best friend.", None),
+        ("Who is Emre?", "Emre is Ben's best friend.", None),
+        ("Who is Ben's best friend?", "Emre.", None),
+        ("Who is Ben Schulte?", "The new drummer of Mia's band.", None),
+        ("Where does Ben's friend live?", "In Berlin.", None),
+        ("What is Ben's teacher called?", "Emre.", None),
+        ("Do Ben and Emre know each other?", "From the party of Mia.", None),
+    ],
+)
+def test_a_name_takes_the_place_of_a_pronoun_where_no_other_may_be_meant(
+    question: str, answer: str, person: str | None
+) -> None:
+    found = asked((question, answer), "Can he eat nuts?")
+    if person is None:
+        assert found.startswith(f"Can he eat nuts? {question}")
+        names = ("Ben", "Emre", "Mia")
+        assert all(one in found for one in names if one in question + answer), found
+    else:
+        assert found == f"{person}: Can he eat nuts?"
 
 
 def test_a_follow_up_of_a_follow_up() -> None:

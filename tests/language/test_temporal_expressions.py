@@ -182,7 +182,6 @@ def test_clamps_and_refuses() -> None:
         ("next week", "2026-03-23..2026-03-30"),
         ("last weekend", "2026-03-14..2026-03-16"),
         ("this weekend", "2026-03-21..2026-03-23"),
-        ("next weekend", "2026-03-28..2026-03-30"),
         ("next month", "2026-04-01..2026-05-01"),
         ("last quarter", "2025-10-01..2026-01-01"),
         ("this quarter", "2026-01-01..2026-04-01"),
@@ -336,6 +335,34 @@ def test_years_in_a_list_of_dates() -> None:
         "2021-01-01..2022-01-01",
     ]
     assert windows("in 2019 we had 2021 users") == ["2019-01-01..2020-01-01"]
+
+
+@each(
+    ("text", "day", "starts"),
+    [
+        # Wednesday: this week still brings a Friday and a weekend, not a Monday or a Wednesday
+        ("next Friday", "2026-03-18", ["2026-03-20", "2026-03-27"]),
+        ("The dentist will come next Friday", "2026-03-18", ["2026-03-20", "2026-03-27"]),
+        ("next weekend", "2026-03-18", ["2026-03-21", "2026-03-28"]),
+        ("next Monday", "2026-03-18", ["2026-03-23"]),
+        ("next Wednesday", "2026-03-18", ["2026-03-25"]),
+        ("this Friday", "2026-03-18", ["2026-03-20"]),
+        ("this weekend", "2026-03-18", ["2026-03-21"]),
+        ("Friday of next week", "2026-03-18", ["2026-03-27"]),
+        ("next Friday, 27 March 2026", "2026-03-18", ["2026-03-27"]),
+        # Saturday and Sunday
+        ("next Friday", "2026-03-21", ["2026-03-27"]),
+        ("next weekend", "2026-03-21", ["2026-03-28"]),
+        ("next weekend", "2026-03-22", ["2026-03-28"]),
+        ("next Sunday", "2026-03-21", ["2026-03-22", "2026-03-29"]),
+    ],
+)
+def test_next_means_two_days_where_this_week_still_brings_one(
+    text: str, day: str, starts: list[str]
+) -> None:
+    found = find_windows(text, parse_time(day, "t_ref"))
+    assert [format_us(one.window_start_us)[:10] for one in found if one.window_start_us] == starts
+    assert [one.either for one in found] == [len(starts) > 1] * len(starts)
 
 
 def test_what_is_left_open_has_a_window_on_either_side() -> None:

@@ -94,6 +94,26 @@ def test_lines_of_a_session_log() -> None:
 
 
 @each(
+    ("roles", "asked"),
+    [
+        (("user", "assistant", "user"), "Who?"),
+        (("User", "ASSISTANT", " User "), "Who?"),
+        (("Human", "AI", "Human"), "Who?"),
+        (("customer", "assistant", "customer"), "Who?"),
+        (("user", "assistant", "Assistant"), "Where?"),
+        (("user", "assistant", "Tool"), "Where?"),
+        (("user", "System", "developer"), "Where?"),
+    ],
+)
+def test_roles_count_in_any_case_and_other_ones_speak(roles: tuple[str, ...], asked: str) -> None:
+    texts = ("Where?", "In Oslo.", "Who?")
+    talk = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+    for found in (conversation_in(talk), conversation_of(json.dumps(talk))):
+        assert found is not None
+        assert next(one.text for one in reversed(found.turns) if not one.assistant) == asked
+
+
+@each(
     "query",
     [
         "[a note in brackets]",
@@ -122,6 +142,7 @@ def test_other_texts_are_queries_as_they_are(query: str) -> None:
         ([{"author": "Ada", "content": "Hello there"}, {"author": "Ben"}], r"messages\[1\]"),
         ([3], r"messages\[0\]"),
         ([{"author": 3, "content": "Hello"}], r"messages\[0\]"),
+        ([{"role": 3, "content": "Hello"}], r"messages\[0\].role: expected text"),
     ],
 )
 def test_messages_that_are_no_conversation_are_refused(messages: Any, field: str) -> None:

@@ -37,7 +37,7 @@ from vestig.calls.declaration import (
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.calls.scope import ScopeName
 from vestig.errors import ValidationError, kind_of
-from vestig.messages import SPEAKERS, TEXT_PARTS
+from vestig.messages import NEVER_SPOKEN, TEXT_PARTS
 from vestig.other_words import by_caller
 
 _TEXT_PART: Final = {
@@ -64,7 +64,7 @@ _SPOKEN: Final = {
     "type": "object",
     "properties": {
         "content": Label("", blank=False).schema(),
-        "role": {"enum": [*SPEAKERS, None]},
+        "role": {"type": ["string", "null"], "not": {"enum": list(NEVER_SPOKEN)}},
     },
     "required": ["content"],
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import time, tzinfo
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -27,7 +28,7 @@ from vestig.language.text_forms import sentences, word_list
 from vestig.language.time import expressions
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import Pieces
-from vestig.times import from_us, to_us
+from vestig.times import from_us, to_us, zone_named
 from vestig.types import (
     MODEL_ROLES,
     Claim,
@@ -106,11 +107,13 @@ class Item(msgspec.Struct, kw_only=True):
     # the caller's anchors, as their sources are; their memory is not known yet
     anchors: tuple[NewAnchor, ...] = ()
     # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the
-    # text was said, from which its relative times are measured
+    # text was said, from which its relative times are measured; `wall_us`: what the clock beside
+    # the speaker showed then, where its offset was given
     text: str
     given: str
     content_hash: str
     reference_us: int
+    wall_us: int | None = None
     # how long it is worth keeping: as the caller says, or the configuration
     policy: RetentionPolicy = RetentionPolicy.STANDARD
     warnings: list[str] = msgspec.field(default_factory=list)
@@ -293,11 +296,14 @@ def _times(item: Item, zone: str) -> expressions.FoundTimes:
     """The times that the text names.
 
     Where `t_valid` is given and `t_ref` is not, nobody told when it was said: "tomorrow" may count
-    from either, and what means another day from each gets none.
+    from either, and what means another day from each gets none. A `t_ref` with an offset tells
+    which day the speaker had.
     """
     given = item.request
     dated = not is_undated(given.metadata or {})
     found = expressions.find_times(item.text, item.reference_us, zone=zone, dated=dated)
+    if found.windows and dated and item.wall_us is not None:
+        found = _in_days_of(item.text, item.wall_us, found, zone)
     item.warnings.extend(found.warnings)
     if not found.windows or given.t_valid is None or given.t_ref is not None:
         return found
@@ -310,6 +316,33 @@ def _times(item: Item, zone: str) -> expressions.FoundTimes:
         " t_ref, else they get no date that is certain"
     )
     return certain
+
+
+def _in_days_of(
+    text: str, wall_us: int, found: expressions.FoundTimes, zone: str
+) -> expressions.FoundTimes:
+    """The times of a text, those that are whole days as they count from the day of the speaker.
+
+    Args:
+        wall_us: what the clock of the speaker showed.
+        found: the times as they count from the moment in the zone of the store.
+    """
+    tz = zone_named(zone)
+    try:
+        said_us = to_us(from_us(wall_us).replace(tzinfo=tz))
+        local = expressions.find_times(text, said_us, zone=zone)
+        if len(local.expressions) != len(found.expressions):
+            return local
+        pairs = zip(found.expressions, local.expressions, strict=True)
+        chosen = [theirs if _is_whole_days(theirs, tz) else ours for ours, theirs in pairs]
+    except (OverflowError, ValueError):  # outside the years 1-9999
+        return found
+    return msgspec.structs.replace(found, expressions=chosen)
+
+
+def _is_whole_days(one: expressions.TemporalExpression, zone: tzinfo) -> bool:
+    ends = [us for us in (one.window_start_us, one.window_end_us) if us is not None]
+    return all(from_us(us).astimezone(zone).time() == time.min for us in ends)
 
 
 def _model_jobs(item: Item, settings: Settings) -> tuple[str, ...]:

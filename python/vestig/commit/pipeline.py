@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from vestig.arguments import check_validity
+from vestig.arguments import check_validity, wall_us
 from vestig.calls.commit import CommitRequest, commit_request
 from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
@@ -401,6 +401,7 @@ def _prepare(
         given=given,
         content_hash=content_hash(text),
         reference_us=reference_us,
+        wall_us=wall_us(clean.arguments.get("t_ref")),
         key=request.key,
         policy=request.retention_policy or RetentionPolicy(settings.lifecycle.default_policy),
         entities=with_known_types(request.entities, types_of(settings.entities)),

@@ -82,6 +82,7 @@ class ChangedRecords:
         held = {one.id for one in current}
         now = {one.content_hash for one in stated if one.memory_id in held}
         if texts.issuperset(hashes) and (not now or now & hashes):
+            self._of_another_session(item, current)
             return None
         if item.changed_us is None or not current:
             self._run.changed[item.artifact_ref] = ids[-1]
@@ -101,6 +102,15 @@ class ChangedRecords:
         }
         replaces = tuple(one.id for one in before if one.id not in apart)
         return msgspec.structs.replace(item, arguments=arguments, replaces=replaces)
+
+    def _of_another_session(self, item: ImportItem, current: Sequence[Memory]) -> None:
+        """Notes a turn that is passed over, for its id and text are those of another session."""
+        session = item.arguments.get("session_id")
+        known = [one for one in current if one.session_id is not None]
+        if session is None or not known:
+            return
+        if all(one.session_id != str(session).strip() for one in known):
+            self._run.elsewhere[item.artifact_ref] = known[-1].id
 
     def states_another(self, item: ImportItem, value: Memory) -> bool:
         """Return whether a record states another value of a key than this one, for now: not where
@@ -130,7 +140,8 @@ class ChangedRecords:
 
     def repeats(self, tally: Tally, item: ImportItem, first: ImportItem) -> None:
         """Notes a record with the id of an earlier one of the import and another text."""
-        if item.is_known_by_id and item.parts != first.parts:
+        other = item.arguments.get("session_id") != first.arguments.get("session_id")
+        if item.is_known_by_id and (item.parts != first.parts or other):
             self._run.repeated[tally.source.name] += 1
 
     def _hashes(self, item: ImportItem, known: set[str]) -> set[str]:

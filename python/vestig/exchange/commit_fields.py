@@ -69,8 +69,9 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
-    from 1. `status`, `successor_ref`, `changed_us`: as of `Draft`. `is_known_by_id`: the reference
-    is an id that the file gives the record. `replaces`: ids of memories with earlier texts of it.
+    from 1. `status`, `successor_ref`, `changed_us`, `in_file_order`: as of `Draft`.
+    `is_known_by_id`: the reference is an id that the file gives the record. `replaces`: ids of
+    memories with earlier texts of it.
     """
 
     line: int
@@ -83,6 +84,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     successor_ref: str | None = None
     changed_us: int | None = None
     is_known_by_id: bool = False
+    in_file_order: bool = False
     replaces: tuple[str, ...] = ()
 
     @property
@@ -139,6 +141,8 @@ class ImportFile:
         self._control_characters = self._cut_titles = 0
         # of the last record: turns of one conversation share a title, which counts once
         self._last_names: dict[str, str] = {}
+        # (scope, session) → the time of its last turn that has one
+        self._times: dict[tuple[Any, Any], Any] = {}
         self.format = self._row.format
 
     @property
@@ -194,6 +198,7 @@ class ImportFile:
             reference = f"file:{draft.digest}:{draft.line}"
         if self._options.scope is not None and arguments.get("scope") is None:
             arguments = {**arguments, "scope": self._options.scope}
+        arguments = self._with_time(arguments)
         bound = self._options.bound
         if bound is not None and arguments.get("scope") != bound:
             raise ValidationError(
@@ -210,7 +215,27 @@ class ImportFile:
             successor_ref=draft.successor_ref,
             changed_us=draft.changed_us,
             is_known_by_id=is_known_by_id,
+            in_file_order=draft.in_file_order,
         )
+
+    def _with_time(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments; of a record without a time with that of the turn before it, and a word in
+        the metadata by which no relative expression counts from there. Arguments of a commit mean
+        what they mean there: said now."""
+        if self.format is ImportFormat.MEMORIES:
+            return arguments
+        time = arguments.get("t_ref", arguments.get("t_valid"))
+        place = arguments.get("scope"), arguments.get("session_id")
+        if time is not None:
+            self._times[place] = time
+            return arguments
+        metadata = arguments.get("metadata")
+        if metadata is not None and not isinstance(metadata, dict):
+            return arguments
+        before = None if place[1] is None else self._times.get(place)
+        source = {"time_from": "now" if before is None else "turn_before"}
+        made = {**arguments, "metadata": {**source, **(metadata or {})}}
+        return made if before is None else {**made, "t_ref": before}
 
     def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with titles and authors that a memory may have."""
@@ -296,6 +321,21 @@ def revived_warning(ids: Sequence[str]) -> str:
     undo = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
     return (
         f"{texts} that had been replaced or withdrawn here {holds} again: {shown}; {undo} undoes it"
+    )
+
+
+def behind_warning(turns: Counter[str]) -> str:
+    """Return the warning about turns that stand behind later ones of their session.
+
+    Args:
+        turns: session → how many.
+    """
+    count = turns.total()
+    has, is_, stands = ("has", "is", "stands") if count == 1 else ("have", "are", "stand")
+    return (
+        f"{count_of(count, 'turn')} of {first_of([*turns], _REVIVED_SHOWN)} {has} no `sequence`,"
+        f" {is_} older than what the session had and {stands} behind it: import the oldest file"
+        " first, or give each turn its place"
     )
 
 
@@ -500,8 +540,12 @@ class Run:
         self.beside: dict[str, None] = {}
         # id of a record with another text than before, which was not taken → its memory
         self.changed: dict[str, str] = {}
-        # by file: records with the id of an earlier one of the import and another text
+        # id of a turn whose text stands under it in another session → its memory
+        self.elsewhere: dict[str, str] = {}
+        # by file: records with the id of an earlier one of the import and another text or session
         self.repeated: Counter[str] = Counter()
+        # session → its turns that stand behind later ones
+        self.behind: Counter[str] = Counter()
 
     def pass_over(self, source: Input) -> None:
         """Counts a file of another kind."""
@@ -541,6 +585,8 @@ class Run:
             yield forgotten_warning(self.forgotten)
         if self.revived:
             yield revived_warning(self.revived)
+        if self.behind:
+            yield behind_warning(self.behind)
 
     def _of_changed_records(self) -> Iterator[str]:
         """Warnings about records whose text is another one than when they were imported."""
@@ -569,13 +615,22 @@ class Run:
                 f" the same id {'was' if count == 1 else 'were'} not taken, and the text of before"
                 f" stays: {shown}; {update} changes it, {other} takes in what is no version of it"
             )
+        if self.elsewhere:
+            count = len(self.elsewhere)
+            shown = first_of([*self.elsewhere.values()], _REVIVED_SHOWN)
+            scope = by_caller("scope=…", "--scope S")
+            yield (
+                f"{count_of(count, 'turn')} {'was' if count == 1 else 'were'} skipped, for the id"
+                f" and the text are those of another session: {shown}; another {scope} takes in"
+                " chats that number their messages alike"
+            )
         if self.different:
             yield different_warning(len(self.different), [*self.different])
         for name, count in self.repeated.items():
             yield (
                 f"{name}: {count_of(count, 'record')} with the id of an earlier one and another"
-                f" text {'was' if count == 1 else 'were'} not taken: give each an id of its own,"
-                " or none"
+                f" text or session {'was' if count == 1 else 'were'} not taken: give each an id of"
+                " its own, or none"
             )
 
     def report(self) -> ImportReport:

@@ -45,6 +45,7 @@ from vestig.exchange.mirror import (
     gone_documents,
 )
 from vestig.exchange.turn_anchors import TurnAnchors
+from vestig.exchange.turn_places import TurnPlaces
 from vestig.ids import new_id
 from vestig.language.names import embedded_name, norm_key
 from vestig.language.text_forms import count_of
@@ -316,6 +317,7 @@ class _Reader:
         self._files = files
         self._project = project
         self._changes = ChangedRecords(session, files.options, files.run)
+        self._places = TurnPlaces(session, files.options, files.run)
         self.tables = TableRows(session)
         # records that were passed over as recorded
         self.skipped: set[_Recorded] = set()
@@ -331,7 +333,10 @@ class _Reader:
                 found = next(self._groups, None)
                 group, links = found or ([], [])
                 counts.update(records=len(group), parts=sum(len(item.parts) for _, item in group))
-            return None if found is None else self._prepared(self._unrecorded(group), links)
+            if found is None:
+                return None
+            fresh = self._places.placed(group, self._unrecorded(group))
+            return self._prepared(fresh, links)
         except Exception as error:  # raised again in its turn
             return _NextGroup([], [], Part([], [], 0), self._files.bytes_done, error)
 

@@ -2,9 +2,10 @@
 leans on.
 
 A message leans on what was said before where its words show it (`data/follow_up_words.json`, by
-language): it begins like a continuation and asks nothing by itself ("and Juno's?"), it has a
-pronoun that nothing before it in the message could stand for ("where does she live?"), or it has no
-word of its own ("how much?"). Every other message stands by itself.
+language): it begins like a continuation and asks nothing by itself ("and Juno's?"), it puts a name
+right ("no, I meant Juno"), it has a pronoun that nothing before it in the message could stand for
+("where does she live?"), or it has no word of its own ("since when?"). Thanks before it count for
+nothing. Every other message stands by itself.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _BARE_WORDS_MAX: Final = 2
 _ANSWER_NAMES_MAX: Final = 3
 _WORD: Final = lazy_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE: Final = lazy_pattern(r"[^.!?\n]+[.!?]*")
+_ASKS_FOR_NOUNS: Final = frozenset(("whose", "which", "what", "how"))
 _POSSESSIVE: Final = ("'s", "’s")
 _DATA: Final = Path(__file__).resolve().parents[1] / "data"
 # Nouns and endings of nouns that mean people.
@@ -44,6 +46,16 @@ _PEOPLE: Final = frozenset(
     )
 )
 _OF_PEOPLE: Final = ("er", "or", "ist", "man", "woman", "ee", "ant")
+# Words with such an ending that mean none.
+_OF_THINGS: Final = frozenset(
+    word_list(
+        "after another boiler chapter coffee colour computer corner cover degree dinner"
+        " either error ever factor filter flavor flavour floor folder harbor harbour heater"
+        " later letter list matter meter mirror monitor motor never number offer order other"
+        " outer over paper plant power printer rather restaurant river router scanner sensor"
+        " server shower summer supper tower tractor trailer under water weather whether winter"
+    )
+)
 
 
 class Turn(NamedTuple):
@@ -70,6 +82,8 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words that show a follow-up in one language, in lower case."""
 
     openings: tuple[str, ...]
+    # what puts a name right that stood in a question
+    corrections: tuple[str, ...]
     asking: frozenset[str]
     who: frozenset[str]
     articles: frozenset[str]
@@ -167,8 +181,14 @@ def _resolved(turns: Sequence[Turn], at: int) -> Question:
     if base is None:
         return alone
     words = _of_language(text, " ".join(turns[place].text[:_TAKEN_CHARS_MAX] for place in before))
-    how = None if words is None else _leans(text, words)
-    if words is None or how is None:
+    if words is None:
+        return alone
+    how = _leans(text, words)
+    if how is None:
+        # a pronoun behind thanks was seen already
+        text = _without_remarks(text)
+        how = None if text == alone.text else _leans(text, words, pronouns=False)
+    if how is None:
         return alone
     earlier = _resolved(turns, base)
     said = "" if answer is None or answer == base else turns[answer].text
@@ -178,6 +198,19 @@ def _resolved(turns: Sequence[Turn], at: int) -> Question:
     else:
         whole = _with_referent(text, earlier.text, said, words, person=how == _PERSON)
     return Question(whole, earlier.first, at)
+
+
+def _without_remarks(text: str) -> str:
+    """A message without the sentences before all others that say nothing.
+
+    Example:
+        >>> _without_remarks("Thanks! And Mia?"), _without_remarks("Thanks!")
+        ('And Mia?', 'Thanks!')
+    """
+    for found in _SENTENCE.finditer(text):
+        if not says_nothing(found[0]):
+            return text[found.start() :].strip()
+    return text
 
 
 def _of_language(text: str, before: str) -> _Words | None:
@@ -194,8 +227,9 @@ def _of_language(text: str, before: str) -> _Words | None:
 _CONTINUES, _PERSON, _THING = "continues", "person", "thing"
 
 
-def _leans(text: str, words: _Words) -> str | None:
-    """How a message leans on those before it; None where it stands by itself."""
+def _leans(text: str, words: _Words, *, pronouns: bool = True) -> str | None:
+    """How a message leans on those before it; None where it stands by itself. `pronouns`: by one
+    too."""
     lower = " ".join(_WORD.findall(_lower(text)))
     opening = next((one for one in words.openings if f"{lower} ".startswith(f"{one} ")), None)
     said = lower.split()
@@ -205,7 +239,9 @@ def _leans(text: str, words: _Words) -> str | None:
         short = text.rstrip().endswith("?") or len(rest) <= _BARE_WORDS_MAX
         if several or (short and words.asking.isdisjoint(rest)):
             return _CONTINUES
-    how = _pronoun(text, lower, words)
+    if _puts_right(lower, text, words):
+        return _CONTINUES
+    how = _pronoun(text, lower, words) if pronouns else None
     if how is not None:
         return how
     bare = not find_names(text) and not any(word in words.articles for word in said)
@@ -214,13 +250,23 @@ def _leans(text: str, words: _Words) -> str | None:
     return None
 
 
+def _puts_right(lower: str, text: str, words: _Words) -> bool:
+    """Return whether a message does no more than to name another one ("no, I meant Juno's")."""
+    found = next((one for one in words.corrections if f" {one} " in f" {lower} "), None)
+    if found is None or len(_names(text)) != 1:
+        return False
+    before, _, behind = f" {lower} ".partition(f" {found} ")
+    return _remarks().issuperset(before.split()) and 0 < len(behind.split()) <= _BARE_WORDS_MAX
+
+
 def _has_no_content(text: str, said: Sequence[str]) -> bool:
     language = language_of(text)
     if any(is_function_word(word, language) for word in said):
         return all(is_function_word(word, language) for word in said)
-    words = _words().values()
-    asking = any(said[0] in own.asking for own in words) if said else False
-    return asking and not content_terms(text, ())
+    # behind a preposition ("since when?") the sign of a question tells that one is meant
+    asking = said if text.rstrip().endswith("?") else said[:1]
+    asks = any(word in own.asking for own in _words().values() for word in asking)
+    return asks and not content_terms(text, ())
 
 
 def _pronoun(text: str, lower: str, words: _Words) -> str | None:
@@ -243,7 +289,8 @@ def _pronoun(text: str, lower: str, words: _Words) -> str | None:
         person = word in words.persons
         two = " ".join(said[max(0, at - 1) : at + 1])
         is_object = at > 0 and bool(content_terms(said[at - 1], ()))
-        if person and not (named or topical or any(map(_means_person, before))):
+        nouns = () if _is_asked_of(said, at, words) else before
+        if person and not (named or topical or any(map(_means_person, nouns))):
             return _PERSON
         thing = word in words.things or two in words.things or two in words.behind
         thing = thing or (at == len(said) - 1 and word in words.last)
@@ -255,6 +302,18 @@ def _pronoun(text: str, lower: str, words: _Words) -> str | None:
     return None
 
 
+def _is_asked_of(said: Sequence[str], at: int, words: _Words) -> bool:
+    """Return whether the pronoun at a place is the subject of a question for a noun, which it does
+    not stand for then ("whose friend is he", "which teacher did she like")."""
+    asked = said[: at - 1]
+    return (
+        len(asked) > 1
+        and asked[0] in _ASKS_FOR_NOUNS
+        and said[at - 1] in words.asking
+        and words.articles.isdisjoint(asked)
+    )
+
+
 def _has_owner(before: Sequence[str], words: _Words) -> bool:
     """Return whether a possessive or a subject may stand for what these words before it name: who
     does it, or two words of a topic, such as a subject and its verb."""
@@ -262,6 +321,8 @@ def _has_owner(before: Sequence[str], words: _Words) -> bool:
 
 
 def _means_person(word: str) -> bool:
+    if word in _OF_THINGS:
+        return False
     return word in _PEOPLE or (len(word) > 4 and word.endswith(_OF_PEOPLE))
 
 
@@ -284,7 +345,8 @@ def _swapped(earlier: str, text: str, words: _Words) -> str | None:
     old, new = _names(earlier), _names(text)
     if len(old) != 1 or len(new) != 1 or old == new:
         return None
-    begins = {word for one in words.openings for word in one.split()}
+    begins = {word for one in (*words.openings, *words.corrections) for word in one.split()}
+    begins |= _remarks()
     plain = (re.sub(r"['’]s$", "", word) for word in _WORD.findall(text))
     rest = [one for one in plain if one not in new[0].split() and _lower(one) not in begins]
     if content_terms(" ".join(rest), ()):
@@ -293,14 +355,21 @@ def _swapped(earlier: str, text: str, words: _Words) -> str | None:
 
 
 def _with_referent(text: str, earlier: str, answer: str, words: _Words, *, person: bool) -> str:
-    """A follow-up with what its pronoun may stand for: a person by the one name that the turns
-    before it have, else the question before it and the names of its answer."""
+    """A follow-up with what its pronoun may stand for: the question before it and the names of its
+    answer, or, of a person, one name alone.
+
+    That is the name that question and answer share, else the one that the question has, else, of a
+    question without a name, the one of its answer. A question that asks who, or has a word for
+    people beside a name ("Ben's friend"), may mean another one than it names.
+    """
     asked, answered = _names(earlier), _names(answer[:_TAKEN_CHARS_MAX])
     if person:
-        asks_who = not words.who.isdisjoint(_WORD.findall(_lower(earlier)))
+        own = {word for name in asked for word in _WORD.findall(_lower(name))}
+        said = [word for word in _WORD.findall(_lower(earlier)) if word not in own]
+        of_others = not words.who.isdisjoint(said) or any(map(_means_person, said))
         both = [name for name in asked if name in answered]
-        for names in (both, answered if asks_who else asked, answered):
-            if len(names) == 1 and names[0] not in text:
-                return f"{names[0]}: {text}"
+        found = [] if asked and of_others else both if len(both) == 1 else asked or answered
+        if len(found) == 1 and found[0] not in text:
+            return f"{found[0]}: {text}"
     added = [name for name in answered if name not in earlier][:_ANSWER_NAMES_MAX]
     return " ".join((text, _asking_part(earlier), *added))

@@ -18,7 +18,14 @@ from vestig.errors import Description, ValidationError, kind_of
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.language.follow_ups import Question, Turn, question_of
 from vestig.language.text_forms import normal_form, plain_characters
-from vestig.messages import ASSISTANTS, SPEAKERS, only_calls_tools, text_parts
+from vestig.messages import (
+    ASSISTANTS,
+    NEVER_SPOKEN,
+    SPEAKERS,
+    only_calls_tools,
+    plain_role,
+    text_parts,
+)
 from vestig.ports import is_finite
 
 if TYPE_CHECKING:
@@ -69,6 +76,9 @@ def conversation_in(messages: object) -> Conversation:
     turns: list[tuple[str, Turn]] = []
     for at, message in enumerate(messages):
         found = _spoken(message)
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if role is not None and not isinstance(role, str):
+            raise ValidationError(f"messages[{at}].role", kind_of(role), "text, such as user")
         if found is None:
             raise ValidationError(
                 f"messages[{at}]", kind_of(message), "an object with a text under content"
@@ -133,19 +143,25 @@ def _spoken(message: object) -> list[tuple[str, Turn]] | None:
         return None
     inner = message.get("message")
     body: Mapping[Any, Any] = inner if isinstance(inner, Mapping) else message
-    role = _first(body.get("role"), message.get("type"))
+    role, kind = body.get("role"), message.get("type")
+    if isinstance(role, str):
+        role = plain_role(role)
+    elif role is not None:
+        return None
+    elif kind in SPEAKERS:
+        role = kind
     speaker = _first(message.get("author"), message.get("author_name"), role, "user")
     content = _first(body.get("content"), body.get("text"))
     logged = isinstance(inner, Mapping) or "type" in message
     if content is None:
         # lines of a session log that carry no message, such as summaries
         return [] if logged or only_calls_tools(body) else None
-    if role is not None and role not in SPEAKERS:
+    if role in NEVER_SPOKEN or (role is None and kind is not None):
         return []
     texts = text_parts(content)
     if texts is None or not isinstance(speaker, str):
         return None
-    assistant = (role or speaker) in ASSISTANTS
+    assistant = (role or plain_role(speaker)) in ASSISTANTS
     return [(speaker, Turn(text.strip(), assistant)) for text in texts if text.strip()]
 
 

@@ -30,6 +30,7 @@ from vestig.exchange.formats.messages import (
     SEQUENCE_KEYS,
     SESSION_KEYS,
     TIME_KEYS,
+    is_in_file_order,
     message,
     metadata_names,
 )
@@ -312,6 +313,8 @@ class _Readers:
             digest=row.digest,
             is_whole=self._header.texts is None or self._header.are_turns,
             changed_us=last_change(filled),
+            in_file_order=self._header.are_turns
+            and is_in_file_order(filled, arguments, self._reading),
         )
 
     def _time(self, filled: dict[str, str]) -> str | None:

@@ -47,7 +47,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     digest. `status`: what the memory was in the store that it comes from; None: it comes from none.
     `successor_ref`: the `artifact_ref` of what superseded it. `changed_us`: when its program last
     changed it, where it says so. `is_by_id`: its reference is an id by which its program knows it,
-    whatever its text."""
+    whatever its text. `in_file_order`: its `sequence` is no more than its order in the file, and
+    its session may go on in other files."""
 
     line: int
     content: str
@@ -59,6 +60,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     successor_ref: str | None = None
     changed_us: int | None = None
     is_by_id: bool = True
+    in_file_order: bool = False
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +107,8 @@ class Reading:
         self._edits: list[tuple[str | None, str, str]] = []
         # digests of beginnings of conversations
         self._begun: Counter[str] = Counter()
+        # the sessions that were made of them
+        self._sessions: set[str] = set()
         # how often each row came, by its digest
         self._rows: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
@@ -116,7 +120,13 @@ class Reading:
         those of a file that begin alike each has its own."""
         self._begun[digest] += 1
         count = self._begun[digest]
-        return f"{self.name}:{digest}" if count == 1 else f"{self.name}:{digest}:{count}"
+        made = f"{self.name}:{digest}" if count == 1 else f"{self.name}:{digest}:{count}"
+        self._sessions.add(made)
+        return made
+
+    def has_begun(self, session: str) -> bool:
+        """Return whether a session is one that `session_of` returned."""
+        return session in self._sessions
 
     def row_reference(self, values: Mapping[str, Any]) -> str:
         """Return the reference of a row without an id: by the name of its file and what it

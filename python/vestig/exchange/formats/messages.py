@@ -91,19 +91,19 @@ def recognises(record: dict[str, Any]) -> bool:
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The messages of a file in its order; those with a role that name no session are of one, the
     file."""
-    place, whole = 0, ""
-    for record in expanded(file.records(), reading):
+    count, whole = 0, ""
+    for record, place in expanded(file.records(), reading):
         if isinstance(record, Unreadable):
             yield record
             continue
         whole = whole or reading.session_of(record.digest)
         try:
-            found = message(record.value, place, reading, whole)
+            found = message(record.value, count if place is None else place, reading, whole)
         except ValidationError as error:
             yield refused(record.line, error)
             continue
         finally:
-            place += 1
+            count += 1
         if found is None:
             reading.leave_out("message without a text")
         else:
@@ -113,7 +113,17 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
                 arguments=found[1],
                 digest=digest_of(record.digest, found[1]),
                 changed_us=last_change(record.value),
+                in_file_order=is_in_file_order(record.value, found[1], reading),
             )
+
+
+def is_in_file_order(
+    record: Mapping[str, Any], arguments: Mapping[str, Any], reading: Reading
+) -> bool:
+    """Return whether a turn is of a session that the file names, and has no place of its own."""
+    session = arguments.get("session_id")
+    named = session is not None and not reading.has_begun(session)
+    return named and first_present(record, SEQUENCE_KEYS) is None
 
 
 def digest_of(digest: str, arguments: Mapping[str, Any]) -> str:
@@ -128,13 +138,13 @@ def digest_of(digest: str, arguments: Mapping[str, Any]) -> str:
 
 def expanded(
     records: Iterator[Record | Unreadable], reading: Reading
-) -> Iterator[Record | Unreadable]:
+) -> Iterator[tuple[Record | Unreadable, int | None]]:
     """The records, and in the place of an object with a list `messages` these, each with its place
     in the list, and with the scope and the session of the whole."""
     for record in records:
         listed = None if isinstance(record, Unreadable) else record.value.get("messages")
         if isinstance(record, Unreadable) or not isinstance(listed, list):
-            yield record
+            yield record, None
             continue
         shared = {key: record.value[key] for key in _SHARED if record.value.get(key) is not None}
         named = first_present(record.value, CONVERSATION_KEYS)
@@ -146,11 +156,9 @@ def expanded(
             session = session or reading.session_of(so_far)
             if isinstance(value, dict):
                 own = {SESSION_KEYS[-1]: session} if _is_said(value) else {}
-                if first_present(value, SEQUENCE_KEYS) is None:
-                    own[SEQUENCE_KEYS[-1]] = place
-                yield Record(record.line + place, {**own, **shared, **value}, so_far)
+                yield Record(record.line + place, {**own, **shared, **value}, so_far), place
             else:
-                yield Unreadable(record.line + place, no_object(value))
+                yield Unreadable(record.line + place, no_object(value)), place
 
 
 def _is_said(record: Mapping[str, Any]) -> bool:

@@ -75,7 +75,9 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         if whole is None:
             whole = reading.session_of(record.digest)
         given = text_or_number("session_id", first_present(record.value, SESSION_KEYS))
-        yield from _turn(record, {"session_id": given or whole}, place, reading)
+        named = given is not None
+        shared = {"session_id": given or whole}
+        yield from _turn(record, shared, place, reading, is_named=named)
         place += 1
 
 
@@ -98,12 +100,15 @@ def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found
             # the same where the list has grown, or lies at another place of the file
             reference = {"artifact_ref": f"{shared['session_id']}:{place}:{so_far}"}
             one = Record(record.line, value, record.digest)
-            yield from _turn(one, shared | reference, place, reading)
+            yield from _turn(one, shared | reference, place, reading, is_named=session is not None)
         else:
             yield Unreadable(record.line, f"messages[{place}]: {no_object(value)}")
 
 
-def _turn(record: Record, shared: dict[str, Any], place: int, reading: Reading) -> Iterator[Found]:
+def _turn(
+    record: Record, shared: dict[str, Any], place: int, reading: Reading, *, is_named: bool
+) -> Iterator[Found]:
+    """The turn of a message, if it has a text. `is_named`: the file names its session."""
     message = record.value
     try:
         role = _role(message)
@@ -136,6 +141,8 @@ def _turn(record: Record, shared: dict[str, Any], place: int, reading: Reading) 
         content=text,
         arguments=present(arguments),
         digest=digest_of(record.digest, arguments),
+        is_by_id=reference is not None,
+        in_file_order=is_named,
     )
 
 

@@ -213,7 +213,7 @@ class _Scan:
         self.found = [found for found in self.found if found.accepted]
         self.unread += max(0, len(self.found) - READ_MAX)
         del self.found[READ_MAX:]
-        if any(item.family in _DIRECTED for item in self.found):
+        if any(item.family in _DIRECTED or item.other is not None for item in self.found):
             if self.dated:
                 self._join_named()
             self._decide()
@@ -459,6 +459,8 @@ class _Scan:
                 item.window, item.other = _moved(item.window, -1), item.window
             return direction
         if self._elsewhere(directions, item) or self._numbered(item):
+            return Direction.OPEN
+        if item.family == "weekday" and self.lower.startswith("next ", item.place.start):
             return Direction.OPEN
         if self.lower.startswith("this ", item.place.start):
             found = directions.of(item.place)

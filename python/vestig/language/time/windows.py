@@ -237,7 +237,14 @@ _WHICH: Final = {"last": -1, "this": 0, "next": 1}
 
 def _calendar(reference: ReferenceTime, found: str) -> Window:
     which, unit = found.split()
-    return _unit_around(_shifted(reference.midnight, unit, _WHICH[which]), unit)
+    window = _unit_around(_shifted(reference.midnight, unit, _WHICH[which]), unit)
+    if (which, unit) == ("next", "weekend"):
+        # as of a weekday, where this week still brings one
+        coming = _unit_around(reference.midnight, unit)
+        if coming.start is not None and reference.midnight < coming.start:
+            coming.other = window
+            return coming
+    return window
 
 
 _DAY_WORDS: Final = {
@@ -274,6 +281,9 @@ def _weekday(reference: ReferenceTime, found: str) -> Window:
         return _day(reference.midnight - (back or 7) * DAY)
     coming = _day(reference.midnight + (7 - back) * DAY)
     if which == ["next"]:
+        # of a day that this week still brings, people mean that one or the one of next week
+        if wanted > today:
+            coming.other = _day(reference.midnight + (wanted - today + 7) * DAY)
         return coming
     window = _day(reference.midnight - back * DAY)
     window.other = coming

@@ -541,6 +541,54 @@ def recorded_places(
     return found
 
 
+class SessionEnd(NamedTuple):
+    """The last place of a session, and the latest time of its turns."""
+
+    place: int
+    time_us: int | None
+
+
+def session_ends(view: LedgerView, namespace: str) -> dict[tuple[str | None, str], SessionEnd]:
+    """(scope, session) → its end, of the sessions with places. Reads all memories."""
+    sql = (
+        "SELECT scope, session_id, MAX(sequence), MAX(t_valid_us) FROM memories"
+        " WHERE namespace = ? AND session_id IS NOT NULL AND sequence IS NOT NULL"
+        " GROUP BY scope, session_id"
+    )
+    with store_faults(view.where):
+        rows = fetch(view.connection, sql, (namespace,))
+    return {(scope, session): SessionEnd(place, us) for scope, session, place, us in rows}
+
+
+class SaidTurn(NamedTuple):
+    """A turn as it is told from others: the hash of its text, where, who and when."""
+
+    content_hash: str
+    scope: str | None
+    session_id: str
+    author: str | None
+    role: str | None
+    time_us: int
+
+
+def turns_of_texts(
+    view: LedgerView, namespace: str, scope: str | None, hashes: Sequence[str]
+) -> dict[SaidTurn, list[str]]:
+    """Turn → ids of the memories that are it, oldest first, of those with one of these texts."""
+    sql = (
+        'SELECT "row", id, content_hash, session_id, author, role, t_valid_us FROM memories'
+        " WHERE namespace = ? AND scope IS ? AND session_id IS NOT NULL AND content_hash IN (?*)"
+    )
+    keys = tuple(bytes.fromhex(one) for one in dict.fromkeys(hashes))
+    with store_faults(view.where):
+        rows = sorted(select_in(view.connection, sql, keys, (namespace, scope)))
+    found: dict[SaidTurn, list[str]] = {}
+    for _row, id, digest, session, author, role, us in rows:
+        said = SaidTurn(digest.hex(), scope, session, author, role, us)
+        found.setdefault(said, []).append(id_text("mem", id))
+    return found
+
+
 class StatedText(NamedTuple):
     """A memory that a reference recorded, and the hash of the text that was given with it, which a
     near-duplicate does not have."""
