@@ -370,7 +370,7 @@ def _said_of_rules(ids: Sequence[str]) -> Iterator[str]:
         yield f"{ids[0]} is the text of a rule, which stays: {named} deletes both"
     elif ids:
         named = by_caller(f"forget({list(ids)})", f"`vestig forget {' '.join(ids)}`")
-        yield f"{len(ids)} memories are texts of rules, which stay: {named} deletes both"
+        yield f"{len(ids)} memories are texts of rules, which stay: {named} deletes texts and rules"
 
 
 def _said_of_names(stays: _StaysOfNames) -> Iterator[str]:
