@@ -256,6 +256,44 @@ def test_who_is_called_by_a_word_of_the_name_is_named(opener: Opener) -> None:
     assert store.forget(str(shorter)).also_named == ()
 
 
+@each(
+    ("name", "stays", "others"),
+    [
+        ("佐藤", ["佐藤様は魚が苦手です。"], ["佐々木様は魚が苦手です。"]),
+        (
+            "田中一郎",
+            ["請求書は田中一郎様へ。", "田中さんは五号室です。"],
+            ["中田さんは五号室です。"],
+        ),
+        ("王伟", ["1002号房的客人是王伟的朋友。"], ["王先生对花生过敏。"]),
+        ("خالد", ["لخالد غرفة بالطابق الأول.", "وخالد يحب الشاي كثيرا."], ["خلود تحب الشاي."]),
+        (
+            "김민수",
+            ["김민수는 생선을 못 먹습니다.", "민수 씨가 전화했습니다."],
+            ["김영수는 5호실입니다."],
+        ),
+        (
+            "Anna Berg",
+            ["Annas Koffer ist im Keller.", "Bei Bergs gibt es Brot.", "write to aberg@harbor.org"],
+            ["The train to Bergen is late.", "Write to joannah@harbor.org."],
+        ),
+        ("Jürgen Müller", ["Rechnung an juergen77@harbor.org", "Bei Muellers gibt es Brot."], []),
+        ("Łucja Nowak", ["Write to ŁucjaNowak@harbor.org", "Lucja pays on Monday."], []),
+    ],
+)
+def test_forms_of_the_name_are_told_and_stay(
+    name: str, stays: list[str], others: list[str]
+) -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(8)) as store:
+        gone = store.commit("The guest of room 5 pays in cash.", entities=[f"PERSON:{name}"])
+        ids = {str(store.commit(text).memory_id): text for text in (*stays, *others)}
+        selected = store.forget(where={"entities": [name]}, dry_run=True)
+        assert gone.memory_id in selected.memory_ids
+        told = {ids.get(id) for id in (*selected.also_named, *selected.memory_ids)}
+        assert told >= set(stays), selected
+        assert told.isdisjoint(others)
+
+
 def test_documents_and_authors_with_the_name_are_told(opener: Opener, tmp_path: Path) -> None:
     people = tmp_path / "People"
     people.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 from collections.abc import Iterator
@@ -421,6 +422,29 @@ def test_a_filter_ends_a_rule_only_by_its_id() -> None:
         assert store.rules.test(command="git push", scope="team").decision == "deny"
         assert store.deprecate(where={"ids": [rule.id[:14]]}).memory_ids == (rule.id,)
         assert store.rules.test(command="git push", scope="team").decision != "deny"
+
+
+def test_rules_that_name_whom_a_filter_forgets_are_told_with_the_call(store: vestig.Vestig) -> None:
+    ids = [
+        store.rules.add(f"Never call {who} before nine", WHEN).id
+        for who in ("Petra Lindqvist", "Petra")
+    ]
+    store.commit("Petra Lindqvist is the producer of the play.")
+    where: Any = {"entities": ["Petra Lindqvist"]}
+    for dry_run in (True, False):
+        with pytest.warns(
+            UserWarning,
+            match="2 memories are texts of rules, which stay: .* deletes texts and rules",
+        ):
+            done = store.forget(where=where, dry_run=dry_run)
+        assert len(done.memory_ids) == 1
+        (said,) = [one for one in done.warnings if "texts of rules" in one]
+        assert all(id in said for id in ids)
+    # what is printed does what it says
+    listed = said[said.index("[") : said.index("]") + 1]
+    store.forget(ast.literal_eval(listed))
+    assert not store.rules.list(ended=True)
+    assert store.forget(where=where, dry_run=True).also_named == ()
 
 
 def test_a_filter_forgets_a_rule_only_by_its_id() -> None:

@@ -8,6 +8,7 @@ a store.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -27,6 +28,7 @@ from vestig._core import entity_named as _entity_named
 from vestig.errors import ValidationError
 from vestig.language.text_forms import TextCache, word_list
 from vestig.language.words import NAME_STOPWORDS
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "RULES",
@@ -38,6 +40,7 @@ __all__ = [
     "analyse_all",
     "find_names",
     "is_specific",
+    "mention_pattern",
     "name_pattern",
     "quotations",
     "starts_sentence",
@@ -146,6 +149,75 @@ def _words_of(name: str) -> list[str]:
     words = [word.strip(".,'\"") or word for word in name.split()]
     kept = [one for one in words if one.lower() not in TITLES | LEGAL_FORMS]
     return [one for one in kept if len(one) >= _WORD_CHARS_MIN] or kept or words
+
+
+# Scripts that write what belongs to a name without a space beside it: Han, kana, Hangul, Thai,
+# Arabic, Hebrew.
+_ATTACHED: Final = lazy_pattern(
+    "[\u0590-\u05ff\u0600-\u06ff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々]+"
+)
+_HONORIFICS: Final = lazy_pattern(
+    "(?:さん|さま|ちゃん|くん|様|氏|君|殿|先生|女士|小姐|씨|님|선생님)$"
+)
+_HAN: Final = lazy_pattern("[\u3400-\u9fff々]+")
+_HANGUL: Final = lazy_pattern("[\uac00-\ud7af]+")
+_TWO_WAYS: Final = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("å", "aa"), ("ø", "oe"), ("ß", "ss"))
+_WITHOUT_MARK: Final = str.maketrans("łøđ\u0131", "lodi")
+_EYES: Final = "[i\u0131\u0130]"
+
+
+def mention_pattern(names: Iterable[str]) -> re.Pattern[str]:
+    """Finds what may speak of what has one of these names, wider than `name_pattern`: a word also
+    as a genitive or of a family, without its marks, with what its script attaches to it, in an
+    address of mail; of a name of three or four Han or Hangul letters also the given name, of four
+    the family's.
+
+    Example:
+        >>> text = "Annas Koffer, at the Bergs, a.berg@example.org, Bergen"
+        >>> [found[0] for found in mention_pattern(["Anna Berg"]).finditer(text)]
+        ['Annas', 'Bergs', 'berg']
+        >>> mention_pattern(["佐藤さん"]).findall("佐藤様は魚が苦手です。")
+        ['佐藤']
+    """
+    words = {form for name in names for word in _words_of(name) for form in _forms_of(word)}
+    attached = sorted(word for word in words if len(word) > 1 and _ATTACHED.fullmatch(word))
+    plain = sorted(words.difference(attached))
+    long = [word for word in plain if len(word) >= _WORD_CHARS_MIN and word.isalpha()]
+    parts = [_any_of(attached)] if attached else []
+    parts += [rf"(?<!\w){_any_of(plain)}(?!\w)"] if plain else []
+    if long:
+        some = _any_of(long)
+        parts += [
+            rf"(?<!\w){some}(?:s|es|ens)(?!\w)",
+            rf"(?<![^\W\d_])[^\W\d_]?{some}+[^\W\d_]?(?![^\W\d_])(?=[\w.+-]*@)",
+        ]
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    # the capital of i differs by language
+    return f"(?:{'|'.join(re.sub(_EYES, _EYES, re.escape(word)) for word in words)})"
+
+
+def _forms_of(word: str) -> set[str]:
+    """The forms in which a word of a name stands, in lower case: without its marks (Müller: muller,
+    mueller), or as its script shortens it."""
+    low = unicodedata.normalize("NFC", word.lower().replace("i̇", "i"))
+    if _ATTACHED.fullmatch(low):
+        bare = _HONORIFICS.sub("", low)
+        bare = bare if len(bare) > 1 else low
+        found = {bare}
+        if len(bare) in (3, 4) and (_HAN.fullmatch(bare) or _HANGUL.fullmatch(bare)):
+            found.add(bare[-2:])
+        if len(bare) == 4 and _HAN.fullmatch(bare):
+            found.add(bare[:2])
+        return found
+    spelled = low
+    for letter, letters in _TWO_WAYS:
+        spelled = spelled.replace(letter, letters)
+    marks = unicodedata.normalize("NFD", low)
+    plain = "".join(one for one in marks if not unicodedata.combining(one))
+    return {low, spelled, plain.translate(_WITHOUT_MARK)}
 
 
 def embedded_name(name: str, description: str = "") -> str:

@@ -25,7 +25,7 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.ids import id_text
-from vestig.language.names import name_pattern
+from vestig.language.names import mention_pattern
 from vestig.language.text_forms import count_of, first_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.states import (
@@ -116,7 +116,8 @@ def forget(
         )
         report = _forgotten(session, space, select, how)
         stays = _with_words_of(session, space, names, report)
-        said = (*notes, *_said_of_rules(rules), *report.warnings, *_said_of_names(stays))
+        bound = dict.fromkeys((*rules, *stays.rules))
+        said = (*notes, *_said_of_rules(tuple(bound)), *report.warnings, *_said_of_names(stays))
         return msgspec.structs.replace(report, also_named=stays.texts, warnings=said)
 
 
@@ -312,9 +313,11 @@ def _with_their_texts(
 
 class _StaysOfNames(NamedTuple):
     """Holds what stays, of scopes that the caller may name, and has a word of a name: ids of
-    memories, by their text and by their author, and documents, by title or path (id → path)."""
+    memories, by their text and by their author, and documents, by title or path (id → path);
+    `rules`: those of `texts` that are of rules which may bind."""
 
     texts: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
     authored: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
     documents: Mapping[str, str] = MappingProxyType({})
@@ -327,11 +330,14 @@ def _with_words_of(
     shorter or as part of another name."""
     if not names:
         return _StaysOfNames()
-    pattern, gone = name_pattern(names), {*report.memory_ids, *report.documents_removed}
+    pattern, gone = mention_pattern(names), {*report.memory_ids, *report.documents_removed}
     with session.ledger.read() as view:
         found = [id for id in ids_with_pattern(view, space, pattern) if id not in gone]
         authored = authors_with_pattern(view, space, pattern)
         places = view.places(space, [*found, *authored])
+        bound = {row.memory_id for row in rule_rows.of_namespace(view, space)}
+        of_rules = view.memories(space, [id for id in found if id in bound])
+        rules = rule_rows.beside_named(view, space, of_rules, ())
         documents = {
             history[-1].id: str(history[-1].path or history[-1].metadata.get("title", ""))
             for history in histories(view, space)
@@ -346,6 +352,7 @@ def _with_words_of(
     said = {id: author for id, author in authored.items() if stays(id)}
     return _StaysOfNames(
         texts=tuple(filter(stays, found)),
+        rules=tuple(filter(stays, rules)),
         authored=tuple(said),
         authors=tuple(dict.fromkeys(said.values())),
         documents=documents,
@@ -358,15 +365,22 @@ def _words_of(version: Source) -> str:
 
 
 def _said_of_rules(ids: Sequence[str]) -> Iterator[str]:
-    for id in ids:
-        named = by_caller(f'forget("{id}")', f"`vestig forget {id}`")
-        yield f"{id} is the text of a rule, which stays: {named} deletes both"
+    if len(ids) == 1:
+        named = by_caller(f'forget("{ids[0]}")', f"`vestig forget {ids[0]}`")
+        yield f"{ids[0]} is the text of a rule, which stays: {named} deletes both"
+    elif ids:
+        named = by_caller(f"forget({list(ids)})", f"`vestig forget {' '.join(ids)}`")
+        yield f"{len(ids)} memories are texts of rules, which stay: {named} deletes texts and rules"
 
 
 def _said_of_names(stays: _StaysOfNames) -> Iterator[str]:
     if stays.texts:
         others, shown = count_of(len(stays.texts), "memory"), first_of(stays.texts, _IDS_SHOWN)
-        yield f"a word of the name stays in {others}, which may speak of the same: {shown}"
+        drop = by_caller("forget(id)", "`vestig forget ID`")
+        yield (
+            f"a word of the name stays in {others}, which may speak of the same: {shown};"
+            f" {drop} deletes one"
+        )
     if stays.documents:
         count, listed = len(stays.documents), [f"{id} {at}" for id, at in stays.documents.items()]
         drop = by_caller("store.forget_document(id)", "`vestig document forget ID`")

@@ -111,7 +111,11 @@ def test_what_somebody_says_stays_as_it_was_said(tmp_path: Path) -> None:
         (["3/4/2026", "3/25/2026"], (2026, 3, 4)),
         (["3-4-2026", "25-4-2026"], (2026, 4, 3)),
         (["2026-04-03T10:00:00Z", "2026-04-09"], (2026, 4, 3)),
+        (["2026/4/3", "2026/04/09"], (2026, 4, 3)),
+        (["2026年4月3日", "2026年12月31日"], (2026, 4, 3)),
+        (["2026.04.03 10:00", "2026-04-09"], (2026, 4, 3)),
         (["3/4/2026", "5/4/2026"], None),
+        (["2026/25/3", "2026/4/3"], None),
         (["3/25/2026", "25/3/2026"], None),
         (["2026-04-03", "soon"], None),
         (["20260403", "20260404"], None),
@@ -129,6 +133,28 @@ def test_a_column_is_the_time_where_all_its_values_are_dates_of_one_order(
     if day is not None:
         assert first.t_valid.date() == datetime(*day).date()
     assert f"date: {values[0]}" in first.content
+
+
+@each(
+    ("values", "days", "refused"),
+    [
+        (["05/11/2026", "06/11/2026"], [], "05/11/2026"),
+        (["05.11.2026", "soon"], ["2026-11-05"], "soon"),
+        (["2026/11/05", "5/6/2026"], ["2026-11-05"], "5/6/2026"),
+        (["11/25/2026", "11/05/2026", "later"], ["2026-11-25", "2026-11-05"], "later"),
+        (["2026年11月5日", "2026-11-06"], ["2026-11-05", "2026-11-06"], None),
+    ],
+)
+def test_a_date_that_cannot_be_read_is_told_by_its_column(
+    tmp_path: Path, values: list[str], days: list[str], refused: str | None
+) -> None:
+    rows = "date;text\n" + "".join(f"{one};Tar {n} is sold\n" for n, one in enumerate(values))
+    store, report = store_of(table(tmp_path / "a.csv", rows))
+    assert {one.t_valid.date().isoformat() for one in store.list()} == set(days)
+    if refused is not None:
+        told = next(one.message for one in report.errors if refused in one.message)
+        assert "date: expected a date such as 2026-03-18, 2026/3/18 or 18.3.2026" in told
+    assert not any("is not the time of the rows" in one for one in report.warnings)
 
 
 OF_THINGS = (

@@ -61,6 +61,7 @@ _QUOTES: Final = 'a value with the separator in it stands between quotes, "a, b"
 _NUMBER: Final = lazy_pattern(r"[-+]?[\d.,]*\d[\d.,]*[%€$£]?")
 _YEAR: Final = lazy_pattern(r"(?:19|20)\d\d")
 _NO_TIME: Final = "it is not the time of the rows"
+_YEAR_LAST: Final = "write the year first, such as 2026-03-18"
 # So many rows tell what a column holds; a text has so many words.
 _LOOKED_AT: Final = 50
 _WORDS_MIN: Final = 3
@@ -172,7 +173,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     }
     times = _time_column([*columns.values()], header, reading)
     _say_columns(header, reading)
-    rows = _Readers(header, times, of_facts, reading)
+    rows = _Readers(header, times, columns | of_facts, reading)
     for place, row in enumerate(_below_header(file, header)):
         if isinstance(row, Unreadable):
             yield row
@@ -248,9 +249,10 @@ def _time_column(
         )
     for column in columns:
         if column.is_ambiguous:
+            is_time = header.texts is not None and column.name in TIME_KEYS
             reading.say(
                 f'the column "{column.name}" holds dates whose day and month cannot be told apart;'
-                f" {_NO_TIME}"
+                f" {_YEAR_LAST if is_time else _NO_TIME}"
             )
     return None
 
@@ -272,18 +274,18 @@ class _Readers:
 
     Args:
         times: the column that is the time of the rows.
-        of_facts: those of the times of facts, by name.
+        columns: what is known of the dates of each column, by name.
     """
 
     def __init__(
         self,
         header: Header,
         times: DateColumn | None,
-        of_facts: Mapping[str, DateColumn],
+        columns: Mapping[str, DateColumn],
         reading: Reading,
     ) -> None:
         self._header = header
-        self._times, self._of_facts = times, of_facts
+        self._times, self._columns = times, columns
         self._reading = reading
         # the session of rows with a role that name none
         self._whole = ""
@@ -335,6 +337,9 @@ class _Readers:
     ) -> tuple[str, dict[str, Any]]:
         value = self._by_meaning(filled)
         of_fact = self._fact(value) if self._header.are_facts else {}
+        own = next((name for name in TIME_KEYS if name in value), None)
+        if time is None and own is not None:
+            value[own] = self._columns[own].certain_iso(value[own])
         if "tags" in value:
             parts = value["tags"].replace(";", ",").split(",")
             value["tags"] = [tag for part in parts if (tag := part.strip())]
@@ -371,9 +376,8 @@ class _Readers:
         found: dict[str, str] = {
             name: value.pop(name).strip() for name in _FACT_KEYS if name in value
         }
-        for name, column in self._of_facts.items():
-            if name in found and column.holds_dates:
-                found[name] = column.iso(found[name])
+        for name in found.keys() & set(_FACT_TIMES):
+            found[name] = self._columns[name].certain_iso(found[name])
         if _TAG in value:
             value["tags"] = ",".join((value.pop(_TAG), value.get("tags", "")))
         return found

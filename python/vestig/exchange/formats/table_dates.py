@@ -1,7 +1,8 @@
-"""Columns of dates in a table: ISO, or days of one order throughout the column."""
+"""Columns of dates in a table: the year first, or days of one order throughout the column."""
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import Final
 
@@ -10,7 +11,15 @@ from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
 
 _PARTS: Final = lazy_pattern(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+_YEAR_FIRST: Final = lazy_pattern(
+    r"(\d{4})(?:([./-])(\d{1,2})\2(\d{1,2})|年(\d{1,2})月(\d{1,2})日"
+    r"|년 ?(\d{1,2})월 ?(\d{1,2})일)(|[T ].+)"
+)
 _MONTHS: Final = 12
+_FORMS: Final = (
+    "a date such as 2026-03-18, 2026/3/18 or 18.3.2026 (with the year last, / and - are read where"
+    " a value above 12 in the column tells day from month)"
+)
 # Names of columns that say when a row was written, or when what it tells happened, the surest
 # first. A name that may be a property of a thing (born, paid, published) is none of them.
 _TIME_NAMES: Final = (
@@ -45,8 +54,8 @@ def time_rank(name: str) -> int | None:
 
 
 class DateColumn:
-    """Tells whether all values of a column are dates, and in which order. A date is in ISO form, or
-    has day and month before the year; with dots the day comes first, otherwise a value above 12
+    """Tells whether all values of a column are dates, and in which order. A date has the year
+    first, or day and month before it; with dots the day comes first, otherwise a value above 12
     tells.
 
     Example:
@@ -72,24 +81,24 @@ class DateColumn:
     def take(self, cell: str) -> None:
         """Looks at one value; a blank one says nothing."""
         text = cell.strip()
-        if not text or self._others:
+        if not text:
             return
         self._count += 1
         found = _PARTS.fullmatch(text)
         if found is None:
             self._signs.add("iso")
-            self._others = not _is_iso(text)
+            self._others |= not _is_iso(text)
             return
         first, sign, second, year = found.groups()
         self._signs.add(sign)
         self._day_first |= sign == "." or int(first) > _MONTHS
         self._month_first |= int(second) > _MONTHS
         low, high = sorted((int(first), int(second)))
-        self._others = not _is_day(int(year), low, high) and not _is_day(int(year), high, low)
+        self._others |= not _is_day(int(year), low, high) and not _is_day(int(year), high, low)
 
     @property
     def is_iso(self) -> bool:
-        """Return whether every value is a date in ISO form."""
+        """Return whether every value is a date with its year first."""
         return self._is_of_dates and self._signs == {"iso"}
 
     @property
@@ -110,10 +119,32 @@ class DateColumn:
         """A value in ISO form."""
         found = _PARTS.fullmatch(cell.strip())
         if found is None:
-            return cell.strip()
+            return _year_first(cell.strip())
         first, _, second, year = found.groups()
         month, day = (second, first) if self._day_first else (first, second)
         return f"{year}-{int(month):02d}-{int(day):02d}"
+
+    def certain_iso(self, cell: str) -> str:
+        """A value in ISO form, though others of the column may be no dates.
+
+        Raises:
+            ValidationError: no date, or one whose day may be its month.
+
+        Example:
+            >>> DateColumn("date").certain_iso("2026/3/4")
+            '2026-03-04'
+        """
+        text = cell.strip()
+        found = _PARTS.fullmatch(text)
+        known = found is None or found[2] == "." or self._day_first != self._month_first
+        iso = self.iso(text) if found is None or found[2] != "." else _day_first(found)
+        try:
+            parse_time(iso, self.name)
+        except ValidationError:
+            known = False
+        if not known:
+            raise ValidationError(self.name, text, _FORMS)
+        return iso
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
@@ -124,7 +155,23 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return True
 
 
+def _day_first(found: re.Match[str]) -> str:
+    day, _, month, year = found.groups()
+    return f"{year}-{int(month):02d}-{int(day):02d}"
+
+
+def _year_first(text: str) -> str:
+    """A date with its year first in ISO form; any other text as it is."""
+    found = _YEAR_FIRST.fullmatch(text)
+    if found is None:
+        return text
+    year, _, *parts, time = found.groups()
+    month, day = (int(part) for part in parts if part)
+    return f"{int(year):04d}-{month:02d}-{day:02d}{time}"
+
+
 def _is_iso(text: str) -> bool:
+    text = _year_first(text)
     # a number alone is no date
     if "-" not in text[1:]:
         return False

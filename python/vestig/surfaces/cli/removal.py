@@ -107,7 +107,8 @@ def forgotten(report: ForgetReport, args: Args) -> str:
         f" {count_of(report.files_scanned, 'file')} ({report.bytes_scanned} bytes) searched,"
         f" {count_of(report.residues, 'residue')}"
     )
-    return "\n".join([head, *items, *_beside(report)])
+    named = _listed("A word of the name stays in", report.also_named)
+    return "\n".join([head, *items, *_beside(report), *named])
 
 
 def _items_of(report: ForgetReport, done: str) -> list[str]:

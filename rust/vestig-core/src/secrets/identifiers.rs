@@ -155,6 +155,27 @@ pub(super) fn is_formula(token: &str) -> bool {
     long
 }
 
+/// `RES-2026-0417`, `48-AB/77`, `C01X00T47`, `azafrán-2026`: capitals and digits, or, with a joint,
+/// numbers and one word.
+pub(super) fn is_reference(token: &str) -> bool {
+    const JOINTS: [char; 4] = ['-', '_', '.', '/'];
+    // a question or an exclamation ends with its own sign
+    let token = token.trim_start_matches('#').trim_end_matches(['?', '!']);
+    let is_code = |part: &str| {
+        let mut characters = part.chars();
+        !part.is_empty() && characters.all(|c| c.is_uppercase() || c.is_ascii_digit())
+    };
+    let is_word = |part: &str| {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        !word.is_empty() && word.chars().all(char::is_alphabetic)
+    };
+    let parts = || token.split(JOINTS);
+    let words = parts().filter(|part| !is_code(part)).count();
+    words <= usize::from(token.contains(JOINTS))
+        && parts().all(|part| is_code(part) || is_word(part))
+        && token.contains(|c: char| c.is_ascii_digit())
+}
+
 fn is_capital_or_digit(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
@@ -270,6 +291,35 @@ mod tests {
             "", "-NaCl", "NaCl-", "H2O", "Na2024Cl", "Harbor77", "9NaCl", "Nä",
         ] {
             assert!(!is_formula(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn references_have_shapes() {
+        for reference in [
+            "RES-2026-0417",
+            "ACE-500-VIRGEN",
+            "HX7-991-ZQ",
+            "48-AB/77",
+            "9872023VH5797S0001WX",
+            "C01X00T47",
+            "2026-0417-Ñ",
+            "azafrán-2026",
+            "#2026/17",
+        ] {
+            assert!(is_reference(reference), "{reference}");
+        }
+        for other in [
+            "",
+            "perro88",
+            "Perro88",
+            "Perro!88x",
+            "hafen-77-segel",
+            "girasol",
+            "a--1",
+            "9fK2-77",
+        ] {
+            assert!(!is_reference(other), "{other}");
         }
     }
 

@@ -71,9 +71,13 @@ pub(super) enum List {
     PlaceholderBegins,
     WordsForSecrets,
     Elements,
+    Shared,
+    Opened,
+    Users,
+    Phrases,
 }
 
-const LISTS: [(&str, List); 25] = [
+const LISTS: [(&str, List); 29] = [
     ("speakers", List::Speakers),
     ("clauses", List::Clauses),
     ("places", List::Places),
@@ -99,6 +103,10 @@ const LISTS: [(&str, List); 25] = [
     ("placeholder begins", List::PlaceholderBegins),
     ("words for secrets", List::WordsForSecrets),
     ("elements", List::Elements),
+    ("shared", List::Shared),
+    ("opened", List::Opened),
+    ("users", List::Users),
+    ("phrases", List::Phrases),
 ];
 
 /// A format of a vendor: `prefix`, then `least` to `most` characters of `class`.

@@ -2,6 +2,7 @@
 
 use super::Scan;
 use super::bytes;
+use super::identifiers::is_reference;
 use super::lexemes::{Lexeme, ends_as_name, kind_of_key, lexemes, parts, sections};
 use super::lines::{alone_behind, answer_behind, behind_speaker, next_line};
 use super::lists::{List, is_in, lists, word};
@@ -32,6 +33,9 @@ pub(super) struct Name {
     /// Says by itself that a secret follows, as `password` and `api_key` do; a bare `token` or `key`
     /// may be that of a parser, a queue or a table.
     pub(super) sure: bool,
+    /// Names references too, as `clave`, `pass` and `client code` do: what has the form of one, or is
+    /// said of something that no password opens, is left.
+    pub(super) shared: bool,
 }
 
 impl Name {
@@ -142,6 +146,7 @@ fn scripted(text: &str) -> Option<Name> {
         strength: Strength::Strong,
         rule: "password",
         sure: true,
+        shared: false,
     })
 }
 
@@ -155,13 +160,14 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
     let rule = rule_of(last);
     if bits & word::NAME != 0 || ends_as_name(last) {
         // `passe` alone is no password; `mot de passe` is
-        let phrase = !last.eq_ignore_ascii_case("passe") || before.eq_ignore_ascii_case("de");
+        let phrase = is_phrase(last, before);
         // a page token says where a list goes on
         let place = rule == "token" && sections(before) & word::OPEN != 0;
         return (phrase && !place).then_some(Name {
             strength: Strength::Strong,
             rule,
             sure: is_sure(last, before, compound, rule),
+            shared: is_in(List::Shared, &last.to_lowercase()) && !is_setting(before, compound),
         });
     }
     let kind = kind_of_key(last);
@@ -189,7 +195,28 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
         strength,
         rule,
         sure: joined && (of_router || is_sure(last, before, compound, rule)),
+        shared: joined
+            && matches!(rule, "key" | "secret")
+            && is_in(List::OfAnything, before)
+            && !is_setting(before, compound),
     })
+}
+
+/// Returns whether a word is the name of a secret with the word before it, where it is none alone.
+fn is_phrase(last: &str, before: &str) -> bool {
+    let is = |one: &str, word: &str| one.eq_ignore_ascii_case(word);
+    let mut pairs = lists()
+        .of(List::Phrases)
+        .iter()
+        .filter_map(|pair| pair.split_once('+'))
+        .filter(|(_, end)| is(end, last))
+        .peekable();
+    pairs.peek().is_none() || pairs.any(|(first, _)| is(first, before))
+}
+
+/// `SESSION_KEY` is a setting, `session_key` a field.
+fn is_setting(before: &str, compound: bool) -> bool {
+    compound && !before.is_empty() && before.bytes().all(|b| b.is_ascii_uppercase())
 }
 
 /// Returns whether a name of a secret cannot name anything else.
@@ -200,9 +227,9 @@ fn is_sure(last: &str, before: &str, compound: bool, rule: &str) -> bool {
             let joined = sections(before) & (word::JOINED | word::NAME) != 0;
             let told = joined || rule == "token" && is_one_of(List::OfSecrets, before);
             let said = compound && !before.is_empty() || told || !is_one_of(List::Bare, last);
-            // `SESSION_KEY` is a setting, `session_key` a field
-            let setting = compound && before.bytes().all(|b| b.is_ascii_uppercase());
-            said && (setting || rule != "key" || !is_one_of(List::OfAnything, before))
+            said && (is_setting(before, compound)
+                || rule != "key"
+                || !is_one_of(List::OfAnything, before))
         }
         _ => true,
     }
@@ -243,6 +270,9 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
         name.strength = Strength::Strong;
         name.sure = true;
     }
+    if leads_to_reference(scan, place, &name, (value.start, value.end)) {
+        return;
+    }
     name.sure |= is_in_query(scan.text, scan.lexemes[place])
         || is_alone_assigned(scan, scan.lexemes[place], &value);
     if is_secret(
@@ -253,6 +283,62 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
     ) {
         scan.found(value.start, value.end, name.rule);
     }
+}
+
+/// Returns whether what stands behind a name that names references too is one, as far as anybody can
+/// tell: it has the form of one, or a phrase says what the name belongs to, and the value has no
+/// sign that only passwords have. Beside what a password opens, the name has no other meaning.
+pub(super) fn leads_to_reference(
+    scan: &Scan<'_>,
+    place: usize,
+    name: &Name,
+    (start, end): (usize, usize),
+) -> bool {
+    if !name.shared {
+        return false;
+    }
+    let word = |one: &Lexeme| &scan.text[one.start..one.end];
+    let own = scan.lexemes[place];
+    let line_ends = |one: &Lexeme| scan.text[own.end..one.start].contains('\n');
+    let between = || {
+        let behind = scan.lexemes[place + 1..].iter().take(WORDS_BETWEEN);
+        behind.take_while(|one| one.end <= start && !line_ends(one))
+    };
+    let before = place.checked_sub(1).map(|at| scan.lexemes[at]);
+    let before = before.filter(|one| is_joint(&scan.text[one.end..own.start]));
+    let opens = |one: &Lexeme| {
+        let small = word(one).to_lowercase();
+        is_in(List::Opened, &small) || is_in(List::Networks, &small)
+    };
+    if before.as_ref().is_some_and(opens) || between().any(opens) || is_of_user(scan, place) {
+        return false;
+    }
+    let said = |one: &Lexeme| sections(word(one)) & (word::IS | word::ADVERB) == 0;
+    let owned = before.is_some_and(|one| sections(word(&one)) & word::OPEN != 0);
+    let value = &scan.text[start..end];
+    is_reference(value) || name.is_typed() && (owned || between().any(said)) && !is_signed(value)
+}
+
+/// Returns whether who logs in is named before a name: "user: ada, pass".
+fn is_of_user(scan: &Scan<'_>, place: usize) -> bool {
+    const WORDS_BEFORE: usize = 6;
+    let text = scan.text;
+    let before = &scan.lexemes[place.saturating_sub(WORDS_BEFORE)..place];
+    before.iter().any(|one| {
+        let rest = text[one.end..].trim_start_matches(['"', '\'', ' ']);
+        is_in(List::Users, &text[one.start..one.end].to_lowercase()) && rest.starts_with([':', '='])
+    })
+}
+
+/// Returns whether a value has a sign that references do not have.
+fn is_signed(value: &str) -> bool {
+    const LEAST: usize = 8;
+    let inner = value.trim_end_matches(['!', '?']);
+    let shape = shape(value);
+    value.len() >= LEAST
+        && shape.digits > 0
+        && shape.letters() >= 2
+        && (inner.contains(['!', '?', '@', '$', '%', '&', '*', '^']) || value.ends_with("!!"))
 }
 
 /// Returns whether a key is one for a wireless network: "Schlüssel für das WLAN".

@@ -32,6 +32,7 @@ const TYPED: Name = Name {
     strength: Strength::Strong,
     rule: "password",
     sure: true,
+    shared: false,
 };
 
 /// Looks at `scheme://user:PASSWORD@host`, where a word is the scheme.

@@ -2,6 +2,8 @@
 //! Kubernetes.
 
 use super::Finding;
+use super::identifiers::is_reference;
+use super::lists::{List, is_in};
 use super::named::{Name, name_of};
 use super::values::{Link, is_placeholder, is_secret};
 
@@ -67,7 +69,15 @@ fn header_of(line: &str) -> Option<Header> {
     if row.len() < 2 || !row.iter().all(|cell| plain(cell.1)) {
         return None;
     }
-    let named = |(at, cell): (usize, &(usize, &str))| name_of(cell.1).map(|name| (at, name));
+    // beside the column of who logs in, a name has no other meaning
+    let users = row
+        .iter()
+        .any(|cell| is_in(List::Users, &cell.1.to_lowercase()));
+    let named = |(at, cell): (usize, &(usize, &str))| {
+        let name = name_of(cell.1)?;
+        let shared = name.shared && !users;
+        Some((at, Name { shared, ..name }))
+    };
     let columns: Vec<_> = row.iter().enumerate().filter_map(named).collect();
     (!columns.is_empty()).then_some(Header {
         separator,
@@ -79,6 +89,9 @@ fn header_of(line: &str) -> Option<Header> {
 fn add(found: &mut Vec<Finding>, line: usize, header: &Header, row: &[(usize, &str)]) {
     for (column, name) in &header.columns {
         let (start, value) = row[*column];
+        if name.shared && is_reference(value) {
+            continue;
+        }
         if is_secret(value, false, Link::Assigned, name) {
             found.push(Finding {
                 start: line + start,

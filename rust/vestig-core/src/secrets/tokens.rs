@@ -6,7 +6,7 @@ use super::bytes::{TOKEN, is_in};
 use super::identifiers::is_identifier;
 use super::lexemes::{Lexeme, sections, sections_of_parts};
 use super::lists::word;
-use super::named::{Name, name_at};
+use super::named::{Name, leads_to_reference, name_at};
 use super::public::{is_public, says_secret};
 use super::random::{is_hex, is_random, is_uuid, shape};
 use super::values::is_placeholder;
@@ -34,11 +34,11 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
         .bytes()
         .take_while(|&b| b == b'=')
         .count();
-    let led = follows_name(scan, place);
+    let end = start + token.len();
+    let led = follows_name(scan, place, end);
     if token.len() < LEAST || !(says_secret(token) || led.is_some()) {
         return;
     }
-    let end = start + token.len();
     if is_secret(token, led == Some(Led::Surely))
         && !is_address_or_path(scan, token, start)
         && !is_encoded_line(scan.text, start, end)
@@ -82,7 +82,7 @@ enum Led {
 
 /// How the name of a secret that stands before a token leads there; None where there is none, or
 /// where something between has such values and is no secret.
-fn follows_name(scan: &Scan<'_>, place: usize) -> Option<Led> {
+fn follows_name(scan: &Scan<'_>, place: usize, token_end: usize) -> Option<Led> {
     let first = scan.lexemes[place].start;
     let mut end = first;
     for at in (place.saturating_sub(WORDS_BEFORE)..place).rev() {
@@ -95,6 +95,9 @@ fn follows_name(scan: &Scan<'_>, place: usize) -> Option<Led> {
             return None;
         }
         if let Some(name) = name_at(scan, at) {
+            if leads_to_reference(scan, at, &name, (first, token_end)) {
+                return None;
+            }
             let given = name.sure && is_given(scan, &name, at, place);
             return Some(if given { Led::Surely } else { Led::Nearly });
         }
