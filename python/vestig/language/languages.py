@@ -88,6 +88,16 @@ def differ(one: str | None, other: str | None) -> bool:
     return known and {one, other} != {JAPANESE, HAN}
 
 
+def is_latin(text: str) -> bool:
+    """Return whether more than half of the letters of a text are Latin ones.
+
+    Example:
+        >>> is_latin("Straße"), is_latin("Дом")
+        (True, False)
+    """
+    return text.isascii() or _script_of(text) == _LATIN
+
+
 def is_english(text: str) -> bool:
     """Return whether a text has function words of English and none of another language.
 
@@ -95,9 +105,18 @@ def is_english(text: str) -> bool:
         >>> is_english("The path is long."), is_english("Der Weg ist lang."), is_english("5 km")
         (True, False, False)
     """
-    own = _own_words()
-    words = {word.strip(_PUNCTUATION) for word in text.lower().split()}
-    return {own[word] for word in words if word in own} == {ENGLISH}
+    return _of_function_words(text) == {ENGLISH}
+
+
+def touched_languages(text: str) -> frozenset[str]:
+    """Return the languages that a text has function words of; none where English is among them.
+
+    Example:
+        >>> touched_languages("Wann öffnet das Bad?"), touched_languages("When is und open?")
+        (frozenset({'German'}), frozenset())
+    """
+    found = _of_function_words(text)
+    return frozenset() if ENGLISH in found else found
 
 
 def begins_with_function_word(text: str) -> bool:
@@ -150,6 +169,13 @@ def _script(char: str) -> str | None:
 
 
 _SCRIPTS: Final = TextCache(_script)
+
+
+def _of_function_words(text: str) -> frozenset[str]:
+    """The languages of the function words of a text."""
+    own = _own_words()
+    words = {word.strip(_PUNCTUATION) for word in text.lower().split()}
+    return frozenset(own[word] for word in words if word in own)
 
 
 def _by_function_words(text: str) -> str | None:
