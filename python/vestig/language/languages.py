@@ -7,14 +7,14 @@ Latin letters name none: there, words without content do (`data/function_words.j
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from vestig.language.text_forms import TextCache
+from vestig.language.text_forms import TextCache, word_list
 
 ENGLISH: Final = "English"
 JAPANESE: Final = "Japanese"
@@ -49,6 +49,10 @@ _END_CHARS: Final = 60
 # Of the kana and Chinese characters of a Japanese text so many are kana at least.
 _KANA_SHARE_MIN: Final = 0.2
 _PUNCTUATION: Final = ".,;:!?…()[]\"'«»„“”‚‘’¿¡"  # noqa: RUF001
+# Articles that several languages but English have, which are in no list of one language.
+_ARTICLES: Final = frozenset(
+    word_list("le la lo il un une uno una der das den dem des du de del el")
+)
 _FILE: Final = Path(__file__).parents[1] / "data" / "function_words.json"
 
 
@@ -117,6 +121,25 @@ def touched_languages(text: str) -> frozenset[str]:
     """
     found = _of_function_words(text)
     return frozenset() if ENGLISH in found else found
+
+
+def may_be_english(words: Iterable[str]) -> bool:
+    """Return whether of the words of a text as many are function words of English as words that
+    only others have: function words, articles, and lower-case words with other letters than A to Z.
+
+    Example:
+        >>> may_be_english(["four", "chairs"]), may_be_english(["le", "four", "chauffe"])
+        (True, False)
+    """
+    own = _own_words()
+    english = foreign = 0
+    for written in words:
+        word = written.lower()
+        language = own.get(word)
+        english += language == ENGLISH
+        accented = not word.isascii() and word.isalpha() and written == word
+        foreign += language not in (None, ENGLISH) or word in _ARTICLES or accented
+    return english >= foreign
 
 
 def begins_with_function_word(text: str) -> bool:
