@@ -314,7 +314,13 @@ class TextCache(dict[str, T]):
         return found
 
 
-_END: Final = lazy_pattern(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
+# Chinese and Japanese have no space between sentences.
+_CLOSING: Final = "\"')\\]\u201d\u2019\u300d\u300f\uff09"
+_END: Final = lazy_pattern(
+    rf"(?<=[.!?\u061f\u06d4\u0964\u0965])[{_CLOSING}]*\s+(?=\S)"
+    rf"|(?<=[\u3002\uff01\uff1f\uff61])[{_CLOSING}]*\s*"
+    rf"(?=[^\s{_CLOSING}\u3002\uff01\uff1f\uff61])"
+)
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
@@ -323,6 +329,8 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
     Example:
         >>> list(sentences("It rained. Who came?"))
         [(0, 'It rained.'), (11, 'Who came?')]
+        >>> [place for place, _ in sentences("\u4e00\u3002\u4e8c\uff1f\u4e09")]
+        [0, 2, 4]
     """
     start = 0
     for end in _END.finditer(text):
