@@ -333,3 +333,29 @@ def test_shapes_of_a_letter_are_one_word(text: str, query: str) -> None:
         assert found.missing == ()
         assert found[0].id == id
         assert found[0].content == text
+
+
+@each(
+    ("texts", "query"),
+    [
+        (("Room ５０８ has a balcony.", "Room ５０９ has a sauna."), "What does room 509 have?"),  # noqa: RUF001
+        (("Room 508 has a balcony.", "Room ５０９ has a sauna."), "What does room ５０９ have?"),  # noqa: RUF001
+        (("الغرفة ١١٠١ للسيد خالد.", "الغرفة ١١٠٢ للسيد عمر."), "لمن الغرفة 1102؟"),  # noqa: RUF001
+    ],
+)
+def test_a_number_is_one_in_the_digits_of_any_script(texts: tuple[str, str], query: str) -> None:
+    with vestig.open(":memory:") as store:
+        for text in texts:
+            store.commit(text)
+        found = store.recall(query)
+    assert texts[1] in [hit.content for hit in found]
+    assert not found.abstained
+
+
+def test_what_is_called_otherwise_leaves_no_likely_result_without_a_hit() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("الغرفة ١١٠١ للسيد خالد.")  # noqa: RUF001
+        found = store.recall("لمن الغرفة ١١٠٢؟")
+    assert not list(found)
+    assert found.abstained
+    assert found.certainty is Certainty.NOTHING_CLOSE

@@ -189,6 +189,18 @@ def plain_characters(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
+def plain_figures(text: str) -> str:
+    """The text with its digits of other scripts, and wide ones, as 0 to 9.
+
+    Example:
+        >>> plain_figures("\uff12 \u0661\u0661\u0660\u0662")
+        '2 1102'
+    """
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(one)) if one.isdecimal() else one for one in text)
+
+
 def as_it_stands(part: str, text: str) -> str:
     """The part of a text whose plain characters are these; where there is none, these.
 

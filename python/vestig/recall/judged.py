@@ -22,6 +22,7 @@ from vestig.language.languages import (
     language_of,
 )
 from vestig.language.names import name_pattern
+from vestig.language.text_forms import plain_figures
 from vestig.language.words import (
     ContentTerm,
     asks_for_all,
@@ -550,7 +551,7 @@ def _texts(
             _day(one.t_valid, zone),
             before(one),
             f"{lead}:" if (lead := lead_of(one)) else "",
-            one.content,
+            plain_figures(one.content),
         )
         for one in memories
     }

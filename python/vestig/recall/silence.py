@@ -12,8 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from vestig.answers import CLOSE_MIN, LIKELY_MIN
 from vestig.language.languages import ENGLISH, differ, language_of, touched_languages
+from vestig.language.text_forms import plain_characters, plain_figures
 from vestig.language.words import content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import confidence_of, fit, held_terms, holds_a_word, holds_its_words
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from vestig.recall.ranking import Ranking
     from vestig.recall.request import Request
     from vestig.store.records.reads import LedgerView
+    from vestig.store.records.rows import RecalledMemory
 
 # Without a word of the caller's, where a judge read the memories. Who asks for several things
 # misses all of them by silence.
@@ -222,7 +226,14 @@ def meant_otherwise(
     asked about, or speak another language."""
     if request.all:
         return frozenset()
-    called = called_otherwise(rows, request.query, bound.recalled)
+
+    def in_plain_figures(ids: Sequence[bytes]) -> Mapping[bytes, RecalledMemory]:
+        return {
+            id: msgspec.structs.replace(one, content=plain_figures(plain_characters(one.content)))
+            for id, one in bound.recalled(ids).items()
+        }
+
+    called = called_otherwise(rows, plain_figures(request.query), in_plain_figures)
     return called | in_strange_language(bound, by, rows)
 
 
