@@ -101,7 +101,7 @@ def examples(
             place = (
                 names.index(case.query.conversation or "") if names[1:] else numbers[case.query.id]
             )
-            found = features(ranked.scan, bound.confidence_input(ranked.scan))
+            found = features(ranked.scan.rows, bound.confidence_input(ranked.scan))
             yield _example(benchmark.name, place % FOLDS, case, found, ranked, stored)
 
 

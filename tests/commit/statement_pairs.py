@@ -141,6 +141,8 @@ SAME: Final[dict[str, list[Pair]]] = {
         ("The hall seats ninety.", "The hall seats 90"),
         ("Room seventeen is free.", "Room 17 is free."),
         ("There are nine hundred and ninety-nine steps.", "There are 999 steps."),
+        ("La Paz has four lakes.", "La Paz has 4 lakes."),
+        ("Café: four tables", "Café: 4 tables"),
         ("The twins are eleven, Max is four.", "The twins are 11, Max is 4."),
     ],
     "digit grouping": [
@@ -606,6 +608,12 @@ DIFFERENT: Final[dict[str, list[Pair]]] = {
             "Міст має {} км завдовжки.",
             "Chapel path: {}km",
         )
+    ],
+    "words of other languages that are English numbers": [
+        ("Le four chauffe mal.", "Le 4 chauffe mal."),
+        ("Ten pokój jest wolny.", "10 pokój jest wolny."),
+        ("Le ten est dans le four.", "Le 10 est dans le four."),
+        ("Der Zug hat one und two.", "Der Zug hat 1 und 2."),
     ],
     "wording": WORDING,
     "white space in what is kept": KEPT_SPACE,

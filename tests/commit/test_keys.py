@@ -665,3 +665,19 @@ def test_today_as_a_day_is_now(opener: Opener, clock: FrozenClock, recwarn: Any)
     assert (store.count(known_at=today), store.diff(today, today).end) == (2, clock())
     tomorrow = store.recall("When does the gate open?", as_of=today + timedelta(days=1))
     assert "lies in the future" in tomorrow.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "warned"),
+    [
+        ("a\u200fb", "ab", True),
+        ("\ufb01x", "fix", True),
+        ("cafe\u0301", "caf\xe9", False),
+        ("maria.city", "maria.city", False),
+    ],
+)
+def test_a_key_that_is_stored_otherwise_is_told(given: str, key: str, warned: bool) -> None:
+    with vestig.open(":memory:") as store:
+        found = store.commit("The pool opens at nine.", key=given)
+    assert found.key == key
+    assert [f'the key is "{key}"' in one for one in found.warnings] == [True] * warned

@@ -135,6 +135,25 @@ def test_a_long_paragraph_is_cut_after_a_sentence() -> None:
     assert all(one.content.endswith("water.") for one in passages)
 
 
+@each(
+    ("sentence", "between", "end"),
+    [
+        ("第{}号房的客人需要{}条毛巾。", "", "。"),
+        ("{}号室の田中様は{}名です！", "", "！"),  # noqa: RUF001
+        ("第{}号房的客人说：「要{}条毛巾。」", "", "」"),  # noqa: RUF001
+        ("الغرفة {} محجوزة للسيد خالد {}؟", " ", "؟"),
+        ("कमरा {} का फ़ोन {} है।", " ", "।"),
+    ],
+)
+def test_a_long_paragraph_without_spaces_is_cut_after_a_sentence(
+    sentence: str, between: str, end: str
+) -> None:
+    text = between.join(sentence.format(number, number) for number in range(1, 200))
+    passages = cut_document(text).passages
+    assert len(passages) > 3
+    assert all(one.content.endswith(end) for one in passages)
+
+
 def test_a_table_that_fits_is_kept_whole_and_a_cut_one_repeats_its_header() -> None:
     def table(rows: int) -> str:
         return "| Plank | Wood |\n|---|---|\n" + "\n".join(

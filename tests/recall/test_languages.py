@@ -12,7 +12,7 @@ import pytest
 import documents
 import vestig
 from tables import each
-from vestig.answers import RecallResult
+from vestig.answers import Certainty, RecallResult
 from vestig.language.languages import HAN, JAPANESE, differ, language_of
 from vestig.recall.layouts import render
 from vestig.types import CommitOutcomeKind
@@ -154,6 +154,85 @@ def test_what_the_judge_cannot_read_stays_beside_an_answer_if_it_has_a_word() ->
     assert [hit.content for hit in found] == [answer, FACT]
 
 
+FRENCH = "Les clés sont chez Hélène."
+JAPANESE_NOTE = "鍵は佐藤さんが持っています。"
+
+
+@each("other", [FRENCH, JAPANESE_NOTE])
+@each(
+    ("note", "question"),
+    [
+        ("Die Sauna kostet 10 €.", "Was kostet die Sauna?"),
+        ("Maria lives in Lisbon.", "who is Maria's dentist?"),
+        ("Soren Kjaer works nights.", "What is the birthday of Soren Kjaer?"),
+        ("The sauna was painted in May.", "Who owns the sauna?"),
+    ],
+)
+def test_a_memory_of_a_third_language_changes_nothing(note: str, question: str, other: str) -> None:
+    with vestig.open(":memory:") as store:
+        for text in (*NOTES, note):
+            store.commit(text)
+        before = [hit.content for hit in store.recall(question)]
+        store.commit(other)
+        for silence in (None, 0.05):
+            found = store.recall(question, silence=silence)
+            assert [hit.content for hit in found] == before
+            assert found.abstained
+        assert other in [hit.content for hit in store.recall(question, all=True)]
+
+
+@each(
+    ("fact", "question"),
+    [
+        (FACT, QUESTION),
+        ("La facture F-2026-0098 est dans le tiroir avec les autres.", "invoice F-2026-0098?"),
+        ("Im Zimmer 1101 wohnt jetzt eine Familie, die nicht raucht.", "Who is in room 1101?"),
+        ("Цена машины Nissan теперь два миллиона.", "What is the price of the Nissan?"),
+        ("Ada Byron habite chez nous, sous les toits.", "Где живёт Ada Byron?"),
+    ],
+)
+def test_a_shared_name_or_number_finds_a_memory_in_another_language(
+    fact: str, question: str
+) -> None:
+    with vestig.open(":memory:") as store:
+        for text in (*NOTES, FRENCH, JAPANESE_NOTE, fact):
+            store.commit(text)
+        found = store.recall(question)
+    assert found[0].content == fact
+    assert found.certainty is not Certainty.LIKELY
+
+
+@each(
+    ("stored", "question", "brought"),
+    [
+        ((FRENCH, JAPANESE_NOTE), "Wer hat die Glühbirne erfunden?", False),
+        ((FRENCH, JAPANESE_NOTE), "Кто зубной врач Татьяны?", False),
+        ((FACT, FRENCH), "妹の靴のサイズはいくつですか", False),
+        ((FRENCH, "Ключ под ковриком."), "Какой размер обуви брата?", True),
+        ((FRENCH, FACT), "Wer hat den Schlüssel und wo ist er?", True),
+    ],
+)
+def test_a_question_brings_what_may_be_in_its_language(
+    stored: tuple[str, str], question: str, brought: bool
+) -> None:
+    with vestig.open(":memory:") as store:
+        for text in stored:
+            store.commit(text)
+        found = store.recall(question)
+    assert [hit.content for hit in found] == ([stored[1]] if brought else [])
+    assert found.abstained is not brought
+
+
+def test_a_confidence_that_is_not_learned_is_called_doubtful_at_best() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("Ключ от гаража под ковриком.")
+        found = store.recall("Где ключ от гаража?")
+    assert found.confidence is not None
+    assert found.confidence > 0.5
+    assert found.certainty is Certainty.DOUBTFUL
+    assert render(found).startswith(f"doubtful (confidence {found.confidence:.2f})")
+
+
 def test_a_promised_silence_takes_no_word_for_an_answer() -> None:
     with vestig.open(":memory:") as store:
         for text in (*NOTES, FACT):
@@ -254,3 +333,29 @@ def test_shapes_of_a_letter_are_one_word(text: str, query: str) -> None:
         assert found.missing == ()
         assert found[0].id == id
         assert found[0].content == text
+
+
+@each(
+    ("texts", "query"),
+    [
+        (("Room ５０８ has a balcony.", "Room ５０９ has a sauna."), "What does room 509 have?"),  # noqa: RUF001
+        (("Room 508 has a balcony.", "Room ５０９ has a sauna."), "What does room ５０９ have?"),  # noqa: RUF001
+        (("الغرفة ١١٠١ للسيد خالد.", "الغرفة ١١٠٢ للسيد عمر."), "لمن الغرفة 1102؟"),  # noqa: RUF001
+    ],
+)
+def test_a_number_is_one_in_the_digits_of_any_script(texts: tuple[str, str], query: str) -> None:
+    with vestig.open(":memory:") as store:
+        for text in texts:
+            store.commit(text)
+        found = store.recall(query)
+    assert texts[1] in [hit.content for hit in found]
+    assert not found.abstained
+
+
+def test_what_is_called_otherwise_leaves_no_likely_result_without_a_hit() -> None:
+    with vestig.open(":memory:") as store:
+        store.commit("الغرفة ١١٠١ للسيد خالد.")  # noqa: RUF001
+        found = store.recall("لمن الغرفة ١١٠٢؟")
+    assert not list(found)
+    assert found.abstained
+    assert found.certainty is Certainty.NOTHING_CLOSE

@@ -20,6 +20,7 @@ outside the lock is made again inside it when another writer was faster.
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -380,6 +381,7 @@ def _prepare(
     arguments, unread = _with_text(arguments)
     clean = cleaned(session, arguments)
     request, warnings = _plain(commit_request(clean.arguments, session.namespace, kind))
+    warnings += _changed_key(clean.arguments.get("key"), request.key)
     said = without_echoes(session, request.namespace, request.content)
     text, given = text_forms(said.text, settings.hygiene)
     turn = request.session_id is not None or request.role is not None
@@ -451,6 +453,16 @@ def _plain(request: CommitRequest) -> tuple[CommitRequest, list[str]]:
             plain[name] = text or None
             warnings.append(f"{left_out} control characters were left out of the {name}")
     return (msgspec.structs.replace(request, **plain) if plain else request), warnings
+
+
+def _changed_key(given: object, key: str | None) -> list[str]:
+    """A warning of a key whose normal form looks otherwise to a program than what was given."""
+    if key is None or not isinstance(given, str) or unicodedata.normalize("NFC", given) == key:
+        return []
+    return [
+        f'the key is "{key}": characters that are not seen are left out, and ligatures and several'
+        " spaces written as single letters and one"
+    ]
 
 
 def _identity(

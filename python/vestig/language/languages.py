@@ -7,14 +7,14 @@ Latin letters name none: there, words without content do (`data/function_words.j
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from vestig.language.text_forms import TextCache
+from vestig.language.text_forms import TextCache, word_list
 
 ENGLISH: Final = "English"
 JAPANESE: Final = "Japanese"
@@ -49,6 +49,10 @@ _END_CHARS: Final = 60
 # Of the kana and Chinese characters of a Japanese text so many are kana at least.
 _KANA_SHARE_MIN: Final = 0.2
 _PUNCTUATION: Final = ".,;:!?…()[]\"'«»„“”‚‘’¿¡"  # noqa: RUF001
+# Articles that several languages but English have, which are in no list of one language.
+_ARTICLES: Final = frozenset(
+    word_list("le la lo il un une uno una der das den dem des du de del el")
+)
 _FILE: Final = Path(__file__).parents[1] / "data" / "function_words.json"
 
 
@@ -88,6 +92,16 @@ def differ(one: str | None, other: str | None) -> bool:
     return known and {one, other} != {JAPANESE, HAN}
 
 
+def is_latin(text: str) -> bool:
+    """Return whether more than half of the letters of a text are Latin ones.
+
+    Example:
+        >>> is_latin("Straße"), is_latin("Дом")
+        (True, False)
+    """
+    return text.isascii() or _script_of(text) == _LATIN
+
+
 def is_english(text: str) -> bool:
     """Return whether a text has function words of English and none of another language.
 
@@ -95,9 +109,37 @@ def is_english(text: str) -> bool:
         >>> is_english("The path is long."), is_english("Der Weg ist lang."), is_english("5 km")
         (True, False, False)
     """
+    return _of_function_words(text) == {ENGLISH}
+
+
+def touched_languages(text: str) -> frozenset[str]:
+    """Return the languages that a text has function words of; none where English is among them.
+
+    Example:
+        >>> touched_languages("Wann öffnet das Bad?"), touched_languages("When is und open?")
+        (frozenset({'German'}), frozenset())
+    """
+    found = _of_function_words(text)
+    return frozenset() if ENGLISH in found else found
+
+
+def may_be_english(words: Iterable[str]) -> bool:
+    """Return whether of the words of a text as many are function words of English as words that
+    only others have: function words, articles, and lower-case words with other letters than A to Z.
+
+    Example:
+        >>> may_be_english(["four", "chairs"]), may_be_english(["le", "four", "chauffe"])
+        (True, False)
+    """
     own = _own_words()
-    words = {word.strip(_PUNCTUATION) for word in text.lower().split()}
-    return {own[word] for word in words if word in own} == {ENGLISH}
+    english = foreign = 0
+    for written in words:
+        word = written.lower()
+        language = own.get(word)
+        english += language == ENGLISH
+        accented = not word.isascii() and word.isalpha() and written == word
+        foreign += language not in (None, ENGLISH) or word in _ARTICLES or accented
+    return english >= foreign
 
 
 def begins_with_function_word(text: str) -> bool:
@@ -150,6 +192,13 @@ def _script(char: str) -> str | None:
 
 
 _SCRIPTS: Final = TextCache(_script)
+
+
+def _of_function_words(text: str) -> frozenset[str]:
+    """The languages of the function words of a text."""
+    own = _own_words()
+    words = {word.strip(_PUNCTUATION) for word in text.lower().split()}
+    return frozenset(own[word] for word in words if word in own)
 
 
 def _by_function_words(text: str) -> str | None:

@@ -1,10 +1,10 @@
 """Numbers, quantities, dates and times among the tokens of a text, each in one way of writing.
 
-Numbers are digits without groups, words of numbers too; a unit, by any of its spellings, follows
-its number as a symbol, a currency as its code; a date is `2026-03-02`, or `--03-02` without a year;
-a time of day is `15:00`. What may mean two things stays as it is: 03/02/2026, 3:00 without am or
-pm, 1,5, and 1,250 in a text that is not certainly English, for other languages have a comma before
-decimals.
+Numbers are digits without groups, and words of numbers in a text that may be English ("four" is an
+oven in French); a unit, by any of its spellings, follows its number as a symbol, a currency as its
+code; a date is `2026-03-02`, or `--03-02` without a year; a time of day is `15:00`. What may mean
+two things stays as it is: 03/02/2026, 3:00 without am or pm, 1,5, and 1,250 in a text that is not
+certainly English, for other languages have a comma before decimals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from vestig.language.languages import is_english
+from vestig.language.languages import is_english, may_be_english
 from vestig.language.text_forms import word_list
 from vestig.language.time.expressions import AMBIGUOUS_MONTHS, MONTHS, WEEKDAYS
 from vestig.lazy_pattern import lazy_pattern
@@ -390,6 +390,7 @@ def with_quantities(tokens: list[str]) -> list[str]:
     before = ""
     # asked once, where a number needs it
     english: bool | None = None
+    words_read: bool | None = None
     while at < count:
         token = tokens[at]
         read = None
@@ -400,7 +401,9 @@ def with_quantities(tokens: list[str]) -> list[str]:
             if not unclear or english:
                 read = _from_digits(tokens, at, before)
         elif token in QUANTITY_WORDS or token == "a" or "-" in token:
-            read = _from_word(tokens, at, before)
+            if words_read is None:
+                words_read = may_be_english(tokens)
+            read = _from_word(tokens, at, before) if words_read else None
         elif token == "the":
             read = _date(tokens, at)
         if read is None:

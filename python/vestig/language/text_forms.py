@@ -189,6 +189,18 @@ def plain_characters(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
+def plain_figures(text: str) -> str:
+    """The text with its digits of other scripts, and wide ones, as 0 to 9.
+
+    Example:
+        >>> plain_figures("\uff12 \u0661\u0661\u0660\u0662")
+        '2 1102'
+    """
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(one)) if one.isdecimal() else one for one in text)
+
+
 def as_it_stands(part: str, text: str) -> str:
     """The part of a text whose plain characters are these; where there is none, these.
 
@@ -314,7 +326,13 @@ class TextCache(dict[str, T]):
         return found
 
 
-_END: Final = lazy_pattern(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
+# Chinese and Japanese have no space between sentences.
+_CLOSING: Final = "\"')\\]\u201d\u2019\u300d\u300f\uff09"
+_END: Final = lazy_pattern(
+    rf"(?<=[.!?\u061f\u06d4\u0964\u0965])[{_CLOSING}]*\s+(?=\S)"
+    rf"|(?<=[\u3002\uff01\uff1f\uff61])[{_CLOSING}]*\s*"
+    rf"(?=[^\s{_CLOSING}\u3002\uff01\uff1f\uff61])"
+)
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
@@ -323,6 +341,8 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
     Example:
         >>> list(sentences("It rained. Who came?"))
         [(0, 'It rained.'), (11, 'Who came?')]
+        >>> [place for place, _ in sentences("\u4e00\u3002\u4e8c\uff1f\u4e09")]
+        [0, 2, 4]
     """
     start = 0
     for end in _END.finditer(text):

@@ -29,7 +29,7 @@ from vestig.language.words import (
     stands_otherwise,
 )
 from vestig.lazy_pattern import lazy_pattern
-from vestig.ports import Scan
+from vestig.ports import Scan, ScanRow
 from vestig.store.projection.scan_objects import (
     FEATURES,
     ROWS_READ,
@@ -53,6 +53,7 @@ __all__ = [
     "FitFile",
     "ScoreWeights",
     "confidence",
+    "confidence_of",
     "features",
     "fit",
     "fits",
@@ -159,11 +160,11 @@ def fit(scan: Scan) -> Fit:
     return fits().with_pieces if pieces else fits().without_pieces
 
 
-def features(scan: Scan, input: ConfidenceInput) -> dict[str, float]:
-    """The features of a scan by name."""
+def features(rows: Sequence[ScanRow], input: ConfidenceInput) -> dict[str, float]:
+    """The features of the rows of a scan by name."""
     # rows of a changed scan come from the core too
-    rows = cast("Sequence[Row]", scan.rows)
-    return dict(zip(FEATURES, confidence_features(rows, input), strict=True))
+    own = cast("Sequence[Row]", rows)
+    return dict(zip(FEATURES, confidence_features(own, input), strict=True))
 
 
 def probability(found: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -179,9 +180,14 @@ def probability(found: Mapping[str, float], weights: Mapping[str, float]) -> flo
 
 def confidence(scan: Scan, input: ConfidenceInput) -> float:
     """The probability that the eligible memories answer the query: 0 where there are none."""
-    if not scan.rows:
+    return confidence_of(scan, scan.rows, input)
+
+
+def confidence_of(scan: Scan, rows: Sequence[ScanRow], input: ConfidenceInput) -> float:
+    """The probability that these rows of a scan answer the query: 0 where there are none."""
+    if not rows:
         return 0.0
-    return probability(features(scan, input), fit(scan).confidence)
+    return probability(features(rows, input), fit(scan).confidence)
 
 
 def missing(

@@ -14,8 +14,15 @@ from vestig.config.recall_sections import JudgeSettings
 from vestig.embedders.builtin import MODEL
 from vestig.errors import ConfigError, ProviderError
 from vestig.ids import id_bytes, id_text
-from vestig.language.languages import ENGLISH, language_of
+from vestig.language.languages import (
+    ENGLISH,
+    is_foreign_function_word,
+    is_function_word,
+    is_latin,
+    language_of,
+)
 from vestig.language.names import name_pattern
+from vestig.language.text_forms import plain_figures
 from vestig.language.words import (
     ContentTerm,
     asks_for_all,
@@ -62,6 +69,8 @@ _AT_ONCE: Final = 4
 _PAIRS_AT_ONCE: Final = 2
 # Content terms of a query, from which on it is read whatever it is.
 _CONTENT_MIN: Final = 2
+# Letters of a word from which on two languages seldom share it by chance, as they do articles.
+_ACROSS_MIN: Final = 4
 # Beside a date that a memory meets, from which on a query that is no question wants something else
 # than what the day holds.
 _PROMPT_BESIDE_DATE_MIN: Final = 3
@@ -124,7 +133,7 @@ class Judgements:
         self.compared: dict[tuple[bytes, bytes], float] = {}
         # those that ask or state nothing, or speak another language: they are not read
         self.silent: set[bytes] = set()
-        # those of them in another language → whether it holds a content word of the question
+        # those of them in another language → whether it holds a word of `words_across`
         self.in_other_language: dict[bytes, bool] = {}
         # successor → the memory that it replaced, in whose place it is found
         self.replaced: Mapping[bytes, bytes] = {}
@@ -220,21 +229,53 @@ class ReadRows(NamedTuple):
     best: float
 
 
-def may_read(bound: BoundQuery, ranking: Ranking) -> bool:
+def is_on(bound: BoundQuery, ranking: Ranking) -> bool:
     """Return whether the judge is switched on, or nothing is said and the embedder is the built-in
-    one, whose word vectors it shares; the ranking sums terms, words among them, and no other
-    cross-encoder reads; and the query is not certainly in another language than English, which it
-    has learnt."""
+    one, whose word vectors it shares; and the ranking sums terms, words among them, and no other
+    cross-encoder reads."""
     settings = bound.query.config.settings.judge
     builtin = bound.session.embedder.model == MODEL
     if bound.query.judgements is None or not (
         builtin if settings.enabled is None else settings.enabled
     ):
         return False
-    if not ranking.counts_words or ranking.core_for_reranking is not None:
-        return False
+    return ranking.counts_words and ranking.core_for_reranking is None
+
+
+def may_read(bound: BoundQuery, ranking: Ranking) -> bool:
+    """Return whether the judge is on, and the query is not certainly in another language than
+    English, which it has learnt."""
     text = bound.request.query
-    return bool(text.strip()) and language_of(text) in (None, ENGLISH)
+    return is_on(bound, ranking) and bool(text.strip()) and language_of(text) in (None, ENGLISH)
+
+
+def words_across(bound: BoundQuery, *, own: bool = False) -> frozenset[str]:
+    """Content terms of the query by which a memory in another language may be found: names that
+    are known, what has a figure or letters of another script, and words of four letters or more; no
+    function words, which languages share or write alike.
+
+    Args:
+        own: also the function words that only the language of the query has.
+    """
+    query = bound.request.query
+    names = [one.name for one in bound.entities if one.score == 1]
+    known = {of.term for name in names for of in content_terms(name, ())}
+    language = language_of(query) if own else None
+
+    def is_one(one: ContentTerm) -> bool:
+        written = query[one.start : one.end]
+        if one.term in known or not (written.isalpha() and is_latin(written)):
+            return True
+        if is_foreign_function_word(written):
+            return is_function_word(written, language)
+        return len(written) >= _ACROSS_MIN
+
+    return frozenset(one.term for one in bound.content if is_one(one))
+
+
+def holds_any(text: str, wanted: Collection[str]) -> bool:
+    """Return whether a text has one of some content terms."""
+    return any(of.term in wanted for of in content_terms(text, ()))
 
 
 def asks_for_a_day(bound: BoundQuery, scan: Scan) -> bool:
@@ -458,7 +499,7 @@ def _texts(
     bound: BoundQuery, rows: Sequence[ScanRow]
 ) -> tuple[dict[bytes, MemoryText], dict[bytes, bool]]:
     """Return what is read of these memories, without those that ask or state nothing; those in
-    another language, each with whether it holds a content word of the query; of the turns before
+    another language, each with whether it holds a word of `words_across`; of the turns before
     them, those that the filters of the
     call let through, and in their place the stored question that a turn answers, or the memory
     that a successor replaced."""
@@ -475,9 +516,9 @@ def _texts(
     found = {one.id: one for one in stored}
     memories = [found[row.memory_id] for row in rows]
     memories = [one for one in memories if states(one.content)]
-    asked = _terms(bound, in_time=True)
+    across = words_across(bound)
     others = {
-        id_bytes(one.id): not asked.isdisjoint(of.term for of in content_terms(one.content, ()))
+        id_bytes(one.id): holds_any(one.content, across)
         for one in memories
         if language_of(one.content) not in (None, ENGLISH)
     }
@@ -510,7 +551,7 @@ def _texts(
             _day(one.t_valid, zone),
             before(one),
             f"{lead}:" if (lead := lead_of(one)) else "",
-            one.content,
+            plain_figures(one.content),
         )
         for one in memories
     }

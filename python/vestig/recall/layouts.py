@@ -88,7 +88,7 @@ def first_line(result: RecallResult) -> str | None:
     if result.confidence is None:
         return None
     foreign, least = _first_is_foreign(result), result.least_confidence
-    return confidence_line(result.confidence, least, foreign=foreign)
+    return confidence_line(result.confidence, least, result.certainty, foreign=foreign)
 
 
 def first_words(result: RecallResult) -> str | None:
@@ -107,12 +107,19 @@ def _withheld(certainty: Certainty) -> str:
     return str(certainty) if none else f"too {Certainty.DOUBTFUL}"
 
 
-def confidence_line(confidence: float, least: float | None = None, *, foreign: bool = False) -> str:
+def confidence_line(
+    confidence: float,
+    least: float | None = None,
+    certainty: Certainty | None = None,
+    *,
+    foreign: bool = False,
+) -> str:
     """How sure the store is of what follows.
 
     Args:
         confidence: that of the result.
         least: the one that was needed; None: whatever it is.
+        certainty: the word that the result has for it; None: as `certainty_of`.
         foreign: what follows first is in another language than the question.
 
     Example:
@@ -121,14 +128,16 @@ def confidence_line(confidence: float, least: float | None = None, *, foreign: b
         >>> confidence_line(0.31, foreign=True)
         'doubtful (confidence 0.31), in another language than the question'
     """
-    said = _confidence(confidence, least)
+    said = _confidence(confidence, least, certainty)
     withheld = least is not None and confidence < least
     if withheld or certainty_of(confidence) is Certainty.NOTHING_CLOSE:
         return f"{said}{_nearest(foreign)}"
     return f"{said}{_FOREIGN}" if foreign else said
 
 
-def _confidence(confidence: float, least: float | None = None) -> str:
+def _confidence(
+    confidence: float, least: float | None = None, certainty: Certainty | None = None
+) -> str:
     """How sure the store is, as a word and a number; of what is not likely, or was not sure enough,
     also the confidence that was needed.
 
@@ -138,7 +147,7 @@ def _confidence(confidence: float, least: float | None = None) -> str:
         >>> _confidence(0.5469, 0.5472), _confidence(0.31, 0.2)
         ('too doubtful (confidence 0.547, needed 0.55)', 'doubtful (confidence 0.31, needed 0.20)')
     """
-    certainty = certainty_of(confidence)
+    certainty = certainty or certainty_of(confidence)
     withheld = least is not None and confidence < least
     if least is None or (certainty is Certainty.LIKELY and not withheld):
         return f"{certainty} (confidence {_rounded(confidence)})"
@@ -357,7 +366,7 @@ def line_without_results(result: RecallResult) -> str:
     """Return what stands instead of results: which threshold left none, that the offset lies behind
     them, or that nothing was eligible."""
     if result.abstained and result.nearest and result.least_confidence is not None:
-        return _confidence(result.confidence or 0.0, result.least_confidence)
+        return _confidence(result.confidence or 0.0, result.least_confidence, result.certainty)
     if result.before:
         return none_here("memories", result.before)
     if result.min_score is None or result.best_score is None:

@@ -70,6 +70,7 @@ from vestig.recall.silence import (
     SHARE_MIN,
     cuts_unasked,
     how_sure,
+    meant_otherwise,
     share_min,
     with_what_may_answer,
 )
@@ -77,7 +78,6 @@ from vestig.recall.versions import (
     announced_last,
     asks_about_now,
     called_first,
-    called_otherwise,
     held_first,
     newest_first,
     told_first,
@@ -385,10 +385,11 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held, holding = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
-        others = frozenset() if chosen.all else called_otherwise(rows, chosen.query, self.recalled)
+        others = meant_otherwise(self, chosen, by, rows)
         if others and answers is not None:
             answers = answers_without(self.query.judgements, others)
-        sure = how_sure(self, chosen, by, scan, rows[:limit], holding, plain=plain, answers=answers)
+        best = [row for row in rows[:limit] if row.id not in others]
+        sure = how_sure(self, chosen, by, scan, best, holding, plain=plain, answers=answers)
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
         if confidence is not None:
@@ -414,7 +415,8 @@ class BoundQuery:
                 kept = with_what_may_answer(self, scan, chosen.namespace, results, kept)
         if not silent:
             kept = [row for row in kept if row.id not in others]
-        behind = [] if silent or unread else kept_behind(rows[limit:], by.min_score, line, least)
+        rest = [row for row in rows[limit:] if row.id not in others]
+        behind = [] if silent or unread else kept_behind(rest, by.min_score, line, least)
         return Ranked(
             scan=scan,
             rows=rows,

@@ -268,7 +268,7 @@ class OneRecall:
             ),
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
-            "certainty": _certainty(ranked),
+            "certainty": _certainty(ranked, request, found),
             "missing": _as_asked(request, bound.missing(scan, [hit.content for hit in found.hits])),
             "abstained": ranked.silent,
             "nearest": found.hits if withheld else (),
@@ -437,12 +437,18 @@ def _ids_of_all(
     return frozenset(one.id for one in (*shown, *behind) if states(one.content))
 
 
-def _certainty(ranked: Ranked) -> Certainty | None:
-    """The confidence in words: at best doubtful where it was not enough to bring anything."""
+def _certainty(ranked: Ranked, request: Request, found: FoundMemories) -> Certainty | None:
+    """The confidence in words: at best doubtful where it was not enough to bring anything, or the
+    query or the first memory is certainly in another language than English, on which it is
+    learned."""
     if ranked.confidence is None:
         return None
-    found = certainty_of(ranked.confidence)
-    return Certainty.DOUBTFUL if ranked.silent and found is Certainty.LIKELY else found
+    said = certainty_of(ranked.confidence)
+    if said is not Certainty.LIKELY:
+        return said
+    texts = [request.asked or request.query, *(hit.content for hit in found.hits[:1])]
+    foreign = any(language_of(text) not in (None, ENGLISH) for text in texts)
+    return Certainty.DOUBTFUL if ranked.silent or foreign else said
 
 
 def _best_score(ranked: Ranked) -> float | None:

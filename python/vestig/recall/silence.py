@@ -12,11 +12,22 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from vestig.answers import CLOSE_MIN, LIKELY_MIN
+from vestig.language.languages import ENGLISH, differ, language_of, touched_languages
+from vestig.language.text_forms import plain_characters, plain_figures
 from vestig.language.words import content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
-from vestig.recall.confidence import fit, holds_a_word, holds_its_words
-from vestig.recall.judged import asks_for_a_day, may_read, with_all_of_name
+from vestig.recall.confidence import confidence_of, fit, held_terms, holds_a_word, holds_its_words
+from vestig.recall.judged import (
+    asks_for_a_day,
+    holds_any,
+    is_on,
+    may_read,
+    with_all_of_name,
+    words_across,
+)
 from vestig.recall.judgement import (
     LISTS,
     QUESTIONS,
@@ -26,13 +37,14 @@ from vestig.recall.judgement import (
     kind_of,
     least_of_few,
 )
-from vestig.recall.versions import with_ended, with_stated
+from vestig.recall.versions import called_otherwise, with_ended, with_stated
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
     from vestig.recall.ranking import Ranking
     from vestig.recall.request import Request
     from vestig.store.records.reads import LedgerView
+    from vestig.store.records.rows import RecalledMemory
 
 # Without a word of the caller's, where a judge read the memories. Who asks for several things
 # misses all of them by silence.
@@ -158,6 +170,7 @@ def how_sure(
     """Return how sure the store is that the best rows answer, and whether it is silent.
 
     Args:
+        rows: the best, without those of `meant_otherwise`.
         holding: those of which the time that is asked about says that they answer.
         plain: the confidence without the judge.
         answers: the greatest *answers* of the judge, where it reads the rows.
@@ -169,15 +182,17 @@ def how_sure(
         if read >= plain or not is_certain(bound, request, rows, holding):
             confidence = read
     needed = least_of_call(bound, request, by, scan, judged)
+    if confidence is not None and scan.rows and not rows:
+        return Sureness(0.0, judged, max(needed, CLOSE_MIN), silent=True)
     if request.silence is None and rows and rows[0].id in holding:
         needed = min(needed, LIKELY_MIN)
         if confidence is not None and _holds_all_but_time(bound, request, rows[0]):
             confidence = max(confidence, needed)
     if request.all or confidence is None or plain is None or confidence >= needed:
         return Sureness(confidence, judged, needed, silent=False)
-    unread = may_answer_unread(bound, request, scan, rows, plain)
+    unread, own = may_answer_unread(bound, request, scan, rows)
     if unread and not request.says_nothing:
-        return Sureness(plain, judged, 0.0, silent=False, unread=unread)
+        return Sureness(min(plain, own), judged, 0.0, silent=False, unread=unread)
     return Sureness(confidence, judged, needed, silent=True)
 
 
@@ -190,33 +205,68 @@ def _holds_all_but_time(bound: BoundQuery, request: Request, row: ScanRow) -> bo
 
 
 def may_answer_unread(
-    bound: BoundQuery,
-    request: Request,
-    scan: Scan,
-    rows: Sequence[ScanRow],
-    confidence: float,
-) -> frozenset[bytes]:
-    """Return which of the rows may answer though what the judge read does not: it left them unread
-    for their language, and one holds a content word of the query or the store is sure enough
-    without the judge that something is close; where the call sets a silence, as sure as that takes.
-
-    Args:
-        confidence: without the judge.
-    """
+    bound: BoundQuery, request: Request, scan: Scan, rows: Sequence[ScanRow]
+) -> tuple[frozenset[bytes], float]:
+    """Return which of the rows may answer though what the judge read does not, and how sure of them
+    the store is without it: it left them unread for their language, and they hold a word of the
+    query that is the same in another language, or the query has a function word of theirs and they
+    are close; where the call sets a silence, as close as that takes."""
     others = _in_other_language(bound)
-    unread = [row.id for row in rows if row.id in others]
-    if not unread:
+    unread = [row for row in rows if row.id in others]
+    languages = touched_languages(request.query) if unread else frozenset[str]()
+    texts = bound.recalled([row.id for row in unread]) if languages else {}
+    with_word = frozenset(row.id for row in unread if others[row.id])
+    found = with_word | {id for id, one in texts.items() if language_of(one.content) in languages}
+
+    def sure_of(ids: frozenset[bytes]) -> float:
+        own = [row for row in scan.rows if row.id in ids]
+        return confidence_of(scan, own, bound.confidence_input(scan))
+
+    sure, silence = sure_of(found), request.silence
+    if silence is not None:
+        least = least_confidence(silence, fit(scan).unanswered)
+        return (found if sure >= least else frozenset()), sure
+    return (found, sure) if sure >= CLOSE_MIN else (with_word, sure_of(with_word))
+
+
+def meant_otherwise(
+    bound: BoundQuery, request: Request, by: Ranking, rows: Sequence[ScanRow]
+) -> frozenset[bytes]:
+    """Return which of the rows the call leaves out, for they are called otherwise than what is
+    asked about, or speak another language."""
+    if request.all:
         return frozenset()
-    silence = request.silence
-    least = CLOSE_MIN if silence is None else least_confidence(silence, fit(scan).unanswered)
-    if confidence >= least:
-        return frozenset(unread)
-    return frozenset(id for id in unread if others[id] and silence is None)
+
+    def in_plain_figures(ids: Sequence[bytes]) -> Mapping[bytes, RecalledMemory]:
+        return {
+            id: msgspec.structs.replace(one, content=plain_figures(plain_characters(one.content)))
+            for id, one in bound.recalled(ids).items()
+        }
+
+    called = called_otherwise(rows, plain_figures(request.query), in_plain_figures)
+    return called | in_strange_language(bound, by, rows)
+
+
+def in_strange_language(
+    bound: BoundQuery, by: Ranking, rows: Sequence[ScanRow]
+) -> frozenset[bytes]:
+    """Return which of the rows are certainly in another language than a query in one that neither
+    the judge nor the embedder has learnt, and hold no word of it that is the same in theirs: that
+    they are near it says nothing."""
+    own = language_of(bound.request.query)
+    if own in (None, ENGLISH) or not is_on(bound, by):
+        return frozenset()
+    texts = bound.recalled([row.id for row in rows])
+    foreign = {
+        id: one.content for id, one in texts.items() if differ(language_of(one.content), own)
+    }
+    across = words_across(bound) if foreign else frozenset()
+    return frozenset(id for id, text in foreign.items() if not holds_any(text, across))
 
 
 def _in_other_language(bound: BoundQuery) -> Mapping[bytes, bool]:
-    """Memories that the judge left unread for their language, each with whether it holds a content
-    word of the query."""
+    """Memories that the judge left unread for their language, each with whether it holds a word of
+    `words_across`."""
     known = bound.query.judgements
     return {} if known is None else known.in_other_language
 
@@ -230,8 +280,8 @@ def with_what_may_answer(
 ) -> Sequence[ScanRow]:
     """Return the kept rows, with those of the results that may answer however far they score below
     the best: what states the query's words, what says that it ended, what has a word of the name
-    or a code that is asked about as a whole, and what holds a content word of the query in a
-    language that the judge does not read."""
+    or a code that is asked about as a whole, and what the judge does not read for its language and
+    holds a word of the query."""
     terms = frozenset(bound.content_terms(scan))
     kept = with_stated(bound.view, namespace, results, kept, terms)
     kept = with_all_of_name(bound, scan, namespace, results, kept)
@@ -248,7 +298,8 @@ def least_of_call(
     judged: KindFit | None,
 ) -> float:
     """The confidence below which a call brings nothing. Where it says nothing of silence and is not
-    judged, nothing is brought if nothing is close and none holds a word of the query; of a
+    judged, nothing is brought if nothing is close and none holds a word of the query, of one in
+    another language than English one that no other language has; of a
     question beside a day that memories meet ("the weather today?"), if hardly anything is.
 
     Args:
@@ -272,8 +323,11 @@ def least_of_call(
             return least
         # a topic in a word, which the judge left alone
         return least_of_few(least, scan.eligible, kind_fit(request.query).few)
-    if not (scan.rows and may_read(bound, by)):
+    if not (scan.rows and is_on(bound, by) and request.query.strip()):
         return 0.0
+    if not may_read(bound, by):
+        held = held_terms(bound.confidence_input(scan))
+        return CLOSE_MIN if held.isdisjoint(words_across(bound, own=True)) else 0.0
     if holds_a_word(bound.confidence_input(scan)):
         return 0.0
     if not scan.dates_met:
