@@ -58,6 +58,7 @@ from vestig.commit.rows import (
     add_state,
     reinforced,
     repeat_wishes,
+    retention_warnings,
 )
 from vestig.commit.speakers import (
     begins_anew,
@@ -437,6 +438,7 @@ class Batch(Group):
     ) -> None:
         """A new memory; `repeated`: what says the same at another position of a session."""
         item, chosen = self.items[place], self.settings
+        decision.warnings += retention_warnings(item.request, self.now_us)
         mentions, left_out = self._name_resolution.mentions(view, place)
         if left_out:
             decision.warnings.append(
