@@ -257,10 +257,11 @@ def given_arguments(
     from vestig.calls.argument import Object, Pairs, Words
 
     args: dict[str, Any] = {}
+    alone = sum(not param.flag for param in params) == 1
     for param in params:
         value = values.get(param.name)
         if value is None and param.stdin and param.required and not param.flag:
-            value = _piped(param, terminal)
+            value = _piped(param, terminal, alone=alone)
         if value is None or ((param.many or _repeats(param)) and not value):
             if param.default is not None:
                 args[param.name] = param.default
@@ -324,9 +325,14 @@ def _day_before(now: datetime, days: int, *, ends: bool) -> datetime:
     return following - timedelta(microseconds=1) if ends else first
 
 
-def _piped(param: Argument, terminal: Terminal) -> str:
-    """The text of a pipe or a file at standard input, where the command names none."""
-    if terminal.is_fed():
+def _piped(param: Argument, terminal: Terminal, *, alone: bool) -> str:
+    """The text of a pipe or a file at standard input, where the command names none. Beside another
+    word a missing one is an error: the input may be that of the loop that left it out.
+
+    Args:
+        alone: the command takes no other word.
+    """
+    if alone and terminal.is_fed():
         return terminal.read_text(param.name)
     name = param.name.upper()
     raise click.UsageError(
