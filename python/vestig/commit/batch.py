@@ -155,6 +155,8 @@ class Batch(Group):
             self._decide_text(view, place, decision, similar)
         else:
             self._decide_version(view, place, item.slot, decision, similar)
+        if decision.kind is CommitOutcomeKind.INSERTED_NEW:
+            decision.warnings += retention_warnings(item.request, self.now_us)
         if item.beside is not None:
             decision.warnings.append(beside_warning(item))
         if item.is_of_user and not item.is_masked:
@@ -438,7 +440,6 @@ class Batch(Group):
     ) -> None:
         """A new memory; `repeated`: what says the same at another position of a session."""
         item, chosen = self.items[place], self.settings
-        decision.warnings += retention_warnings(item.request, self.now_us)
         mentions, left_out = self._name_resolution.mentions(view, place)
         if left_out:
             decision.warnings.append(
