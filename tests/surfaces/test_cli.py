@@ -145,6 +145,20 @@ def test_a_defect_tells_its_place_and_no_text(
     assert "secret" not in answer.err
 
 
+def test_json_names_the_cause_that_the_plain_answer_names(vestig: Vestig, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert vestig("memory", "add", "The fee is 72 euro.").code == 0
+    for words in (
+        ("export", str(tmp_path / "nosuch" / "e.jsonl")),
+        ("export", str(tmp_path / "file" / "e"), "--format", "md"),
+        ("backup", str(tmp_path / "file" / "b")),
+    ):
+        plain, json = vestig(*words), vestig(*words, "--json")
+        assert "can be written there: " in plain.err.replace("cannot", "can")
+        assert plain.err == f"Error: {json.problem['detail']}\n"
+        assert plain.code == json.code == 1
+
+
 def test_a_defect_whose_causes_go_in_a_circle_is_told(
     vestig: Vestig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

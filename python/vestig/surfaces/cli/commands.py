@@ -589,7 +589,7 @@ def _interrupted() -> int:
 def _refused(error: VestigError, terminal: Terminal) -> int:
     from vestig.surfaces import wire
 
-    terminal.complain(f"Error: {error}", wire.problem(error))
+    terminal.complain(f"Error: {error}", wire.problem(error, local=True))
     return wire.exit_code(error)
 
 
