@@ -356,6 +356,28 @@ def test_update_sets_and_clears(vestig: Vestig, ids: list[str]) -> None:
     assert both.code == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "which"), [("Plot 8 is large.", "exact"), ("plot 8 is large", "near")]
+)
+def test_an_update_to_a_known_text_says_which_takes_the_place(
+    vestig: Vestig, text: str, which: str
+) -> None:
+    first = vestig("add", "Plot 7 is large.", "--json").document["memory_id"]
+    known = vestig("add", "Plot 8 is large.", "--json").document["memory_id"]
+    said = vestig("update", first, "--content", text).out
+    assert said == f"Memory replaced by a known one: {known} ({which} duplicate detected)\n"
+    said = vestig("update", known, "--content", "Plot 9 is small.").out
+    assert said.startswith("Memory updated by a new text: ")
+
+
+@pytest.mark.parametrize("words", ["inspect", "serve", "mcp --transport http"])
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_is_none_is_refused(vestig: Vestig, words: str, port: str) -> None:
+    refused = vestig(*words.split(), f"--port={port}")
+    assert refused.code == 2
+    assert refused.err == f"Error: port: expected an integer from 0 to 65535, got {port}\n"
+
+
 def test_export_to_standard_output_and_back(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     whole = vestig("export", "-")
     lines = [json.loads(line) for line in whole.out.splitlines()]

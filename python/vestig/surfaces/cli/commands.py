@@ -239,7 +239,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
         given = click.get_current_context().meta.get(_GLOBALS, {})
         terminal = Terminal(as_json=bool(given.get("as_json")))
         call = Call(
-            args=given_arguments(operation.params, values, terminal),
+            args=given_arguments(operation.params, values, terminal, operation.options),
             options=given,
             progress=terminal.progress,
             output=terminal.output,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -251,10 +251,17 @@ def _words(param: Words, texts: Sequence[str]) -> list[str]:
 
 
 def given_arguments(
-    params: Sequence[Argument], values: Mapping[str, Any], terminal: Terminal
+    params: Sequence[Argument],
+    values: Mapping[str, Any],
+    terminal: Terminal,
+    options: Collection[Argument] = (),
 ) -> dict[str, Any]:
-    """Arguments as the engine takes them: what was not named is absent."""
-    from vestig.calls.argument import Object, Pairs, Words
+    """Arguments as the engine takes them: what was not named is absent.
+
+    Args:
+        options: those that no call takes and checks; numbers among them are checked here.
+    """
+    from vestig.calls.argument import Integer, Number, Object, Pairs, Words
 
     args: dict[str, Any] = {}
     alone = sum(not param.flag for param in params) == 1
@@ -276,6 +283,8 @@ def given_arguments(
             value = list(value)
         elif param.stdin and value == "-":
             value = terminal.read_text(param.name)
+        elif isinstance(param, (Integer, Number)) and param in options:
+            value = param.check(param.name, value)
         args[param.name] = value
     return args
 
