@@ -370,6 +370,17 @@ def test_an_update_to_a_known_text_says_which_takes_the_place(
     assert said.startswith("Memory updated by a new text: ")
 
 
+def test_what_came_is_said_in_words_of_the_command_line(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    none = vestig("rule", "remove", ids[0]).err
+    assert "(the memory binds nothing; `vestig rule list` has the ids)" in none
+    flat = vestig("update", ids[0], "--topic", "x").err
+    assert "`vestig memory add-structured` makes one; set content here" in flat
+    tenant = vestig("--tenant", "x", "count", "--store", str(tmp_path / "two")).err
+    assert tenant.endswith("where a tenant is named, got another path\n")
+
+
 @pytest.mark.parametrize("words", ["inspect", "serve", "mcp --transport http"])
 @pytest.mark.parametrize("port", ["-1", "65536", "99999"])
 def test_a_port_that_is_none_is_refused(vestig: Vestig, words: str, port: str) -> None:

@@ -612,14 +612,14 @@ _LASTING: Final = (
 )
 
 
-OF_A_RULE: Final = "for the text is a rule, which a repeat does not end: rules.remove does"
+OF_A_RULE: Final = "for the text is a rule, which a repeat does not end: removing the rule does"
 _WITHOUT_END: Final = (
     "retention_until stays absent, for what is kept without end is kept longest; an update sets it"
 )
 _STAYS_ARCHIVED: Final = (
     "it stays archived, for the text is a rule, which no repeat by a model begins: unarchive does"
 )
-_BINDS_AGAIN: Final = "it is archived no longer, and a rule again: rules.remove ends it"
+_BINDS_AGAIN: Final = "it is archived no longer, and a rule again: removing the rule ends it"
 
 
 class RepeatWishes(msgspec.Struct, kw_only=True):

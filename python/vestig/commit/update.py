@@ -23,6 +23,7 @@ from vestig.language import words
 from vestig.language.ontology import UNTYPED
 from vestig.language.text_forms import single_spaced
 from vestig.memories.states import change_state, check_unexpired, ended, event
+from vestig.other_words import by_caller
 from vestig.session.references import types_of
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories
@@ -232,9 +233,9 @@ def _restructure(
     with session.ledger.read() as view:
         memory = session.memory(view, space, asked.id)
     if memory.structured is None:
-        raise ValidationError(
-            name, memory.id, "a structured memory", "commit_structured makes one; set content here"
-        )
+        makes = by_caller("commit_structured", "`vestig memory add-structured`")
+        hint = f"{makes} makes one; set content here"
+        raise ValidationError(name, memory.id, "a structured memory", hint)
     fields = {field: getattr(memory.structured, field) for field in STRUCTURED} | dict(parts)
     made = checked(CommitStructuredRequest, fields).structured
     asked = msgspec.structs.replace(asked, content=made.content)
