@@ -528,6 +528,9 @@ def test_help_and_version_are_words_too(capfd: pytest.CaptureFixture[str]) -> No
         return capfd.readouterr().out
 
     assert printed("version") == printed("--version")
+    document = json.loads(printed("version", "--json"))
+    assert f"vestig {document['version']}" == printed("version").strip()
+    assert json.loads(printed("--json", "version")) == document
     assert printed("help") == printed("--help") == printed("-h")
     assert printed("help", "recall") == printed("recall", "--help") == printed("recall", "-h")
     assert printed("help", "memory", "show") == printed("memory", "show", "--help")

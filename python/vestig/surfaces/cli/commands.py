@@ -202,7 +202,9 @@ class _Group(click.Group):
             click.echo(context.get_help(), color=context.color)
             context.exit()
         if args[:1] == ["version"] and self.name == _NAME:
-            _print_version(context, self, True)
+            given = context.meta.get(_GLOBALS, {})
+            as_json = "--json" in args or bool(given.get("as_json"))
+            _print_version(context, self, True, as_json=as_json)
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
@@ -524,10 +526,18 @@ def _version() -> str:
     return version(_NAME)
 
 
-def _print_version(context: click.Context, _: object, value: bool) -> None:
-    if value:
+def _print_version(
+    context: click.Context, _: object, value: bool, *, as_json: bool = False
+) -> None:
+    if not value:
+        return
+    if as_json:
+        from vestig.surfaces import wire
+
+        click.echo(wire.encode(wire.document("version", _version())))
+    else:
         click.echo(f"vestig {_version()}")
-        context.exit()
+    context.exit()
 
 
 cli: Final = _build()
