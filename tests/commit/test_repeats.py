@@ -135,7 +135,7 @@ def test_a_repeat_lets_prune_remove_nothing_that_was_kept(opener: Opener) -> Non
 def test_a_retention_that_is_over_is_named(opener: Opener) -> None:
     store = opener()
     (warning,) = store.commit(TEXT, retention_until="2001-01-01").warnings
-    assert "retention_until: 2001-01-01T00:00:00.000000Z is over" in warning
+    assert "its retention ended at 2001-01-01T00:00:00.000000Z" in warning
     assert store.commit("The well is deep.", retention_until="2999-01-01").warnings == ()
     assert store.admin.prune().removed == 1
 

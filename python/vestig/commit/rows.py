@@ -716,7 +716,7 @@ def retention_warnings(request: CommitRequest, now_us: int) -> list[str]:
     until = request.retention_until
     if until is None or until > now_us:
         return []
-    return [f"retention_until: {format_us(until)} is over: prune removes what is past it"]
+    return [f"its retention ended at {format_us(until)}: prune removes what is past it"]
 
 
 def _times(wishes: RepeatWishes, known: Memory, request: CommitRequest, *, is_rule: bool) -> None:
