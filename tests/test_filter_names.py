@@ -146,6 +146,9 @@ UNKNOWN: list[tuple[dict[str, Any], list[str]]] = [
     ({"tags": ["levels", "house"]}, ["tags: no memory has the tag 'levels'; known are 'level'"]),
     ({"authors": "Karla"}, ["authors: no memory has the author 'Karla'"]),
     ({"session_ids": "s2"}, ["session_ids: no memory has the session 's2'"]),
+    ({"sources": "chat9"}, ["sources: no memory was stated by the source 'chat9'"]),
+    ({"actors": "bot9"}, ["actors: no memory was committed by the actor 'bot9'"]),
+    ({"message_ids": "m9"}, ["message_ids: no memory has the message id 'm9'"]),
     ({"keys": "mia"}, ["keys: no memory has the key 'mia'; known are 'mia.level'"]),
     (
         {"keys": "zzz"},

@@ -297,6 +297,8 @@ def forget_lost(config: Config) -> DoctorReport:
         raise ValidationError("forget_lost", ":memory:", "the path of a store on disk")
     ledger = files.ledger_path(directory)
     record = find_record(state_dir, ledger.parent)
+    left = None if ledger.exists() else files.leftovers(ledger.parent)
+    level = "ok" if left is None else "finding"
     if record is None or state_dir is None:
         detail = f"{ledger.parent}: nothing is recorded of a store there"
     elif ledger.exists() and record.device == ledger.parent.stat().st_dev:
@@ -304,7 +306,9 @@ def forget_lost(config: Config) -> DoctorReport:
     else:
         detail = f"{ledger.parent}: {record.text(state_dir)}; dropped"
         drop_record(state_dir, record)
-    return DoctorReport(findings=(Finding(check="store", level="ok", detail=detail),), seq=0)
+    if left is not None:
+        detail += f"; {left} of a store is left there: move it away, and the path is free"
+    return DoctorReport(findings=(Finding(check="store", level=level, detail=detail),), seq=0)
 
 
 def destroy_store(

@@ -67,13 +67,14 @@ def test_a_tag_in_other_case_is_no_other_tag(opener: Opener) -> None:
 
 @pytest.mark.parametrize("text", KINDS, ids=["exact", "near"])
 def test_times_and_keywords_are_added(opener: Opener, text: str) -> None:
+    known = {"retention_until": "2030-01-01"}
     asked = {
         "t_invalid": "2030-01-01",
         "retention_until": "2031-01-01",
         "keywords": ["chimney"],
     }
-    outcome, before, after, store = repeated(opener, text, {}, asked)
-    assert (before.t_invalid, before.retention_until) == (None, None)
+    outcome, before, after, store = repeated(opener, text, known, asked)
+    assert before.t_invalid is None
     assert after.t_invalid is not None
     assert after.retention_until is not None
     assert (after.t_invalid.year, after.retention_until.year) == (2030, 2031)
@@ -95,6 +96,8 @@ def test_times_and_keywords_are_added(opener: Opener, text: str) -> None:
     [
         ({"retention_policy": "permanent"}, {"retention_policy": "standard"}, "retention_policy"),
         ({"retention_until": "2031-01-01"}, {"retention_until": "2030-01-01"}, "retention_until"),
+        ({}, {"retention_until": "2030-01-01"}, "retention_until"),
+        ({"retention_policy": "permanent"}, {"retention_until": "2001-01-01"}, "retention_until"),
         ({"t_valid": "2026-01-01"}, {"t_valid": "2026-02-01"}, "t_valid"),
         ({"t_invalid": "2030-01-01"}, {"t_invalid": "2031-01-01"}, "t_invalid"),
         ({"t_valid": "2026-01-01"}, {"t_ref": "2024-01-01", "t_invalid": "2025-01-01"},
@@ -118,6 +121,23 @@ def test_what_would_replace_is_named(
     if field != "Zora" and hasattr(before, field):
         assert getattr(after, field) == getattr(before, field)
     assert [named in warning for warning in outcome.warnings] == [True]
+
+
+def test_a_repeat_lets_prune_remove_nothing_that_was_kept(opener: Opener) -> None:
+    store = opener()
+    for known in ({}, {"key": "boiler"}):
+        for end in ({}, {"retention_until": "2001-01-01"}):
+            store.commit(TEXT, **known, **end)  # type: ignore[arg-type]
+    assert store.admin.prune().removed == 0
+    assert len(store) == 2
+
+
+def test_a_retention_that_is_over_is_named(opener: Opener) -> None:
+    store = opener()
+    (warning,) = store.commit(TEXT, retention_until="2001-01-01").warnings
+    assert "its retention ended at 2001-01-01T00:00:00.000000Z" in warning
+    assert store.commit("The well is deep.", retention_until="2999-01-01").warnings == ()
+    assert store.admin.prune().removed == 1
 
 
 @pytest.mark.parametrize("text", KINDS, ids=["exact", "near"])

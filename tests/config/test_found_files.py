@@ -367,6 +367,16 @@ def test_what_shapes_ranking_and_layout_acts_wherever_it_was_found(
     assert not (home / "state").exists()
 
 
+@each("text", ["recall: 5\n", "usage: x\n", "recall: [1]\n"])
+def test_a_value_in_the_place_of_an_open_section_is_of_a_wrong_type(
+    loaded: Loader, text: str
+) -> None:
+    for found in (True, False):
+        with pytest.raises(ConfigError, match="expected a mapping, this is a section") as caught:
+            loaded(text, found=found)
+        assert WHY not in str(caught.value)
+
+
 def test_unknown_keys_of_a_found_file_are_unknown(loaded: Loader) -> None:
     with pytest.raises(ConfigError, match=r"hygene\.min_chars: unknown key"):
         loaded("hygene: {min_chars: 3}\n", found=True)

@@ -256,3 +256,29 @@ def test_what_a_block_shows_or_what_only_asks_is_no_more() -> None:
 )
 def test_which_questions_ask_for_all(query: str, expected: bool) -> None:
     assert asks_for_all(query) is expected
+
+
+@pytest.fixture(scope="module")
+def garden() -> Iterator[vestig.Vestig]:
+    """60 plots, of which every third got another tenant under the same key."""
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as opened:
+        for at in range(60):
+            opened.commit(f"Plot {at} is rented by tenant {7 * at % 60}.", key=f"plot.{at}")
+        for at in range(0, 60, 3):
+            opened.commit(f"Family {at} took over the lease, and pays monthly.", key=f"plot.{at}")
+        opened.commit_many([f"Who rents plot {at}?" for at in range(4)])
+        yield opened
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4, 5, 7, 10])
+@pytest.mark.parametrize(
+    "question", ["Who rents plot 12?", "List every plot that is rented.", "plot rented by tenant"]
+)
+def test_pages_of_any_size_hold_each_memory_once(
+    garden: vestig.Vestig, question: str, limit: int
+) -> None:
+    shown = list[str]()
+    while page := garden.recall(question, limit=limit, offset=len(shown), all=True):
+        shown += [one.id for one in page]
+    assert len(shown) == len(set(shown)) == len(garden)
+    assert shown[:50] == [one.id for one in garden.recall(question, limit=50, all=True)]

@@ -332,6 +332,30 @@ def test_doctor_forgets_a_lost_store(line: Callable[..., Answer], folder: Path) 
     assert line("memory", "add", TEXT).code == 0
 
 
+def test_the_ways_out_of_a_lost_ledger_work(
+    line: Callable[..., Answer], folder: Path, tmp_path: Path
+) -> None:
+    backup, before = str(tmp_path / "backup"), line("count").out
+    assert line("backup", backup).code == 0
+    without_ledger(folder)
+    refused = line("count")
+    assert refused.code == 3
+    # a record that is dropped frees no folder that holds parts of a store
+    assert "--forget-lost" not in refused.err
+    assert "move what is left there away and bring a backup there" in refused.err
+    for _ in range(2):
+        left = line("doctor", "--forget-lost")
+        assert left.code == 1
+        assert "is left there: move it away" in left.out
+    folder.rename(tmp_path / "aside")
+    assert line("count").out == "0\n"
+    assert line("restore", backup).code == 0
+    assert line("count").out == before
+    without_ledger(folder)
+    assert '`vestig add "…" --init`' in line("count").err
+    assert line("add", TEXT, "--init").code == 0
+
+
 def test_doctor_forgets_no_store_that_is_there(
     line: Callable[..., Answer], folder: Path, state: Path
 ) -> None:

@@ -338,7 +338,8 @@ def test_a_ledger_of_another_schema_is_refused_and_untouched(
     with pytest.raises(
         SchemaVersionError,
         match=rf"expected a ledger of schema version {NOW_AT}, found version {version};"
-        " nothing was changed, open it with the version of vestig that wrote it",
+        rf" nothing was changed, open it with the {'version of vestig' if version else 'program'}"
+        " that wrote it",
     ):
         open_ledger(store, read_only=read_only)
     assert contents(store) == before

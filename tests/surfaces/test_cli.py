@@ -145,6 +145,20 @@ def test_a_defect_tells_its_place_and_no_text(
     assert "secret" not in answer.err
 
 
+def test_json_names_the_cause_that_the_plain_answer_names(vestig: Vestig, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert vestig("memory", "add", "The fee is 72 euro.").code == 0
+    for words in (
+        ("export", str(tmp_path / "nosuch" / "e.jsonl")),
+        ("export", str(tmp_path / "file" / "e"), "--format", "md"),
+        ("backup", str(tmp_path / "file" / "b")),
+    ):
+        plain, json = vestig(*words), vestig(*words, "--json")
+        assert "can be written there: " in plain.err.replace("cannot", "can")
+        assert plain.err == f"Error: {json.problem['detail']}\n"
+        assert plain.code == json.code == 1
+
+
 def test_a_defect_whose_causes_go_in_a_circle_is_told(
     vestig: Vestig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,6 +354,39 @@ def test_update_sets_and_clears(vestig: Vestig, ids: list[str]) -> None:
     assert "tags" not in vestig("memory", "show", ids[0], "--json").document["metadata"]
     both = vestig("memory", "update", ids[0], "--clear", "tags", "--tags", "c", "--json")
     assert both.code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "which"), [("Plot 8 is large.", "exact"), ("plot 8 is large", "near")]
+)
+def test_an_update_to_a_known_text_says_which_takes_the_place(
+    vestig: Vestig, text: str, which: str
+) -> None:
+    first = vestig("add", "Plot 7 is large.", "--json").document["memory_id"]
+    known = vestig("add", "Plot 8 is large.", "--json").document["memory_id"]
+    said = vestig("update", first, "--content", text).out
+    assert said == f"Memory replaced by a known one: {known} ({which} duplicate detected)\n"
+    said = vestig("update", known, "--content", "Plot 9 is small.").out
+    assert said.startswith("Memory updated by a new text: ")
+
+
+def test_what_came_is_said_in_words_of_the_command_line(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    none = vestig("rule", "remove", ids[0]).err
+    assert "(the memory binds nothing; `vestig rule list` has the ids)" in none
+    flat = vestig("update", ids[0], "--topic", "x").err
+    assert "`vestig memory add-structured` makes one; set content here" in flat
+    tenant = vestig("--tenant", "x", "count", "--store", str(tmp_path / "two")).err
+    assert tenant.endswith("where a tenant is named, got another path\n")
+
+
+@pytest.mark.parametrize("words", ["inspect", "serve", "mcp --transport http"])
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_is_none_is_refused(vestig: Vestig, words: str, port: str) -> None:
+    refused = vestig(*words.split(), f"--port={port}")
+    assert refused.code == 2
+    assert refused.err == f"Error: port: expected an integer from 0 to 65535, got {port}\n"
 
 
 def test_export_to_standard_output_and_back(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:

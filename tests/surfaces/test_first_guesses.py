@@ -528,6 +528,9 @@ def test_help_and_version_are_words_too(capfd: pytest.CaptureFixture[str]) -> No
         return capfd.readouterr().out
 
     assert printed("version") == printed("--version")
+    document = json.loads(printed("version", "--json"))
+    assert f"vestig {document['version']}" == printed("version").strip()
+    assert json.loads(printed("--json", "version")) == document
     assert printed("help") == printed("--help") == printed("-h")
     assert printed("help", "recall") == printed("recall", "--help") == printed("recall", "-h")
     assert printed("help", "memory", "show") == printed("memory", "show", "--help")
@@ -681,6 +684,27 @@ def test_a_pipe_is_read_and_a_terminal_is_not_waited_for(
             answer = vestig(command)
             assert answer.code == 2
             assert f"Missing argument {name}: type it in quotes, or - to read" in answer.err
+
+
+def test_a_word_that_is_missing_beside_another_is_not_read_from_a_pipe(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert vestig("item", "put", "key.3", "with Noor").code == 0
+    file = tmp_path / "keys.txt"
+    for rest in ("", "key.13 Dries\nkey.31 lost\n"):
+        file.write_text(rest, encoding="utf-8")
+        with file.open(encoding="utf-8") as stream:
+            monkeypatch.setattr(sys, "stdin", stream)
+            answer = vestig("item", "put", "key.3")
+            assert answer.code == 2
+            assert "Missing argument VALUE: type it in quotes, or - to read" in answer.err
+            assert stream.read() == rest
+    assert vestig("item", "get", "key.3").out == '"with Noor"\n'
+    file.write_text("Dries", encoding="utf-8")
+    with file.open(encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert vestig("item", "put", "key.3", "-").code == 0
+    assert vestig("item", "get", "key.3").out == '"Dries"\n'
 
 
 def test_a_text_that_names_a_file_is_told_how_it_is_read(

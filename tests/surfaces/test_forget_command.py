@@ -168,6 +168,33 @@ def test_a_withdrawal_that_selects_nothing_is_refused(
     assert vestig("memory", "list", "--json").document["total"] == len(ids)
 
 
+@pytest.mark.parametrize(
+    "words", [("deprecate", "--session", "x"), ("item", "delete", "nokey")], ids=" ".join
+)
+def test_what_nothing_was_done_of_is_no_dry_run(
+    vestig: Vestig, ids: list[str], words: tuple[str, ...]
+) -> None:
+    assert ids
+    assert vestig(*words, "--json").document["dry_run"] is False
+    assert vestig(*words, "--dry-run", "--json").document["dry_run"] is True
+
+
+@pytest.mark.parametrize(
+    "flag", ["--tags", "--exclude-tags", "--ids", "--exclude-ids", "--kinds", "--authors"]
+)
+@pytest.mark.parametrize("value", ["", ",", " "])
+def test_an_option_of_a_filter_without_a_word_is_refused(
+    vestig: Vestig, ids: list[str], flag: str, value: str
+) -> None:
+    assert ids
+    if (flag, value) == ("--authors", ","):
+        return
+    answer = vestig("memory", "list", flag, value)
+    assert answer.code == 2
+    assert "expected texts that are not blank, got" in answer.err
+    assert vestig("memory", "add", "A note without a tag.", "--tags", "").code == 0
+
+
 def test_gc_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     assert ids
     report = vestig("housekeeping", "gc", "--dry-run", "--json").document

@@ -58,6 +58,7 @@ from vestig.commit.rows import (
     add_state,
     reinforced,
     repeat_wishes,
+    retention_warnings,
 )
 from vestig.commit.speakers import (
     begins_anew,
@@ -156,6 +157,8 @@ class Batch(Group):
             self._decide_version(view, place, item.slot, decision, similar)
         if item.ends_us is not None and (inserted := self._inserted.get(place)) is not None:
             self._end_version(item, self._known[inserted], item.ends_us)
+        if decision.kind is CommitOutcomeKind.INSERTED_NEW:
+            decision.warnings += retention_warnings(item.request, self.now_us)
         if item.beside is not None:
             decision.warnings.append(beside_warning(item))
         if item.is_of_user and not item.is_masked:
@@ -579,11 +582,9 @@ class Batch(Group):
         return tuple(found)
 
     def _form_of(self, view: LedgerView, item: Item, id: str) -> CanonicalForm:
-        inserted = self._inserted_items.get(id)
-        if inserted is not None:
-            return item_form(inserted)
-        (memory,) = view.memories(item.request.namespace, [id])
-        return stored_form(self.session, memory)
+        if id in self._inserted_items:
+            return item_form(self._inserted_items[id])
+        return stored_form(self.session, view.memories(item.request.namespace, [id])[0])
 
     def _related(self, similar: SimilarMemories) -> tuple[tuple[str, float], ...]:
         """RELATED edges of a new memory: the best of the store and of the group."""
@@ -787,14 +788,13 @@ class Batch(Group):
         return [
             job
             for item in self.items
-            if item.decision is not None
-            and (inline if item.request.enrich is None else item.request.enrich)
+            if item.decision and (inline if (own := item.request.enrich) is None else own)
             for job in item.decision.jobs
         ]
 
     def finish(self, seq: int | None, degraded: list[Degradation]) -> None:
         """Outcomes of all items; `seq` None = nothing was written (dry run)."""
+        hygiene = self.settings.hygiene
         for item in self.items:
             if item.decision is not None:
-                hygiene = self.settings.hygiene
                 item.outcome = outcome_of(item, item.decision, hygiene, seq, degraded)

@@ -620,11 +620,14 @@ _LASTING: Final = (
 )
 
 
-OF_A_RULE: Final = "for the text is a rule, which a repeat does not end: rules.remove does"
+OF_A_RULE: Final = "for the text is a rule, which a repeat does not end: removing the rule does"
+_WITHOUT_END: Final = (
+    "retention_until stays absent, for what is kept without end is kept longest; an update sets it"
+)
 _STAYS_ARCHIVED: Final = (
     "it stays archived, for the text is a rule, which no repeat by a model begins: unarchive does"
 )
-_BINDS_AGAIN: Final = "it is archived no longer, and a rule again: rules.remove ends it"
+_BINDS_AGAIN: Final = "it is archived no longer, and a rule again: removing the rule ends it"
 
 
 class RepeatWishes(msgspec.Struct, kw_only=True):
@@ -657,10 +660,10 @@ def repeat_wishes(
 ) -> RepeatWishes:
     """Return what becomes of the arguments of a commit whose text `known` holds.
 
-    What adds is done: a pin, a longer retention, an end or a title or a trigger where there is
-    none, a stability where it is unknown, more keywords, names that `metadata` lacks. An archived
-    memory becomes active, but for a rule that a model repeats. Anything else that was asked and
-    differs is in `kept`. Tags and `supersedes` act elsewhere.
+    What adds is done: a pin, a later end of its retention, an end or a title or a trigger where
+    there is none, a stability where it is unknown, more keywords, names that `metadata` lacks. An
+    archived memory becomes active, but for a rule that a model repeats. Anything else that was
+    asked and differs is in `kept`. Tags and `supersedes` act elsewhere.
 
     Args:
         known: the memory that holds the text.
@@ -707,11 +710,21 @@ def _retention(
     before = None if known.retention_until is None else to_us(known.retention_until)
     if before is None and is_rule:
         wishes.kept.append(f"retention_until stays absent, {OF_A_RULE}")
-    elif before is None or until > before:
+    elif before is None:
+        wishes.kept.append(_WITHOUT_END)
+    elif until > before:
         wishes.change_time("retention_until", until)
-        wishes.old["retention_until"] = None if before is None else format_us(before)
+        wishes.old["retention_until"] = format_us(before)
     elif until < before:
         wishes.keep("retention_until", format_us(before))
+
+
+def retention_warnings(request: CommitRequest, now_us: int) -> list[str]:
+    """Return what is said of a new memory whose retention is over when it is stored."""
+    until = request.retention_until
+    if until is None or until > now_us:
+        return []
+    return [f"its retention ended at {format_us(until)}: prune removes what is past it"]
 
 
 def _times(wishes: RepeatWishes, known: Memory, request: CommitRequest, *, is_rule: bool) -> None:

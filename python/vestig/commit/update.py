@@ -235,9 +235,9 @@ def _restructure(
     with session.ledger.read() as view:
         memory = session.memory(view, space, asked.id)
     if memory.structured is None:
-        raise ValidationError(
-            name, memory.id, "a structured memory", "commit_structured makes one; set content here"
-        )
+        makes = by_caller("commit_structured", "`vestig memory add-structured`")
+        hint = f"{makes} makes one; set content here"
+        raise ValidationError(name, memory.id, "a structured memory", hint)
     fields = {field: getattr(memory.structured, field) for field in STRUCTURED} | dict(parts)
     made = checked(CommitStructuredRequest, fields).structured
     asked = msgspec.structs.replace(asked, content=made.content)

@@ -567,7 +567,8 @@ def found_items(path: Path, items: list[Item]) -> list[Item]:
         if not (item.by_section and _is_refused(item) and _is_of_open_section(item.key))
     ]
     for item in left:
-        if _is_refused(item):
+        # an open section that has a value is refused for that, whoever named the file
+        if _is_refused(item) and item.key not in _ANYWHERE:
             problems.add(
                 item.place,
                 item.key,

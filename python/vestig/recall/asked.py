@@ -68,9 +68,19 @@ def rows_with_answers(
             raised[answer] = own.answering(question)
     if not raised:
         return rows, None
-    others = [row for row in rows if row.id not in raised]
-    merged = sorted([*raised.values(), *others], key=lambda row: -row.final_score)
+    merged = with_raised([row for row in rows if row.id not in raised], [*raised.values()])
     return merged[: max(len(rows), len(raised))], wide
+
+
+def with_raised(rows: Sequence[ScanRow], raised: Sequence[ScanRow]) -> list[ScanRow]:
+    """Return the rows with raised ones, each before the first row that scores less; the rows keep
+    their order, so that a longer list begins with a shorter one."""
+    merged, added = list[ScanRow](), sorted(raised, key=lambda row: row.final_score)
+    for row in rows:
+        while added and added[-1].final_score >= row.final_score:
+            merged.append(added.pop())
+        merged.append(row)
+    return [*merged, *reversed(added)]
 
 
 def rows_that_ask(
@@ -85,7 +95,9 @@ def rows_that_ask(
     shown = asked.ids[:count]
     found = scan(b"", b"".join(shown))
     of = {row.id: cast("Row", row) for row in (*found.rows, *found.watched)}
-    least = min((row.final_score for row in rows), default=1.0)
-    own = [of[id] for id in shown if id in of]
-    own.sort(key=lambda row: -row.final_score)
-    return [row.asking(min(least, row.final_score)) for row in own]
+    least, asking = min((row.final_score for row in rows), default=1.0), list[ScanRow]()
+    for id in shown:
+        if id in of:
+            least = min(least, of[id].final_score)
+            asking.append(of[id].asking(least))
+    return asking

@@ -35,7 +35,7 @@ from vestig.ports import (
     ScanRow,
     TokenStates,
 )
-from vestig.recall import query_entities
+from vestig.recall import pages, query_entities
 from vestig.recall.asked import Asked, rows_that_ask, rows_with_answers
 from vestig.recall.confidence import (
     ConfidenceInput,
@@ -55,7 +55,6 @@ from vestig.recall.judged import (
     may_read,
 )
 from vestig.recall.named_time import bounds_us, in_order_of_time, named_dates
-from vestig.recall.pages import COUNTED, better_scores, is_all, kept_behind, scores_of
 from vestig.recall.ranking import (
     Ranking,
     RerankScores,
@@ -70,9 +69,7 @@ from vestig.recall.silence import (
     SHARE_MIN,
     cuts_unasked,
     how_sure,
-    meant_otherwise,
     share_min,
-    with_what_may_answer,
 )
 from vestig.recall.versions import (
     announced_last,
@@ -266,7 +263,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
 
     def scores(self, rows: Sequence[ScanRow]) -> list[float]:
         """Return what `score` returns, of several rows."""
-        return scores_of(rows, self.line)
+        return pages.scores_of(rows, self.line)
 
 
 class BoundQuery:
@@ -385,43 +382,42 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held, holding = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
-        others = meant_otherwise(self, chosen, by, rows)
+        # the first page decides about all of them
+        first = limit - chosen.offset
+        others = pages.of_others(self, chosen, by, rows, self.rows_for(first, by))
         if others and answers is not None:
             answers = answers_without(self.query.judgements, others)
-        best = [row for row in rows[:limit] if row.id not in others]
+        best = [row for row in rows[:first] if row.id not in others]
         sure = how_sure(self, chosen, by, scan, best, holding, plain=plain, answers=answers)
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
             line = score_formula(fit(scan).score, confidence, finals)
-        least, results = by.min_score, rows[:limit]
-        if least is not None:
-            scores = scores_of(results, line)
-            results = [row for row, score in zip(results, scores, strict=True) if score >= least]
-        below = min(limit, len(rows)) - len(results)
-        least, kept = None, results  # in silence, these are the nearest misses
+        passing = pages.over(rows, by.min_score, line)
+        shown = {row.id for row in rows[:limit]}
+        results = [row for row in passing if row.id in shown]
+        least, kept = None, passing  # in silence, these are the nearest misses
         cuts = cuts_unasked(self, by, scan)
         wanted = cuts or chosen.budget is not None or chosen.silence is not None
         share = share_min(chosen.query, sure.judged) if cuts else SHARE_MIN
         if unread:
-            kept = [row for row in results if row.id in unread]
+            kept = [row for row in passing if row.id in unread]
         elif line is not None and wanted and not (chosen.all or silent):
-            scores = better_scores(results, line)
+            scores = pages.better_scores(passing, line)
             least = self.query.least_score(by, scores, share)
         if least is not None:
-            kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
-            if len(kept) < len(results):
-                kept = with_what_may_answer(self, scan, chosen.namespace, results, kept)
+            whole = {row.id for row, one in zip(passing, scores, strict=True) if one >= least}
+            kept = pages.kept_of(self, scan, chosen.namespace, passing, whole, first)
         if not silent:
             kept = [row for row in kept if row.id not in others]
-        rest = [row for row in rows[limit:] if row.id not in others]
-        behind = [] if silent or unread else kept_behind(rest, by.min_score, line, least)
+        behind = [] if silent else [row for row in kept if row.id not in shown]
+        kept = [row for row in kept if row.id in shown]
         return Ranked(
             scan=scan,
             rows=rows,
             results=kept,
-            below_min_score=below,
+            below_min_score=min(limit, len(rows)) - len(results),
             below_cut=len(results) - len(kept),
             least=least,
             confidence=confidence,
@@ -429,7 +425,7 @@ class BoundQuery:
             silent=silent,
             line=line,
             behind=behind,
-            behind_is_all=silent or bool(unread) or is_all(scan, len(rows), limit, len(behind)),
+            behind_is_all=silent or bool(unread) or pages.is_all(scan, rows, limit, behind, held),
             replaced=sum(row.id in held for row in rows),
         )
 
@@ -517,8 +513,8 @@ class BoundQuery:
 
     def rows_for(self, limit: int, by: Ranking) -> int:
         """How many rows are ranked for so many results."""
-        least = by.rows_for(limit)
-        return max(least, limit + COUNTED) if words.asks_for_all(self.request.query) else least
+        least, several = by.rows_for(limit), words.asks_for_all(self.request.query)
+        return max(least, limit + pages.COUNTED) if several else least
 
     def recalled(self, ids: Sequence[bytes]) -> Mapping[bytes, RecalledMemory]:
         """The memories with these ids."""
@@ -606,7 +602,8 @@ class BoundQuery:
             filter=CoreFilter(**filter),
             ranking=ranking.core,
             limit=limit if rows is None else rows,
-            pool=ranking.pool(limit),
+            # of a page, so that all pages of one size share an order
+            pool=ranking.pool(limit - request.offset),
             shown=limit,
         )
 

@@ -34,6 +34,8 @@ from vestig.ports import (
     ScanRequest,
     ScanRow,
 )
+from vestig.recall.asked import with_raised
+from vestig.recall.confidence import ROWS_READ
 from vestig.recall.named_time import holds_in, named_time
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
@@ -326,7 +328,8 @@ def with_successors(
     bound: BoundQuery, request: Request, by: Ranking, scan: Scan, rescan: Rescan
 ) -> Succeeded:
     """Return the rows of a scan, each successor raised to the level and place of the replaced
-    memory, if the ranking puts the newest first.
+    memory, if the ranking puts the newest first and the replaced one is among the best few of all:
+    how many a call wants changes no order, so that its pages share one.
 
     A query about a time that is over finds the replaced memory itself where that held in it. A read
     of an earlier time changes nothing: there too the replaced memory itself is found.
@@ -340,8 +343,8 @@ def with_successors(
         return Succeeded(rows, scan)
     wide = rescan(wide_request, b"")
     ranked = {row.id: row for row in rows}
-    hidden = [row.id for row in wide.rows if row.id not in ranked]
-    successors = _successors(bound, hidden, list(ranked))
+    found, own = wide.rows[:ROWS_READ], [row.id for row in rows[:ROWS_READ]]
+    successors = _successors(bound, [row.id for row in found if row.id not in own], own)
     if not successors:
         return Succeeded(rows, scan)
     held = {id: successors.pop(id) for id in _held_then(bound, request, successors)}
@@ -349,7 +352,7 @@ def with_successors(
     if lower:
         ranked |= {row.id: row for row in rescan(request, b"".join(lower)).watched}
     raised, replaced = dict[bytes, ScanRow](), dict[bytes, bytes]()
-    for row in wide.rows:
+    for row in found:
         successor = ranked.get(successors.get(row.id, b""))
         # the best of several that it replaced is the first one
         if successor is None or successor.id in replaced:
@@ -360,9 +363,8 @@ def with_successors(
             raised[successor.id] = cast("Row", successor).replacing(cast("Row", row))
     if not (raised or held):
         return Succeeded(rows, scan, replaced=replaced)
-    added = [*raised.values(), *(row for row in wide.rows if row.id in held)]
-    others = [row for row in rows if row.id not in raised]
-    merged = sorted([*added, *others], key=lambda row: -row.final_score)
+    added = [*raised.values(), *(row for row in found if row.id in held)]
+    merged = with_raised([row for row in rows if row.id not in raised], added)
     return Succeeded(merged[: max(len(rows) + len(held), len(added))], wide, held, replaced)
 
 

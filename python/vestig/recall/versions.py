@@ -174,10 +174,8 @@ def newest_first(
     later = session.keeper.core.version_pairs(seq, placed, at_us) if of_now and judged else []
     restated = _restated(query, later, best, recalled)
     pairs = pairs_to_read([pair for pair in later if pair not in restated], placed, judged)
-    turned = (
-        session.keeper.core.version_pairs(seq, placed[::-1], at_us) if of_now and judged else []
-    )
-    behind = _older_behind(query, turned, best, recalled)[: PAIRS_MAX - len(pairs)]
+    ahead = session.keeper.core.version_pairs(seq, placed[::-1], at_us) if of_now and judged else []
+    behind = _older_behind(query, ahead, best, recalled)[: PAIRS_MAX - len(pairs)]
     logits = compared([(best[older], best[newer]) for older, newer in (*pairs, *behind)])
     read = [*zip(pairs, logits, strict=False), *((pair, _RESTATED) for pair in restated)]
     groups = session.keeper.core.versions(
@@ -200,9 +198,7 @@ def newest_first(
             _put_newest_first(moved, best, group, _versions_in(group, best, placed, announced))
         else:
             _put_last(moved, group, lambda at: placed[at][3])
-    for (older, newer), logit in zip(behind, logits[len(pairs) :], strict=True):
-        if logit is not None and logit >= _READS_MIN:
-            _mark(moved, best[older].id, best[newer].id)
+    _mark(moved, best, behind, logits[len(pairs) :], keyed)
     return [*moved, *rows[ROWS_MOVED:]]
 
 
@@ -277,21 +273,36 @@ def _older_behind(
     return found
 
 
-def _mark(rows: list[Row], older: bytes, newer: bytes) -> None:
-    """Names the newer of two rows on the older one, and that on it, where neither has one named."""
-    places = {row.id: place for place, row in enumerate(rows)}
-    marked = [rows[places[id]] for id in (older, newer)]
-    if marked[0].older_than is not None or marked[0].newer_than is not None:
-        return
-    if marked[1].older_than is not None:
-        return
-    for row, newer_than, older_than in (
-        (marked[0], None, newer),
-        (marked[1], marked[1].newer_than or older, None),
-    ):
-        rows[places[row.id]] = row.moved(
-            row.final_score, newer_than=newer_than, older_than=older_than
-        )
+def _mark(
+    rows: list[Row],
+    best: Sequence[Row],
+    pairs: Sequence[tuple[int, int]],
+    logits: Sequence[float | None],
+    keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
+) -> None:
+    """Names the newer of two rows on the older one, and that on it, where neither has one named
+    and none of them alone is the value of a key.
+
+    Args:
+        pairs: places of an earlier and a later row among `best`; `logits`: that the later one takes
+            the place of the earlier one.
+    """
+    read = [
+        (best[older].id, best[newer].id)
+        for (older, newer), logit in zip(pairs, logits, strict=True)
+        if logit is not None and logit >= _READS_MIN
+    ]
+    slots = keyed([id for pair in read for id in pair]) if read else {}
+    for older, newer in read:
+        places = {row.id: place for place, row in enumerate(rows)}
+        first, other = rows[places[newer]], rows[places[older]]
+        named = (first.older_than, other.older_than, other.newer_than)
+        own, replaced = slots.get(newer), slots.get(older)
+        of_one_key = (own and own.slot) == (replaced and replaced.slot)
+        if of_one_key and named == (None, None, None):
+            newest = first.newer_than or older
+            rows[places[newer]] = first.moved(first.final_score, newer_than=newest, older_than=None)
+            rows[places[older]] = other.moved(other.final_score, newer_than=None, older_than=newer)
 
 
 def pairs_to_read(

@@ -176,9 +176,8 @@ def _found(session: Session, view: LedgerView, namespace: str, id: str) -> tuple
     memory = session.memory(view, namespace, id)
     row = rule_rows.of_memory(view, namespace, memory.id)
     if row is None:
-        raise NotFoundError(
-            "Rule", memory.id, by_caller("the memory binds nothing; rules.list() has the ids")
-        )
+        listed = by_caller("rules.list()", "`vestig rule list`")
+        raise NotFoundError("Rule", memory.id, f"the memory binds nothing; {listed} has the ids")
     return memory, row
 
 

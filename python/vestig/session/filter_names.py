@@ -31,10 +31,13 @@ _SAID: Final[Mapping[str, str]] = {
     "tags": "no memory has the tag {}",
     "authors": "no memory has the author {}",
     "session_ids": "no memory has the session {}",
+    "sources": "no memory was stated by the source {}",
+    "actors": "no memory was committed by the actor {}",
+    "message_ids": "no memory has the message id {}",
     "keys": "no memory has the key {}",
     "key_prefix": "no key begins with {}",
 }
-# A field → the column of memories, or the tags, that has its values.
+# A field → the column of memories, or the tags, that has its values, where others are looked up.
 _COLUMNS: Final[Mapping[str, str]] = {
     "scope": "scope",
     "scope_prefix": "scope",
@@ -55,8 +58,8 @@ def unknown_names(
     session: Session, view: LedgerView, core: Any, parts: FilterParts, *, empty: bool | None = None
 ) -> tuple[str, ...]:
     """Warnings about names of a filter that the store does not have: entities, scopes, tags,
-    authors, sessions and keys, of which also those that read as patterns. For a callback of the
-    keeper's `run`.
+    authors, sessions, sources, actors, messages and keys, of which also those that read as
+    patterns. For a callback of the keeper's `run`.
 
     Args:
         empty: whether the filter lets nothing through; None = it is looked up where it matters.
@@ -168,7 +171,7 @@ def _count(
 def _known_values(view: LedgerView, parts: FilterParts, name: str, text: str) -> str:
     """The clause that names the values that may be meant, of the newest memories; else where those
     of scopes and keys are listed."""
-    if "scope_prefix" in parts.fields and name not in BOUNDS:
+    if name not in _COLUMNS or ("scope_prefix" in parts.fields and name not in BOUNDS):
         scopes = None  # which they are is not looked up here
     else:
         scopes = () if name in BOUNDS else parts.fields.get("scope", ())

@@ -314,8 +314,9 @@ def open_session(request: OpenRequest, *, identity: bytes | None = None) -> Sess
     named = settings.store.tenant if request.path is None else None
     if not in_database and (request.tenant is not None or named is not None):
         # what is meant as an address may name a password
-        kind = type(path).__name__
-        raise ValidationError("path", kind, "postgresql://… where a tenant is named")
+        is_path = isinstance(path, (str, os.PathLike))
+        given = Description("another path") if is_path else kind_of(path)
+        raise ValidationError("path", given, "postgresql://… where a tenant is named")
     directory = None if in_database else store_directory(request.path, loaded)
     embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
     reranker = request.reranker

@@ -317,7 +317,7 @@ def after_confirmation(
     """Show what `method` would do and, once that is confirmed, do it.
 
     Nobody is asked where `given` has `yes` or `dry_run`, nor about a plan that selects nothing,
-    which is returned.
+    which is all that is done.
 
     Args:
         plan_text: the plan as text, for who is asked.
@@ -331,7 +331,7 @@ def after_confirmation(
     if not (arguments.pop(YES.name, False) or arguments.get("dry_run", False)):
         plan = method(**{**arguments, "dry_run": True})
         if not selects(plan):
-            return plan
+            return msgspec.structs.replace(plan, dry_run=False)
         if call.confirm is None or not call.confirm(plan_text(plan)):
             raise ConflictError(f"nothing was {done}: the plan was not confirmed")
     return method(**arguments)

@@ -75,14 +75,17 @@ def exit_code(error: BaseException) -> int:
     return EXIT_CODES.get(error.code, 1) if isinstance(error, VestigError) else 1
 
 
-def problem(error: BaseException) -> dict[str, Any]:
+def problem(error: BaseException, *, local: bool = False) -> dict[str, Any]:
     """An error as a problem object. An error that nobody raised on purpose says only its id.
+
+    Args:
+        local: who reads it sees the files of this machine, which a message of the base class names.
 
     Example:
         >>> problem(ValidationError("limit", 0, "an integer >= 1"))["type"]
         'urn:vestig:problem:validation'
     """
-    if not isinstance(error, VestigError) or error.code == "internal":
+    if not isinstance(error, VestigError) or (error.code == "internal" and not local):
         return _problem("internal", "an internal error; see the instance", [])
     errors = []
     if isinstance(error, ValidationError):

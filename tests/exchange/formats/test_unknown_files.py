@@ -52,7 +52,7 @@ UNKNOWN: dict[str, tuple[str, Any, str | None]] = {
     "geo": ("map.geojson", {"type": "FeatureCollection", "features": [
         {"type": "Feature", "geometry": {}}]}, None),
     "numbers": ("numbers.json", [1, 2, 3], None),
-    "no keys": ("empty.json", [{}], "content"),
+    "no keys": ("empty.json", [{}], "line 1 has no keys"),
     "table": ("rows.dat", f"id,body,when\n1,{SECRET},2026\n", 'format="csv"'),
     "semicolons": ("rows.log", f"nr;note\n1;{SECRET}\n", 'format="csv"'),
     "markdown": ("hull.mdx", f"# Hull\n\n{SECRET}.\n", "--format document"),

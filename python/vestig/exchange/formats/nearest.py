@@ -76,7 +76,7 @@ def unknown_records(
     first = records[0]
     names = [_shown(key) for key in first.value]
     more = f" and {len(names) - _KEYS_SHOWN} more" if len(names) > _KEYS_SHOWN else ""
-    keys = ", ".join(names[:_KEYS_SHOWN]) + more if names else "no keys"
+    keys = ", ".join(names[:_KEYS_SHOWN]) + more
     own = {key.lower() for key in first.value}
     near = max(keys_of, key=lambda name: len(own & {*keys_of[name]}))
     shared = sorted(own & {*keys_of[near]})
@@ -86,7 +86,8 @@ def unknown_records(
     found = max(_texts(place, _LEVELS_MAX), key=lambda one: one.said, default=None)
     lead = f"None of its fields holds sentences: {_WANTED}"
     hint += lead if found is None else _command(file.given, found)
-    return unknown(file.name, f"line {first.line} has the keys {keys}", hint)
+    has = f"the keys {keys}" if names else "no keys"
+    return unknown(file.name, f"line {first.line} has {has}", hint)
 
 
 def unknown_text(

@@ -104,16 +104,28 @@ def drop_record(state_dir: Path, record: PathRecord) -> None:
 WithoutStore = Literal["empty", "make", "refuse"]
 
 
-_INIT: Final = "`vestig add --init`"
+_INIT: Final = '`vestig add "…" --init`'
 
 
-def _what_next() -> str:
+def _what_next(*, in_the_way: bool, left: bool) -> str:
+    """Return what can be done about a lost store.
+
+    Args:
+        in_the_way: something lies in its folder, which a backup takes the place of only when it is
+            empty.
+        left: some of that is of a store, so that dropping the record changes nothing.
+    """
     restore = by_caller("vestig.restore", "`vestig restore`")
     begin = by_caller("vestig.open(path, init=True)", _INIT, _INIT)
-    return (
-        f"mount or move it back, bring a backup there with {restore}, begin a new store there with"
-        f" {begin}, or drop the record of it with `vestig doctor --forget-lost`"
-    )
+    away = "move what is left there away and " if in_the_way else ""
+    ways = [
+        "mount or move it back",
+        f"{away}bring a backup there with {restore}",
+        f"begin a new store there with {begin}",
+    ]
+    if not left:
+        ways.append("drop the record of it with `vestig doctor --forget-lost`")
+    return f"{', '.join(ways[:-1])}, or {ways[-1]}"
 
 
 class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,13 +133,15 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
 
     `foreign`: the folder holds things of others. `lost`: what says that a store was there;
     `removed`: its whole folder is gone and nothing hints at an unmounted disk, so that a write may
-    begin another.
+    begin another. `in_the_way`, `left`: as `_what_next`.
     """
 
     ledger: Path
     foreign: bool = False
     lost: str = ""
     removed: bool = False
+    in_the_way: bool = False
+    left: bool = False
 
     @property
     def notice(self) -> str:
@@ -149,7 +163,8 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
         if self.lost:
             if self.removed and call == "make":
                 return None
-            error = StoreDamagedError(f"{folder}: {self.lost}; {_what_next()}")
+            next = _what_next(in_the_way=self.in_the_way, left=self.left)
+            error = StoreDamagedError(f"{folder}: {self.lost}; {next}")
             error.is_of_place = True
             return error
         if self.foreign and call == "make":
@@ -204,16 +219,18 @@ def find_absent(ledger: Path, *, init: bool, state_dir: Path | None) -> AbsentSt
 
 def _why_absent(ledger: Path, state_dir: Path | None) -> AbsentStore:
     folder = ledger.parent
-    lost = _lost(folder, state_dir)
-    if lost is not None:
-        what, removed = lost
-        return AbsentStore(ledger=ledger, lost=what, removed=removed)
-    left = files.leftovers(folder)
-    if left is not None:
-        return AbsentStore(
-            ledger=ledger, lost=f"expected the ledger that {left} belongs to, it is missing"
-        )
-    return AbsentStore(ledger=ledger, foreign=_is_foreign(folder, state_dir))
+    lost, left = _lost(folder, state_dir), files.leftovers(folder)
+    if lost is None and left is not None:
+        lost = f"expected the ledger that {left} belongs to, it is missing", False
+    if lost is None:
+        return AbsentStore(ledger=ledger, foreign=_is_foreign(folder, state_dir))
+    return AbsentStore(
+        ledger=ledger,
+        lost=lost[0],
+        removed=lost[1],
+        in_the_way=folder.is_dir() and any(folder.iterdir()),
+        left=left is not None,
+    )
 
 
 def _is_there(ledger: Path, *, init: bool) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 
 from vestig.changes import AccessTouch, RequestRecord
 from vestig.errors import ConflictError, StoreLockedError, VestigError
+from vestig.other_words import by_caller
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
 from vestig.store.integrity.chain import Witness, WitnessFiles
@@ -445,7 +446,8 @@ class Ledger:
         if self._options.read_only:
             raise StoreLockedError(
                 f"{self._where}: expected a writable store, this one is open read-only"
-                " (asked for, or its folder cannot be written); open it again for writing"
+                " (asked for, or its folder cannot be written);"
+                f" {by_caller('open it again for writing', 'let this user write there')}"
             )
         self.check_place()
         with processes.inside():

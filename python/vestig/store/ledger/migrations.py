@@ -94,11 +94,13 @@ def check_version(version: int, where: str, migrations: Sequence[Migration]) -> 
     newest = newest_version(migrations)
     oldest = migrations[0].version - 1 if migrations else newest
     if not oldest <= version <= newest:
+        # a ledger has a version from its first byte on
+        by = "the version of vestig" if version else "the program"
         raise SchemaVersionError(
             where,
             found=version,
             expected=newest,
-            advice="nothing was changed, open it with the version of vestig that wrote it",
+            advice=f"nothing was changed, open it with {by} that wrote it",
         )
 
 

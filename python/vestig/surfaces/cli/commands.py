@@ -202,7 +202,9 @@ class _Group(click.Group):
             click.echo(context.get_help(), color=context.color)
             context.exit()
         if args[:1] == ["version"] and self.name == _NAME:
-            _print_version(context, self, True)
+            given = context.meta.get(_GLOBALS, {})
+            as_json = "--json" in args or bool(given.get("as_json"))
+            _print_version(context, self, True, as_json=as_json)
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
@@ -239,7 +241,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
         given = click.get_current_context().meta.get(_GLOBALS, {})
         terminal = Terminal(as_json=bool(given.get("as_json")))
         call = Call(
-            args=given_arguments(operation.params, values, terminal),
+            args=given_arguments(operation.params, values, terminal, operation.options),
             options=given,
             progress=terminal.progress,
             output=terminal.output,
@@ -524,10 +526,18 @@ def _version() -> str:
     return version(_NAME)
 
 
-def _print_version(context: click.Context, _: object, value: bool) -> None:
-    if value:
+def _print_version(
+    context: click.Context, _: object, value: bool, *, as_json: bool = False
+) -> None:
+    if not value:
+        return
+    if as_json:
+        from vestig.surfaces import wire
+
+        click.echo(wire.encode(wire.document("version", _version())))
+    else:
         click.echo(f"vestig {_version()}")
-        context.exit()
+    context.exit()
 
 
 cli: Final = _build()
@@ -589,7 +599,7 @@ def _interrupted() -> int:
 def _refused(error: VestigError, terminal: Terminal) -> int:
     from vestig.surfaces import wire
 
-    terminal.complain(f"Error: {error}", wire.problem(error))
+    terminal.complain(f"Error: {error}", wire.problem(error, local=True))
     return wire.exit_code(error)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -235,9 +235,14 @@ def _object(param: Argument, text: str) -> dict[str, Any]:
 
 
 def _words(param: Words, texts: Sequence[str]) -> list[str]:
+    """The words of an option; one of a filter that holds none is a mistake, and no condition that
+    nothing meets."""
+    from vestig.calls.filter import FIELDS
     from vestig.errors import ValidationError
 
     words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    if not words and param in FIELDS.values():
+        raise ValidationError(param.name, ",".join(texts), "texts that are not blank")
     if not param.choices:
         return words
     allowed = {choice.casefold(): choice for choice in param.choices}
@@ -251,16 +256,24 @@ def _words(param: Words, texts: Sequence[str]) -> list[str]:
 
 
 def given_arguments(
-    params: Sequence[Argument], values: Mapping[str, Any], terminal: Terminal
+    params: Sequence[Argument],
+    values: Mapping[str, Any],
+    terminal: Terminal,
+    options: Collection[Argument] = (),
 ) -> dict[str, Any]:
-    """Arguments as the engine takes them: what was not named is absent."""
-    from vestig.calls.argument import Object, Pairs, Words
+    """Arguments as the engine takes them: what was not named is absent.
+
+    Args:
+        options: those that no call takes and checks; numbers among them are checked here.
+    """
+    from vestig.calls.argument import Integer, Number, Object, Pairs, Words
 
     args: dict[str, Any] = {}
+    alone = sum(not param.flag for param in params) == 1
     for param in params:
         value = values.get(param.name)
         if value is None and param.stdin and param.required and not param.flag:
-            value = _piped(param, terminal)
+            value = _piped(param, terminal, alone=alone)
         if value is None or ((param.many or _repeats(param)) and not value):
             if param.default is not None:
                 args[param.name] = param.default
@@ -275,6 +288,8 @@ def given_arguments(
             value = list(value)
         elif param.stdin and value == "-":
             value = terminal.read_text(param.name)
+        elif isinstance(param, (Integer, Number)) and param in options:
+            value = param.check(param.name, value)
         args[param.name] = value
     return args
 
@@ -324,9 +339,14 @@ def _day_before(now: datetime, days: int, *, ends: bool) -> datetime:
     return following - timedelta(microseconds=1) if ends else first
 
 
-def _piped(param: Argument, terminal: Terminal) -> str:
-    """The text of a pipe or a file at standard input, where the command names none."""
-    if terminal.is_fed():
+def _piped(param: Argument, terminal: Terminal, *, alone: bool) -> str:
+    """The text of a pipe or a file at standard input, where the command names none. Beside another
+    word a missing one is an error: the input may be that of the loop that left it out.
+
+    Args:
+        alone: the command takes no other word.
+    """
+    if alone and terminal.is_fed():
         return terminal.read_text(param.name)
     name = param.name.upper()
     raise click.UsageError(

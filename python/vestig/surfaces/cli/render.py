@@ -502,6 +502,10 @@ def supersession(value: SupersessionRecord, _: Args) -> str:
 def updated(value: UpdateResult, _: Args) -> str:
     """Which fields changed, or the memory that a new text became."""
     if value.outcome is not None:
+        kind = value.outcome.outcome
+        if kind in (CommitOutcomeKind.EXACT_DUPE, CommitOutcomeKind.NEAR_DUPE):
+            which = "near" if kind is CommitOutcomeKind.NEAR_DUPE else "exact"
+            return f"Memory replaced by a known one: {value.memory_id} ({which} duplicate detected)"
         return f"Memory updated by a new text: {value.memory_id}"
     if not value.fields:
         return f"Memory {value.memory_id} unchanged (version {value.version})"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # the process that started this one, before anything takes time
 _PARENT: Final = os.getppid()
-_PORT_MAX: Final = 65_535
 # Where it listens over HTTP unless the command says otherwise: beside `vestig serve`.
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 8_766
@@ -40,7 +39,7 @@ def prepare(call: Call) -> None:
 
     Raises:
         ConfigError: the extra is not installed.
-        ValidationError: a port that is none; a scope without a name.
+        ValidationError: a scope without a name.
     """
     scope = call.args.get("scope")
     if scope == AUTO:
@@ -51,9 +50,6 @@ def prepare(call: Call) -> None:
     elif scope is not None:
         check_scope("scope", scope)
         call.args["scope"] = scope_name("scope", scope)
-    port = call.args.get("port", 0)
-    if not 0 <= port <= _PORT_MAX:
-        raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
     if find_spec(_PACKAGE) is None:
         raise ConfigError(missing_package("vestig mcp", _PACKAGE, "mcp"))
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))

@@ -38,9 +38,7 @@ def _require_packages(command: str) -> None:
 def _serve(call: Call) -> Any:
     _require_packages("vestig serve")
     given = dict(call.args)
-    fleet, port = given.pop("fleet", False), given.get("port", 0)
-    if not 0 <= port <= _PORT_MAX:
-        raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
+    fleet = given.pop("fleet", False)
     settings = msgspec.structs.replace(call.config.settings.serve, **given)
     say: Callable[[str], None] = (lambda _: None) if call.say is None else call.say
     if fleet:
@@ -106,6 +104,8 @@ _SERVE: Final = Operation(
             "Port to listen on; 0: a free one, which is printed.",
             "--port",
             name="port",
+            least=0,
+            most=_PORT_MAX,
             default_text="serve.port, 8765",
         ),
         Flag(
@@ -194,6 +194,8 @@ _MCP: Final = Operation(
             "Port on which it listens over HTTP; 0: any that is free.",
             "--port",
             name="port",
+            least=0,
+            most=_PORT_MAX,
             default_text="8766",
         ),
         Label(
