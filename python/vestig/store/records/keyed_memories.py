@@ -202,20 +202,34 @@ class _Change(NamedTuple):
     successor: tuple[Any, ...] | None
 
 
+class VersionChange(NamedTuple):
+    """The row of a memory that ends at another time; `replaced`: and is superseded."""
+
+    row: int
+    replaced: bool
+
+
 def order_versions(
     conn: apsw.Connection, restored: Collection[int], at: Moment, salt: Callable[[], bytes]
-) -> None:
+) -> list[VersionChange]:
     """Brings the versions of each key of these memories into one order by `t_valid`, together with
-    those that were there.
+    those that were there, and gives what changed by it. Of those that begin at one time the ones
+    that were there come last; what a user stated is current before what a model did.
 
     Args:
         restored: row numbers of memories.
         at: the transaction.
         salt: draws the salt of a row.
     """
+    found, new = list[VersionChange](), set(restored)
     for slot in list(select_in(conn, _SLOTS, sorted(restored))):
-        for change in _changes(fetch(conn, _VERSIONS, slot)):
+        versions = fetch(conn, _VERSIONS, slot)
+        versions.sort(key=lambda one: (_value(one, "t_valid_us"), _value(one, "row") not in new))
+        for change in _changes(versions):
             _write(conn, change, at, salt)
+            row, replaced = _value(change.version, "row"), change.successor is not None
+            found.append(VersionChange(row, replaced))
+    return found
 
 
 def _value(version: tuple[Any, ...], column: str) -> Any:
@@ -225,7 +239,12 @@ def _value(version: tuple[Any, ...], column: str) -> Any:
 def _changes(versions: list[tuple[Any, ...]]) -> Iterator[_Change]:
     """Changes of versions in the order in which they hold."""
     live = [one for one in versions if _value(one, "t_expired_us") is None]
+    live.sort(key=lambda one: _value(one, "confirmed"))
     current = live[-1] if live else None
+    for one in live[:-1]:
+        if versions.index(one) > versions.index(live[-1]):
+            versions.remove(one)
+            yield _Change(one, _value(one, "t_valid_us"), current)
     for one, following in pairwise(versions):
         if one is current:
             continue
