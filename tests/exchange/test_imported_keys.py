@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,58 @@ def test_what_was_replaced_in_one_of_two_stores_is_named_in_the_other(tmp_path: 
         again.commit(early)
         newer.import_(io.StringIO(exported(again)), merge=True)
         assert texts(newer) == [early, late]
+
+
+def test_a_merge_changes_nothing_that_was_known_before(tmp_path: Path) -> None:
+    clock = FrozenClock("2026-01-01")
+    mine, theirs = (
+        vestig.open(tmp_path / name, embedder=HashingEmbedder(16), clock=clock)
+        for name in ("mine", "theirs")
+    )
+
+    def at(day: str) -> None:
+        clock.move(
+            seconds=(datetime.fromisoformat(day).replace(tzinfo=UTC) - clock()).total_seconds()
+        )
+
+    theirs.commit("The limit of Ada is 5", key="limit")
+    at("2026-01-02")
+    mine.commit("The limit of Ada is 3", key="limit")
+    gone = theirs.commit("Ada sails to Porto")
+    at("2026-01-04")
+    theirs.deprecate(gone.memory_id, reason="wrong")
+    at("2026-01-09")
+    theirs.commit("The limit of Ada is 9", key="limit")
+    at("2026-02-01")
+    days = ("2026-01-01", "2026-01-03", "2026-01-08", "2026-01-20")
+    where = {"include_expired": True}
+
+    def known() -> list[list[str]]:
+        return [[one.content for one in mine.list(known_at=day)] for day in days]
+
+    before = known(), mine.diff("2026-01-01", "2026-01-31")
+    mine.import_(io.StringIO(exported(theirs)), merge=True)
+    at("2026-02-02")
+    after = known(), mine.diff("2026-01-01", "2026-01-31")
+    assert after[0] == before[0]
+    assert [one.content for one in after[1].learnt] == [one.content for one in before[1].learnt]
+    assert after[1].changed == before[1].changed == ()
+    assert [one.content for one in mine.list(known_at="2026-02-01", where={"keys": "limit"})] == [
+        "The limit of Ada is 9"
+    ]
+    assert mine.recall("limit of Ada", known_at="2026-01-20", all=True)[0].content.endswith("3")
+    told = mine.diff("2026-01-31", "2026-02-02")
+    assert len(told.learnt) == 3
+    assert {one.id: one.reason for one in told.withdrawn} == {gone.memory_id: "wrong"}
+    assert mine.admin.doctor().exit_code == 0
+    # a later word is the newer one where nobody told since when the value holds
+    mine.commit("The limit of Ada is 4", key="limit", t_valid="2026-01-05")
+    assert mine.get("limit").content.endswith("4")
+    # an empty store takes the times as well
+    with opened(tmp_path / "copy") as copy:
+        copy.import_(io.StringIO(exported(theirs)), merge=True)
+        assert [one.content for one in copy.list(known_at="2026-01-01", where=where)] == [
+            "The limit of Ada is 5"
+        ]
+    mine.close()
+    theirs.close()

@@ -380,6 +380,11 @@ class Group:
         span = self._span(view, version)
         return span.since_us < span.begins_us
 
+    def _stored_us(self, view: LedgerView, version: Memory) -> int:
+        """When a version was stored, in whatever store."""
+        happened = self._events(view, version)
+        return happened[0].recorded_us if happened else to_us(version.t_created)
+
     def _events(self, view: LedgerView, version: Memory) -> list[Happening]:
         """Events of a version, as the group leaves it, oldest first."""
         stored = [

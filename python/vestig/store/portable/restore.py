@@ -2,7 +2,7 @@
 
 Every restored row goes under the chain like any other. In an empty store records keep their seqs,
 and there is one link for each seq. In any other store all records belong to the one transaction
-that restores them.
+that restores them; of a merge that is also when the store learns of them.
 
 An export that was made before a forgetting still holds the memory, and the names that no other
 memory mentions. Neither is restored: the scratch ledger that the file was read into forgets what
@@ -56,7 +56,7 @@ from vestig.store.records.store_rows import (
 )
 from vestig.store.records.writes import NO_CLOCK, WriteTransaction
 from vestig.store.sqlite.connections import each, fetch, known_ids, next_row, rows_of, select_in
-from vestig.store.tables.graph import EDGE_ENDS
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
 from vestig.store.tables.table import Table
 from vestig.telemetry import span
@@ -130,6 +130,8 @@ _M: Final = INDEX[MEMORIES]
 _X: Final = INDEX[EDGES]
 _I: Final = INDEX[ITEMS]
 _ENDS: Final = ("from_row", "to_row")
+# Sources keep the order in which they produced a memory, which nothing shows before that is known.
+_PRODUCED: Final = EDGE_CODES["PRODUCED"]
 # Tables whose rows are taken over, nodes first; those of tombstones are looked at one by one.
 _TAKEN: Final = sorted(
     (
@@ -277,6 +279,8 @@ class _Restoration:
         self._counts: Counter[str] = Counter()
         self._different = self._duplicates = self._skipped = self._unembedded = 0
         self._elsewhere: dict[str, dict[str, None]] = {}
+        # Whether the store learns of what is restored in the transaction that restores it.
+        self._learns = merge and not self._links.keeps_seqs
         self._kept_items: list[kept_records.KeptItem] = []
         # Rows of the file that stay out, and those that stand beside what has their key.
         self._left = set[int]()
@@ -578,6 +582,7 @@ class _Restoration:
         for name in ("seq", "wseq"):
             if name in at:
                 values[at[name]] = self._links.seq(values[at[name]])
+        self._learn(table.name, values)
         link = self._links.link(values[at["wseq" if "wseq" in at else "seq"]])
         self._conn.execute(INSERT[table.name], values)
         link.wrote(table.name, values)
@@ -588,6 +593,11 @@ class _Restoration:
                 if column.refers is not None and not column.null:
                     node = node_table(column).name
                     link.touched.add(_as_touched(node, values[at[column.name]]))
+
+    def _learn(self, table: str, values: list[Any]) -> None:
+        """Puts when the store learns of a record in the place of when that of the file did."""
+        if self._learns:
+            kept_records.put_learnt(table, values, self._txn.recorded_us)
 
     def _write_item(self, values: list[Any]) -> bool:
         """Writes an item. What the store has stays, unless nothing shows it any more; one that was
@@ -649,6 +659,8 @@ class _Restoration:
             self._expired_edges[key] += 1
         seq = self._links.seq(values[_X["seq"]])
         values[_X["expired_seq"]], values[_X["seq"]] = expired, seq
+        if code != _PRODUCED:
+            self._learn(EDGES, values)
         values[_X["salt"]] = None if values[_X["evidence"]] is None else self._salts.take()
         taken = f"SELECT 1 FROM {EDGES} WHERE id = ?"
         if self._merge and fetch(self._conn, taken, (values[_X["id"]],)):

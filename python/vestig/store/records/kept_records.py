@@ -1,5 +1,5 @@
 """Records that stay as they are when an export is merged into a store: values of keys and of items,
-and statements that were replaced or withdrawn since they were made."""
+statements that were replaced or withdrawn since they were made, and what the store knew before."""
 
 from __future__ import annotations
 
@@ -48,6 +48,22 @@ _KEYED: Final = (
     'SELECT "row", id, namespace, scope, "key", content_hash, t_expired_us FROM memories'
     ' WHERE "key" IS NOT NULL'
 )
+
+# When a store learnt of a record, and of its end.
+_LEARNT: Final = {
+    "memories": ("t_created_us", "t_expired_us"),
+    "entities": ("created_us", "expired_us"),
+    "edges": ("t_created_us", "t_expired_us"),
+    "supersessions": ("created_us",),
+    "tombstones": ("forgotten_us",),
+}
+
+
+def put_learnt(table: str, values: list[Any], learnt_us: int) -> None:
+    """Puts when a store learns of a record in the place of when that of the file did."""
+    for name in _LEARNT.get(table, ()):
+        if values[INDEX[table][name]] is not None:
+            values[INDEX[table][name]] = learnt_us
 
 
 class Beside(NamedTuple):
