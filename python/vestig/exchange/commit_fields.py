@@ -71,6 +71,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
     from 1. `status`, `successor_ref`, `changed_us`: as of `Draft`. `is_known_by_id`: the reference
     is an id that the file gives the record. `replaces`: ids of memories with earlier texts of it.
+    `text_key`: as of `Draft`.
     """
 
     line: int
@@ -84,6 +85,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     changed_us: int | None = None
     is_known_by_id: bool = False
     replaces: tuple[str, ...] = ()
+    text_key: str | None = None
 
     @property
     def memory_id(self) -> str | None:
@@ -95,6 +97,11 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     def has_ended(self) -> bool:
         """Return whether it held no more in the store that it comes from."""
         return self.status in (Status.SUPERSEDED, Status.DEPRECATED)
+
+    @property
+    def all_arguments(self) -> dict[str, Any]:
+        """Its arguments, and the key that no argument gives."""
+        return self.arguments if self.text_key is None else {**self.arguments, "key": self.text_key}
 
     def commits(self) -> list[dict[str, Any]]:
         """Arguments of `commit`, one mapping per part."""
@@ -210,6 +217,7 @@ class ImportFile:
             successor_ref=draft.successor_ref,
             changed_us=draft.changed_us,
             is_known_by_id=is_known_by_id,
+            text_key=draft.text_key,
         )
 
     def _with_plain_names(self, arguments: dict[str, Any]) -> dict[str, Any]:

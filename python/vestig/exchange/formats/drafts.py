@@ -47,7 +47,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     digest. `status`: what the memory was in the store that it comes from; None: it comes from none.
     `successor_ref`: the `artifact_ref` of what superseded it. `changed_us`: when its program last
     changed it, where it says so. `is_by_id`: its reference is an id by which its program knows it,
-    whatever its text."""
+    whatever its text. `text_key`: the key of the text of an item, or of a part of it, which no
+    argument gives."""
 
     line: int
     content: str
@@ -59,6 +60,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     successor_ref: str | None = None
     changed_us: int | None = None
     is_by_id: bool = True
+    text_key: str | None = None
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
