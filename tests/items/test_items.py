@@ -587,3 +587,41 @@ def test_a_key_finds_the_text_of_its_own_item(store: vestig.Vestig) -> None:
     assert store.get("cafe\u0301", valid_at=store.get("café").t_valid).key == "café"
     store.forget(where={"keys": "cafe\u0301"})
     assert store.items.get("café") is None
+
+
+def test_a_key_selects_every_part_of_a_long_text(tmp_path: Path) -> None:
+    words = " ".join(f"Step {number}: part {7 * number} goes to its box." for number in range(400))
+    keys = ("returns", " odd ")
+    with on_disk(tmp_path / "a") as store:
+        store.commit("A dot divides parts of a key", key="returns.other")
+        for key in keys:
+            ids = store.items.put(key, 1, text=words).memory_ids
+            assert store.count(where={"keys": key}) == len(ids) > 2
+            assert {
+                one.memory_id for one in store.recall("box", where={"keys": key}, all=True)
+            } <= {*ids}
+        assert (
+            store.get("returns", valid_at="2100-01-01").content
+            == words[:4000].strip()[: len(store.get("returns").content)]
+        )
+        store.export(tmp_path / "part.jsonl", where={"keys": list(keys)})
+        assert store.deprecate(where={"keys": list(keys)}).memory_ids
+        assert store.count() == 1
+    with on_disk(tmp_path / "b") as store:
+        store.import_(tmp_path / "part.jsonl")
+        for key in keys:
+            assert store.count(where={"keys": key}) > 2
+
+
+def test_a_put_says_where_its_key_is_not_taken(tmp_path: Path) -> None:
+    with on_disk(tmp_path / "a") as store:
+        for key in ("k" * 201, "mem_k", "a\nb", " k "):
+            assert "get and history" in store.items.put(key, 1, text="Ada sails").warnings[0]
+            assert store.items.put(key, 2, text="Ada sails", index=False).warnings == ()
+            with pytest.raises(ValidationError):
+                store.get(key)
+        assert store.items.put("plain", 1, text="Ada sails").warnings == ()
+        store.items.put("k", 1, scope="s" * 512, text="Ada rows")
+        view = store.scoped("s" * 512)
+        assert view.get("k").content == "Ada rows"
+        assert view.items.get("k") is not None

@@ -106,6 +106,17 @@ def key_of_part(key: str) -> str:
     return key.partition(PART)[0]
 
 
+def parts_range(key: str) -> tuple[str, str]:
+    """Bounds between which the keys of the parts of the text of an item sort, the second excluded.
+
+    Example:
+        >>> low, high = parts_range("notes")
+        >>> low <= "notes\\x1f2" < high, low <= "notes.a" < high
+        (True, False)
+    """
+    return f"{key}{PART}", f"{key}{chr(ord(PART) + 1)}"
+
+
 # --- values ------------------------------------------------------------------------------------
 
 

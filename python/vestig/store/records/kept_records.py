@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from vestig.calls.items import PART, key_of_part
+from vestig.calls.items import key_of_part, parts_range
 from vestig.ids import id_text
 from vestig.store.records.memory_versions import stored_item
 from vestig.store.records.rows import from_json, to_json
@@ -42,7 +42,7 @@ _ACTIVE: Final = f'SELECT "row" FROM memories WHERE {_SAME} AND t_expired_us IS 
 # The texts of an item, or parts of them.
 _TEXTS: Final = (
     "SELECT content_hash FROM memories WHERE namespace = ?1 AND scope IS ?2 AND t_expired_us IS"
-    ' NULL AND ("key" = ?3 OR "key" > ?3 || ?4 AND "key" < ?3 || ?5)'
+    ' NULL AND ("key" = ?3 OR "key" >= ?4 AND "key" < ?5)'
 )
 _KEYED: Final = (
     'SELECT "row", id, namespace, scope, "key", content_hash, t_expired_us FROM memories'
@@ -197,5 +197,5 @@ def _value(item: Sequence[Any]) -> tuple[Any, ...]:
 
 def _state(conn: apsw.Connection, item: Sequence[Any]) -> tuple[Any, ...]:
     """Return the value of a stored item, when it ends, and its text by the hashes of its parts."""
-    texts = fetch(conn, _TEXTS, (*_slot(item), PART, chr(ord(PART) + 1)))
+    texts = fetch(conn, _TEXTS, (*_slot(item), *parts_range(item[_I["key"]])))
     return *_value(item), sorted(digest for (digest,) in texts)

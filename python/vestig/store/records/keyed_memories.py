@@ -42,6 +42,8 @@ _HOLDING: Final = (
 )
 _AFTER: Final = f'{_OF_KEY} AND {_HELD} AND m.t_valid_us > ? ORDER BY m.t_valid_us, m."row" DESC'
 
+_FURTHER_PARTS: Final = 'SELECT id FROM memories WHERE namespace = ? AND "key" >= ? AND "key" < ?'
+
 
 def current(view: LedgerView, namespace: str, scope: str | None, key: str) -> Memory | None:
     """The unexpired memory with a key."""
@@ -143,12 +145,18 @@ def item_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> set[str]
 
 
 def ids_with_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> Iterator[str]:
-    """Ids of the memories with one of these keys as they are written, whatever their status."""
+    """Ids of the memories with one of these keys as they are written, whatever their status; of the
+    text of an item all parts."""
     sql = 'SELECT id FROM memories WHERE namespace = ? AND "key" IN (?*)'
     stored = tuple(stored_key(view, namespace, key) for key in keys)
     with store_faults(view.where):
         for (id,) in select_in(view.connection, sql, stored, (namespace,)):
             yield id_text("mem", id)
+        for key in dict.fromkeys(map(calls.items.key_of_part, stored)):
+            for (id,) in each(
+                view.connection, _FURTHER_PARTS, (namespace, *calls.items.parts_range(key))
+            ):
+                yield id_text("mem", id)
 
 
 def ids_with_key_prefix(view: LedgerView, namespace: str, prefix: str) -> Iterator[str]:
