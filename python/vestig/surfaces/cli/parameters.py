@@ -235,9 +235,12 @@ def _object(param: Argument, text: str) -> dict[str, Any]:
 
 
 def _words(param: Words, texts: Sequence[str]) -> list[str]:
+    from vestig.calls.argument import words_of_text
     from vestig.errors import ValidationError
 
-    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    read = [words_of_text(text) for text in texts]
+    every = [one for part in read for one in ([part] if isinstance(part, str) else part)]
+    words = [word for one in every if (word := str(one).strip())]
     if not param.choices:
         return words
     allowed = {choice.casefold(): choice for choice in param.choices}
