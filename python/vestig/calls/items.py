@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 
-from vestig.arguments import check_unicode, label, listed
+from vestig.arguments import ITEM_LABEL_CHARS_MAX, check_unicode, label, listed
 from vestig.calls.argument import (
     NO_FACTS,
     Argument,
@@ -27,8 +27,6 @@ from vestig.calls.scope import OfScopes
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.types import Role
 
-# Of a key, and of a scope.
-ITEM_LABEL_CHARS_MAX: Final = 512
 VALUE_BYTES_MAX: Final = 1 << 20
 _VALUE_LEVELS_MAX: Final = 64
 _PUTS_MAX: Final = 1_000

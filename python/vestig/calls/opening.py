@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar
 
-from vestig.arguments import POSITION_MAX
+from vestig.arguments import ITEM_LABEL_CHARS_MAX, POSITION_MAX
 from vestig.calls.argument import (
     Flag,
     Function,
@@ -13,7 +13,6 @@ from vestig.calls.argument import (
     Profile,
 )
 from vestig.calls.declaration import InNamespace, Request
-from vestig.calls.items import ITEM_LABEL_CHARS_MAX
 from vestig.calls.scope import ViewScope
 
 
