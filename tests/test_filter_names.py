@@ -325,3 +325,18 @@ def test_a_comparison_of_metadata_is_refused(opener: Opener, value: Any) -> None
     # an object is a value like another
     store.commit("The crane lifts nine tons", metadata={"n": {"$ref": "a"}, "m": {"gt": 3}})
     assert store.count({"metadata": {"n": {"$ref": "a"}, "m": {"gt": 3}}}) == 1
+
+
+def test_tags_in_one_text_are_several(opener: Opener) -> None:
+    store = opener()
+    assert store.commit("The bill is due", tags="billing, urgent").tags == ("billing", "urgent")
+    assert store.commit("The crane is due", tags=["a,b"]).tags == ("a,b",)
+    for named, count in (
+        ("billing,crane", 1), ('["a,b"]', 1), (["a,b"], 1), (["billing,urgent"], 0),
+    ):  # fmt: skip
+        assert store.count(where={"tags": named}) == count, named
+    assert store.count(where={"exclude_tags": "urgent,a"}) == 1
+    assert store.count(where={"statuses": "active,archived"}) == 2
+    # names may have commas
+    store.commit("The boat is due", author="Lopez, Maria")
+    assert store.count(where={"authors": "Lopez, Maria"}) == 1

@@ -19,6 +19,8 @@ from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
 
 SCOPE_CHARS_MAX: Final = 200
+# Of the key of an item, and of its scope.
+ITEM_LABEL_CHARS_MAX: Final = 512
 # Of the changes of a tenant.
 POSITION_MAX: Final = 2**53
 SOURCE_CHARS_MAX: Final = 64

@@ -304,17 +304,16 @@ LINK: Final = "link"
 class ImportReport(_Value, frozen=True, kw_only=True):
     """Exact counts of an import: `lines` = the sum of the counts that follow it.
 
-    `left_out`: counts by kind of what a file holds and an import does not take, such as tool
-    calls. `files`: of several files one each; `format` is then that of all, or `mixed`.
-    `forgotten_elsewhere`: memories of this store that an export says were forgotten in another
-    one; they stay, and `forget` takes their ids. Of an export that is taken in part, `failed`
-    counts the lines that were left out and `errors` names all of them.
+    `left_out`: counts by kind of what a file holds and an import does not take, such as tool calls.
+    `files`: of several files one each; `format` is then that of all, or `mixed`. Of an export that
+    is taken in part `failed` counts and `errors` name the lines left out. `forgotten_elsewhere`:
+    memories that were forgotten in its store; they stay. `superseded`: those that gave up a key.
 
     A document counts as one line. Of its `passages`, `added` are new, `kept` stood already, and
     `ended` are those of its version before that it holds no longer, or memories whose record has a
     newer text; `source_id` is its newest version, where one file was imported. Of documents whose
-    file is gone, by path: `missing` stay; with `mirror`, `ended_documents` have ended, their
-    passages count as `ended`, and `moved`: path before → path now.
+    file is gone, by path: `missing` stay; with `mirror`, `ended_documents` and their passages have
+    ended, and `moved`: path before → path now.
     """
 
     format: str
@@ -336,6 +335,7 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     ended_documents: tuple[str, ...] = ()
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     files: tuple[ImportedFile, ...] = ()
+    superseded: tuple[str, ...] = ()
     forgotten_elsewhere: tuple[str, ...] = ()
     errors: tuple[ItemError, ...] = ()
     errors_more: int = 0

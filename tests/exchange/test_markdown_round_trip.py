@@ -113,6 +113,34 @@ def test_markdown_brings_any_store_back(seed: int, tmp_path: Path) -> None:
             assert told(each) == before
 
 
+def test_texts_of_items_come_back_under_their_keys(tmp_path: Path) -> None:
+    """Those of a key that a memory may not have, and every part of a long one."""
+    long = " ".join(
+        f"Step {number}: part {7 * number} goes to box {number}." for number in range(400)
+    )
+    with opened(tmp_path / "store") as store, opened(tmp_path / "copy") as copy:
+        for key in ("theme", "k" * 512, "mem_k", "a\nb", " k "):
+            store.items.put(key, 1, text=f"Ada likes {key.strip()[:5]} most", scope="user/ada")
+        for text in (long, long.replace("Step", "Stage"), long[:9_000]):
+            store.items.put("returns", 1, text=text, scope="user/ada")
+        store.export(tmp_path / "notes", format="md", where={"statuses": list(STATUSES)})
+        report = copy.import_(tmp_path / "notes")
+        assert (report.errors, report.failed) == ((), 0)
+        assert told(copy) == told(store)
+        assert copy.keys() == store.keys()
+        for each in (copy, store):
+            again = each.import_(tmp_path / "notes")
+            assert (again.skipped, again.warnings) == (again.lines, ())
+        # a put takes the place of all of them
+        copy.items.put("returns", 2, text="There are no returns", scope="user/ada")
+        assert copy.count(where={"key_prefix": "returns"}) == 1
+        assert copy.admin.doctor().exit_code == 0
+    edited = next((tmp_path / "notes").glob("*-returns-2.md"))
+    edited.write_text(edited.read_text().replace("\\u001f2", "\\u001fx"))
+    with opened(tmp_path / "other") as other:
+        assert "U+001F" in other.import_(edited).errors[0].message
+
+
 def test_a_superseded_fact_stays_superseded(tmp_path: Path) -> None:
     with opened(tmp_path / "store") as store:
         old = store.commit("The lab partner is Synlab Nord").memory_id

@@ -131,7 +131,6 @@ def test_white_space_of_a_text_is_another_text_in_quotes_and_named_elsewhere(
 
 
 def test_old_texts_are_read_at_their_times(tmp_path: Path) -> None:
-    from vestig.testing import FrozenClock
 
     clock = FrozenClock("2026-01-01")
     with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=clock) as store:
@@ -218,7 +217,6 @@ def test_a_pinned_text_is_kept(store: vestig.Vestig) -> None:
 
 
 def test_past_its_end_nothing_shows_an_item_and_gc_removes_it() -> None:
-    from vestig.testing import FrozenClock
 
     clock = FrozenClock("2026-01-01")
     with vestig.open(":memory:", embedder=HashingEmbedder(32), clock=clock) as store:
@@ -402,7 +400,7 @@ def test_items_travel_in_exports_and_merges(tmp_path: Path) -> None:
     with on_disk(tmp_path / "c") as store:
         store.import_(tmp_path / "part.jsonl")
         assert [one.key for one in store.items.list()] == ["k"]
-    # of two stores that hold a key the later put counts, whichever way they are merged
+    # of two stores that hold a key each keeps its own, whichever was put later
     with on_disk(tmp_path / "d") as store:
         store.items.put("k", "later", scope="s/t", text="the latest words")
         store.items.put("gone", "here it stays")
@@ -412,12 +410,53 @@ def test_items_travel_in_exports_and_merges(tmp_path: Path) -> None:
         assert store.get("k", scope="s/t").content == "the latest words"
         assert store.items.get("gone") is not None
         assert report.errors == ()
+        assert [one for one in report.warnings if one.endswith("here: k of s/t")]
         sound(store)
     with on_disk(tmp_path / "b") as store:
-        store.import_(tmp_path / "later.jsonl", merge=True)
-        assert store.items.get("k", scope="s/t").value == "later"  # type: ignore[union-attr]
-        assert store.get("k", scope="s/t").content == "the latest words"
+        report = store.import_(tmp_path / "later.jsonl", merge=True)
+        assert [one.to_dict() for one in store.items.list(limit=2)][1] == kept[0]
+        assert store.get("k", scope="s/t").content == "the second words"
+        assert store.items.get("gone") is not None
+        assert [one for one in report.warnings if one.endswith("here: k of s/t")]
         sound(store)
+
+
+def test_a_merge_replaces_no_item_that_is_shown(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    words = " ".join(f"n{n}" for n in range(2_000))
+
+    def opened(name: str) -> vestig.Vestig:
+        return vestig.open(tmp_path / name, embedder=HashingEmbedder(32), clock=clock)
+
+    with opened("mine") as mine, opened("theirs") as theirs:
+        for number in range(3):
+            mine.items.put("prefs", number, text="the short words")
+        mine.items.put("same", 1, text="the same words")
+        mine.items.put("old", 1, text="words that end", expires=clock.move(hours=1))
+        mine.items.put("old", 2, text="words that end", expires=clock.move(hours=1))
+        mine.items.put("deleted", 1)
+        mine.export(tmp_path / "mine.jsonl", where={"keys": ["nothing"]})
+        clock.move(days=1)
+        theirs.items.put("prefs", "other", text=words)
+        theirs.items.put("same", 1, text="the same words")
+        theirs.items.put("old", "new", text="words that hold")
+        theirs.export(tmp_path / "theirs.jsonl")
+        report = mine.import_(tmp_path / "theirs.jsonl", merge=True)
+        kept = mine.items.get("prefs")
+        assert kept is not None
+        assert (kept.value, kept.version) == (2, 3)
+        assert mine.get("prefs").content == "the short words"
+        assert mine.keys(prefix="prefs") == ["prefs"]
+        taken = mine.items.get("old")
+        assert taken is not None
+        assert (taken.value, taken.version) == ("new", 3)
+        assert mine.get("old").content == "words that hold"
+        assert list(report.warnings) == [
+            "1 item of the file stayed out, for each has another value here: prefs"
+        ]
+        again = mine.import_(tmp_path / "theirs.jsonl", merge=True)
+        assert (again.imported, again.warnings) == (0, report.warnings)
+        sound(mine)
 
 
 def test_a_changed_line_of_an_item_is_refused(tmp_path: Path) -> None:
@@ -548,3 +587,38 @@ def test_a_key_finds_the_text_of_its_own_item(store: vestig.Vestig) -> None:
     assert store.get("cafe\u0301", valid_at=store.get("café").t_valid).key == "café"
     store.forget(where={"keys": "cafe\u0301"})
     assert store.items.get("café") is None
+
+
+def test_a_key_selects_every_part_of_a_long_text(tmp_path: Path) -> None:
+    words = " ".join(f"Step {number}: part {7 * number} goes to its box." for number in range(400))
+    keys = ("returns", " odd ")
+    with on_disk(tmp_path / "a") as store:
+        store.commit("A dot divides parts of a key", key="returns.other")
+        for key in keys:
+            ids = store.items.put(key, 1, text=words).memory_ids
+            assert store.count(where={"keys": key}) == len(ids) > 2
+            assert {
+                one.memory_id for one in store.recall("box", where={"keys": key}, all=True)
+            } <= {*ids}
+        assert store.get("returns", valid_at="2100-01-01") == store.get("returns")
+        store.export(tmp_path / "part.jsonl", where={"keys": list(keys)})
+        assert store.deprecate(where={"keys": list(keys)}).memory_ids
+        assert store.count() == 1
+    with on_disk(tmp_path / "b") as store:
+        store.import_(tmp_path / "part.jsonl")
+        for key in keys:
+            assert store.count(where={"keys": key}) > 2
+
+
+def test_a_put_says_where_its_key_is_not_taken(tmp_path: Path) -> None:
+    with on_disk(tmp_path / "a") as store:
+        for key in ("k" * 201, "mem_k", "a\nb", " k "):
+            assert "get and history" in store.items.put(key, 1, text="Ada sails").warnings[0]
+            assert store.items.put(key, 2, text="Ada sails", index=False).warnings == ()
+            with pytest.raises(ValidationError):
+                store.get(key)
+        assert store.items.put("plain", 1, text="Ada sails").warnings == ()
+        store.items.put("k", 1, scope="s" * 512, text="Ada rows")
+        view = store.scoped("s" * 512)
+        assert view.get("k").content == "Ada rows"
+        assert view.items.get("k") is not None

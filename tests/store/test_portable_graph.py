@@ -183,6 +183,7 @@ def test_an_edge_whose_end_was_another_memory_gets_an_id_of_its_own(tmp_path: Pa
     mine.export(tmp_path / "mine.jsonl")
     theirs.import_(tmp_path / "mine.jsonl", merge=True)
     mine.deprecate(tide)
+    theirs.commit("The tide turns at six")  # stated after it was withdrawn here
     theirs.export(tmp_path / "theirs.jsonl")
     for expected in (3, 0):
         report = mine.import_(tmp_path / "theirs.jsonl", merge=True)

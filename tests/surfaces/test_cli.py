@@ -325,6 +325,16 @@ def test_an_offset_behind_all_is_no_empty_store(vestig: Vestig, ids: list[str]) 
         assert out == f"No {things}s here: the offset lies behind all 1.\n"
 
 
+def test_a_tag_with_a_comma_is_given_as_json(vestig: Vestig) -> None:
+    vestig("memory", "add", "The fact with a comma in its tag", "--tags", '["v,w", "x"]')
+    vestig("memory", "add", "The fact with two plain tags", "--tags", "x,y")
+
+    def found(tags: str) -> int:
+        return int(vestig("count", "--tags", tags, "--json").document["count"])
+
+    assert [found(one) for one in ('["v,w"]', "v,w", '["x"]', "v,x")] == [1, 0, 2, 2]
+
+
 def test_filters_reach_the_engine(vestig: Vestig, ids: list[str]) -> None:
     vestig("memory", "add", "The tagged fact of the scope red", "--tags", "x,y", "--scope", "red")
 

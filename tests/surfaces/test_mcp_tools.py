@@ -215,6 +215,8 @@ def test_a_refused_text_is_an_outcome_and_no_error(server: McpProcess) -> None:
     result = server.call("remember", text="ok")
     assert result["isError"] is False
     assert text_of(result).startswith("Not stored: Content too short")
+    result = server.call("remember", text="The pump hums. " * 500)
+    assert "cut into passages. Store one" in text_of(result)
 
 
 def test_where_an_id_is_asked_for_the_way_from_a_key_is_a_tool(server: McpProcess) -> None:

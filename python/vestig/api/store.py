@@ -383,7 +383,7 @@ class Vestig(NamesUnknown):
             namespace: The namespace to act in instead of the store's own.
             provenance: The rest of where it comes from: an object with agent, artifact_ref,
                 origin_type.
-            tags: Tags, by which reads select.
+            tags: Tags, by which reads select: a list, or one text with commas.
             metadata: JSON values of the caller's own, by name.
             title: The title of the document or section it comes from.
             t_valid: When the fact began to hold; default t_ref.
@@ -499,7 +499,7 @@ class Vestig(NamesUnknown):
             namespace: The namespace to act in instead of the store's own.
             provenance: The rest of where it comes from: an object with agent, artifact_ref,
                 origin_type.
-            tags: Tags, by which reads select.
+            tags: Tags, by which reads select: a list, or one text with commas.
             metadata: JSON values of the caller's own, by name.
             title: The title of the document or section it comes from.
             t_valid: When the fact began to hold; default t_ref.

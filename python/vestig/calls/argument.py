@@ -547,11 +547,30 @@ class Texts(Argument, frozen=True, kw_only=True):
         return found
 
 
+def words_of_text(value: Any) -> Any:
+    """Words that stand in one text, with commas between them or as a list in JSON, as a list;
+    anything else as it is.
+
+    Example:
+        >>> words_of_text("infra, crane"), words_of_text('["a,b"]'), words_of_text(["a,b"])
+        (['infra', 'crane'], ['a,b'], ['a,b'])
+    """
+    if not isinstance(value, str):
+        return value
+    inner = json_in_text(value, list)
+    if inner is not None or "," not in value:
+        return value if inner is None else inner
+    return [word for part in value.split(",") if (word := part.strip())]
+
+
 class Words(Texts, frozen=True, kw_only=True):
     """Texts that are words without commas: a text with commas is several, a,b,c."""
 
+    def check(self, field: str, value: Any) -> Any:
+        return super().check(field, words_of_text(value))
+
     def _of_commas(self, field: str, value: str) -> Any:
-        return [word for part in value.split(",") if (word := part.strip())]
+        return words_of_text(value)
 
     def _alone(self) -> Schema:
         return {"type": "string", "pattern": _ONE_OR_WORDS, "maxLength": self.chars_max}

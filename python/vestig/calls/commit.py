@@ -280,7 +280,10 @@ class OnNearDup(Word):
 
 
 # Fields of a memory that can be changed later.
-_Tags = Annotated[tuple[str, ...] | None, Tags("Tags, by which reads select.", "--tags")]
+_Tags = Annotated[
+    tuple[str, ...] | None,
+    Tags("Tags, by which reads select: a list, or one text with commas.", "--tags"),
+]
 _Metadata = Annotated[
     dict[str, Any] | None, Pairs("JSON values of the caller's own, by name.", "--metadata")
 ]

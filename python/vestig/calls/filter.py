@@ -142,7 +142,7 @@ class NameWords(a.Words, frozen=True):
     limited = False
 
     def check(self, field: str, value: Any) -> Any:
-        return _texts(field, value)
+        return _texts(field, a.words_of_text(value))
 
 
 class Chosen(a.Words, frozen=True, kw_only=True):
@@ -158,7 +158,7 @@ class Chosen(a.Words, frozen=True, kw_only=True):
         kept = self.stored or shown
         allowed = {word.casefold(): one for word, one in zip(shown, kept, strict=True)}
         found = []
-        for word in _texts(field, value):
+        for word in _texts(field, a.words_of_text(value)):
             if word.casefold() not in allowed:
                 raise ValidationError(field, word, "one of " + ", ".join(shown))
             found.append(allowed[word.casefold()])

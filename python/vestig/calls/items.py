@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 
-from vestig.arguments import check_unicode, label, listed
+from vestig.arguments import ITEM_LABEL_CHARS_MAX, check_unicode, label, listed
 from vestig.calls.argument import (
     NO_FACTS,
     Argument,
@@ -27,8 +27,6 @@ from vestig.calls.scope import OfScopes
 from vestig.errors import Description, ValidationError, kind_of
 from vestig.types import Role
 
-# Of a key, and of a scope.
-ITEM_LABEL_CHARS_MAX: Final = 512
 VALUE_BYTES_MAX: Final = 1 << 20
 _VALUE_LEVELS_MAX: Final = 64
 _PUTS_MAX: Final = 1_000
@@ -104,6 +102,17 @@ def key_of_part(key: str) -> str:
         ('notes', 'notes')
     """
     return key.partition(PART)[0]
+
+
+def parts_range(key: str) -> tuple[str, str]:
+    """Bounds between which the keys of the parts of the text of an item sort, the second excluded.
+
+    Example:
+        >>> low, high = parts_range("notes")
+        >>> low <= "notes\\x1f2" < high, low <= "notes.a" < high
+        (True, False)
+    """
+    return f"{key}{PART}", f"{key}{chr(ord(PART) + 1)}"
 
 
 # --- values ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar
 
-from vestig.arguments import POSITION_MAX, SCOPE_CHARS_MAX
+from vestig.arguments import ITEM_LABEL_CHARS_MAX, POSITION_MAX
 from vestig.calls.argument import (
     Flag,
     Function,
@@ -88,7 +88,7 @@ class ScopedRequest(Request, frozen=True, kw_only=True):
 
     scope: Annotated[
         str,
-        ViewScope("The scope in which it reads and writes.", chars_max=SCOPE_CHARS_MAX),
+        ViewScope("The scope in which it reads and writes.", chars_max=ITEM_LABEL_CHARS_MAX),
     ]
     author: Annotated[
         str | None,

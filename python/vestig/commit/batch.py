@@ -308,7 +308,9 @@ class Batch(Group):
             decision.by_key = current
         elif same and current.confirmed:
             return
-        elif tells_more(item, current) and not self._continues(view, current):
+        elif tells_more(
+            item, current, lambda: self._stored_us(view, current)
+        ) and not self._continues(view, current):
             decision.by_key = current
             decision.warnings.append(
                 f"nobody said since when {current.id} holds, so this later text takes its"

@@ -388,6 +388,11 @@ class Group:
         request = self._inserted_items.get(version.id, item).request
         return request.source, request.actor
 
+    def _stored_us(self, view: LedgerView, version: Memory) -> int:
+        """When a version was stored, in whatever store."""
+        happened = self._events(view, version)
+        return happened[0].recorded_us if happened else to_us(version.t_created)
+
     def _events(self, view: LedgerView, version: Memory) -> list[Happening]:
         """Events of a version, as the group leaves it, oldest first."""
         return happenings(view, version) + [

@@ -71,11 +71,16 @@ def check_replaceable_by_key(current: Memory) -> None:
         )
 
 
-def tells_more(item: Item, current: Memory) -> bool:
+def tells_more(item: Item, current: Memory, stored_us: Callable[[], int]) -> bool:
     """Return whether an item says since when it holds, and nobody did of the current version: it
-    counts from the commit that stored it, and the later word is the newer one."""
-    before_us = to_us(current.t_created) - to_us(current.t_valid)
-    return item.request.t_valid is not None and 0 <= before_us <= COMMIT_US_MAX
+    counts from the commit that stored it, and the later word is the newer one.
+
+    Args:
+        stored_us: when that was, in whatever store.
+    """
+    if item.request.t_valid is None:
+        return False
+    return 0 <= stored_us() - to_us(current.t_valid) <= COMMIT_US_MAX
 
 
 def changes_end(item: Item, span: Span) -> bool:

@@ -135,7 +135,7 @@ class ChangedRecords:
         """Notes a memory whose fields or state an export of it gives otherwise."""
         from vestig.exchange.formats.markdown import differs
 
-        if differs(memory, item.status, item.arguments):
+        if differs(memory, item.status, item.all_arguments):
             self._run.different[memory.id] = None
 
     def repeats(self, tally: Tally, item: ImportItem, first: ImportItem) -> None:

@@ -69,7 +69,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
-    from 1. `status`, `successor_ref`, `changed_us`, `in_file_order`: as of `Draft`.
+    from 1. `status`, `successor_ref`, `changed_us`, `in_file_order`, `text_key`: as of `Draft`.
     `is_known_by_id`: the reference is an id that the file gives the record. `replaces`: ids of
     memories with earlier texts of it.
     """
@@ -86,6 +86,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     is_known_by_id: bool = False
     in_file_order: bool = False
     replaces: tuple[str, ...] = ()
+    text_key: str | None = None
 
     @property
     def memory_id(self) -> str | None:
@@ -97,6 +98,11 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     def has_ended(self) -> bool:
         """Return whether it held no more in the store that it comes from."""
         return self.status in (Status.SUPERSEDED, Status.DEPRECATED)
+
+    @property
+    def all_arguments(self) -> dict[str, Any]:
+        """Its arguments, and the key that no argument gives."""
+        return self.arguments if self.text_key is None else {**self.arguments, "key": self.text_key}
 
     def commits(self) -> list[dict[str, Any]]:
         """Arguments of `commit`, one mapping per part."""
@@ -216,6 +222,7 @@ class ImportFile:
             changed_us=draft.changed_us,
             is_known_by_id=is_known_by_id,
             in_file_order=draft.in_file_order,
+            text_key=draft.text_key,
         )
 
     def _with_time(self, arguments: dict[str, Any]) -> dict[str, Any]:

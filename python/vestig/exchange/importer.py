@@ -385,9 +385,10 @@ class _Reader:
         if self._project is not None:
             self._place(self._project, requests)
         part = prepare_part(self._session, requests, whole=whole)
-        status_of = [item.status for _, item in records for _ in item.parts]
+        record_of = [item for _, item in records for _ in item.parts]
         for place, made in part.items:
-            made.status = status_of[place]
+            made.status = record_of[place].status
+            made.key = record_of[place].text_key or made.key
             made.needs_vector = made.is_history
         return _NextGroup(records, links, part, self._files.bytes_done)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -14,14 +15,15 @@ from vestig.config.schema import HygieneSettings
 from vestig.errors import ConflictError, ValidationError
 from vestig.exchange.commit_fields import ImportFile, different_warning, forgotten_warning
 from vestig.firewall import masked_text
-from vestig.language.text_forms import first_of, normal_form
+from vestig.language.text_forms import count_of, first_of, normal_form
+from vestig.other_words import by_caller
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
-from vestig.store.portable.restore import restore
+from vestig.store.portable.restore import RestoreReport, restore
 from vestig.types import ItemError
 
-_SPACES_SHOWN: Final = 5
+_SHOWN: Final = 5
 
 
 def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> ImportReport:
@@ -51,6 +53,7 @@ def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> 
         identity=session.ledger.embedding_identity() or probed_identity(session),
         normal_forms=_normal_forms,
         progress=asked.progress,
+        now_us=session.now_us(),
     )
     degraded = session.keeper.after_commit()
     warnings = [
@@ -60,6 +63,7 @@ def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> 
     ]
     if report.different:
         warnings.append(different_warning(report.different))
+    warnings += _stays_warnings(report)
     if report.forgotten:
         warnings.append(forgotten_warning(report.forgotten))
     for space, ids in report.forgotten_elsewhere.items():
@@ -80,10 +84,48 @@ def restore_export(session: Session, file: ImportFile, asked: ImportRequest) -> 
             ItemError(index=line - 1, code=ValidationError.code, message=why)
             for line, why in report.left_out
         ),
+        superseded=report.superseded,
         forgotten_elsewhere=tuple(id for ids in report.forgotten_elsewhere.values() for id in ids),
         warnings=tuple(warnings),
         degraded=tuple(degraded),
     )
+
+
+def _stays_warnings(report: RestoreReport) -> Iterator[str]:
+    """Warnings about what a merge left as it was where the file has something else, and about
+    values of keys that end earlier."""
+    for one in report.beside[:_SHOWN]:
+        pinned = "it is pinned" if one.pinned else "no value of a model or of the archive takes it"
+        yield (
+            f"{one.holder} keeps the key {one.key}, for {pinned}: {one.id} was stored beside it"
+            " without a key"
+        )
+    if (more := len(report.beside) - _SHOWN) > 0:
+        yield f"{count_of(more, 'further memory')} stand beside what keeps their key"
+    for deleted, why in ((False, "has another value here"), (True, "was deleted here")):
+        names = [one.name for one in report.kept_items if one.deleted == deleted]
+        if names:
+            yield (
+                f"{count_of(len(names), 'item')} of the file stayed out, for each {why}:"
+                f" {first_of(names, _SHOWN)}"
+            )
+    if report.ended:
+        yield (
+            f"{count_of(len(report.ended), 'memory')} of the file stayed out, for what states the"
+            f" same was replaced or withdrawn here since: {first_of(report.ended, _SHOWN)}"
+        )
+    for mine, theirs in report.outdated[:_SHOWN]:
+        way = by_caller(
+            f'store.supersede("{mine}", "{theirs}")', f"`vestig memory supersede {mine} {theirs}`"
+        )
+        yield f"{mine} holds here, and in the store of the file {theirs} replaced it: {way}"
+    if (more := len(report.outdated) - _SHOWN) > 0:
+        yield f"{count_of(more, 'further memory')} hold here and were replaced there"
+    if report.shortened:
+        yield (
+            f"{count_of(len(report.shortened), 'earlier value')} of keys end where a value of the"
+            f" file begins: {first_of(report.shortened, _SHOWN)}"
+        )
 
 
 def _one_namespace(session: Session, file: ImportFile) -> str | None:
@@ -109,7 +151,7 @@ def _of_all(session: Session, file: ImportFile) -> list[str]:
         return []
     return [
         f"namespace: the export is of all namespaces, and each went where it was:"
-        f" {first_of(spaces, _SPACES_SHOWN)}; none is {session.namespace}"
+        f" {first_of(spaces, _SHOWN)}; none is {session.namespace}"
     ]
 
 

@@ -135,13 +135,19 @@ def _prepared(session: Session, space: str, asked: PutRequest) -> _Put:
             " it"
         )
     place = _Place(asked.scope, asked.key)
+    parts = _parts(session, space, place, found.get("text") or "", asked.role, warnings)
+    if parts and parts[0].key != place.key:
+        warnings.append(
+            "key: no memory may have this key, so get and history do not take it; items.get,"
+            " searches and the filter keys find what it has"
+        )
     value = value_text("value", found.get("value")) if clean.rules else asked.value
     return _Put(
         place=place,
         value=value,
         expires_us=asked.expires,
         expected=asked.expected,
-        parts=_parts(session, space, place, found.get("text") or "", asked.role, warnings),
+        parts=parts,
         secrets=clean.secrets,
         warnings=tuple(warnings),
     )

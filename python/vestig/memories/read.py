@@ -244,10 +244,15 @@ def _value_at(session: Session, asked: GetRequest) -> Memory:
     scope = None if asked.scope is None else (asked.scope,)
     where = Filter(keys=(asked.key,), scope=scope, unscoped=scope is None)
     listing = calls.memories.ListRequest(
-        where=where, valid_at=asked.valid_at, namespace=asked.namespace, limit=1
+        where=where, valid_at=asked.valid_at, namespace=asked.namespace, limit=1_000
     )
-    for found in page(session, listing):
-        return found
+    found = page(session, listing).memories
+    for one in found:
+        # of a text in parts the first
+        if one.key is not None and calls.items.key_of_part(one.key) == one.key:
+            return one
+    if found:
+        return found[-1]
     assert asked.valid_at is not None
     said = f"the key had no value at {format_us(asked.valid_at)}"
     raise NotFoundError("Memory", asked.key, said)

@@ -48,7 +48,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     `successor_ref`: the `artifact_ref` of what superseded it. `changed_us`: when its program last
     changed it, where it says so. `is_by_id`: its reference is an id by which its program knows it,
     whatever its text. `in_file_order`: its `sequence` is no more than its order in the file, and
-    its session may go on in other files."""
+    its session may go on in other files. `text_key`: the key of the text of an item, or of a part
+    of it, which no argument gives."""
 
     line: int
     content: str
@@ -61,6 +62,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     changed_us: int | None = None
     is_by_id: bool = True
     in_file_order: bool = False
+    text_key: str | None = None
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):

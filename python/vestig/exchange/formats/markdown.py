@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.arguments import parse_time
+from vestig.calls.items import PART, check_stored_key
 from vestig.config.documents import parse
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile
@@ -168,10 +169,17 @@ def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
         return
     arguments = present({name: fields[name] for name in fields if name not in _OF_ITS_STORE})
     id, status = arguments.pop("id", None), arguments.pop("status", "active")
-    successor = arguments.pop("superseded_by", None)
+    successor, key = arguments.pop("superseded_by", None), arguments.get("key")
+    text_key = arguments.pop("key") if isinstance(key, str) and PART in key else None
     if status not in _STATUSES:
         yield refused(1, ValidationError("status", status, ", ".join(_STATUSES)))
         return
+    if text_key is not None:
+        try:
+            check_stored_key("key", text_key)
+        except ValidationError as error:
+            yield refused(1, error)
+            return
     if id is not None:
         arguments["artifact_ref"] = _reference(id)
     yield Draft(
@@ -182,6 +190,7 @@ def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
         is_cut=False,
         status=_STATUSES[status],
         successor_ref=None if successor is None else _reference(successor),
+        text_key=text_key,
     )
 
 

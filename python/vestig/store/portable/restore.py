@@ -2,7 +2,7 @@
 
 Every restored row goes under the chain like any other. In an empty store records keep their seqs,
 and there is one link for each seq. In any other store all records belong to the one transaction
-that restores them.
+that restores them; of a merge that is also when the store learns of them.
 
 An export that was made before a forgetting still holds the memory, and the names that no other
 memory mentions. Neither is restored: the scratch ledger that the file was read into forgets what
@@ -36,9 +36,9 @@ from vestig.store.portable.lines import (
     node_table,
 )
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
-from vestig.store.records import graph_writes, item_rows, store_rows
+from vestig.store.records import graph_writes, item_rows, kept_records, store_rows
 from vestig.store.records.graph_writes import touched_node
-from vestig.store.records.keyed_memories import Moment, order_versions
+from vestig.store.records.keyed_memories import Moment, VersionChange, order_versions
 from vestig.store.records.memory_versions import same_memory, stored_item, stored_node
 from vestig.store.records.removal import (
     Removal,
@@ -56,7 +56,7 @@ from vestig.store.records.store_rows import (
 )
 from vestig.store.records.writes import NO_CLOCK, WriteTransaction
 from vestig.store.sqlite.connections import each, fetch, known_ids, next_row, rows_of, select_in
-from vestig.store.tables.graph import EDGE_ENDS
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
 from vestig.store.tables.table import Table
 from vestig.telemetry import span
@@ -126,9 +126,12 @@ class Links:
 
 
 _MEMORY_ID: Final = lazy_pattern(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_M: Final = INDEX[MEMORIES]
 _X: Final = INDEX[EDGES]
 _I: Final = INDEX[ITEMS]
 _ENDS: Final = ("from_row", "to_row")
+# Sources keep the order in which they produced a memory, which nothing shows before that is known.
+_PRODUCED: Final = EDGE_CODES["PRODUCED"]
 # Tables whose rows are taken over, nodes first; those of tombstones are looked at one by one.
 _TAKEN: Final = sorted(
     (
@@ -152,6 +155,13 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
         different: memories among those whose state in the store differs from the file; the state
             in the store stays.
         duplicates: memories whose text the store has under another id.
+        superseded: ids of memories that the store held and whose key has a value of the file now.
+        shortened: ids of earlier values of keys that end where a value of the file begins.
+        beside: memories of the file that did not take their key from what has it.
+        ended: ids of memories that the file states and that were replaced or withdrawn here since;
+            they are among the duplicates.
+        outdated: (id, id of the file) of memories that hold here and were replaced there.
+        kept_items: items of which the file has another value, which stays out.
         forgotten: memories that were forgotten in this store, and stay so; what belongs to one,
             or is supported by none but such, counts as `present`.
         forgotten_elsewhere: namespace → memories and items of this store that the file says were
@@ -169,6 +179,12 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     memories: int
     different: int
     duplicates: int
+    superseded: tuple[str, ...]
+    shortened: tuple[str, ...]
+    beside: tuple[kept_records.Beside, ...]
+    ended: tuple[str, ...]
+    outdated: tuple[tuple[str, str], ...]
+    kept_items: tuple[kept_records.KeptItem, ...]
     forgotten: int
     forgotten_elsewhere: dict[str, tuple[str, ...]]
     left_lines: int
@@ -189,16 +205,19 @@ def restore(
     identity: EmbeddingIdentity | None = None,
     normal_forms: NormalForms | None = None,
     progress: Progress | None = None,
+    now_us: int = NO_CLOCK,
 ) -> RestoreReport:
     """Restores an export, verbatim and with its original times, in one transaction. The whole file
     is read into a scratch ledger and checked before that begins.
 
     Without `merge` the namespaces of the file must be empty; into an empty store the seqs are
     kept too. With `merge` records are added by id: a memory that the store holds already stays
-    as it is, with all that belongs to it. What was forgotten here stays so. Memories that the file
-    says were forgotten are not restored by later imports either; those that this store has stay,
-    and the report names them. The clock of the store does not move. A restore that brings nothing
-    writes nothing.
+    as it is, with all that belongs to it, and so does an item; versions of a key become one history
+    by `t_valid`, and the report names what was replaced by it. What was forgotten here stays so.
+    Memories that the file says were forgotten are not restored by later imports either; those that
+    this store has stay, and the report names them. A store that held something learns at `now_us`
+    of what is merged into it: what it knew before that stays what it was. Any other restore leaves
+    its clock where it is. A restore that brings nothing writes nothing.
 
     Args:
         lines: of the whole file.
@@ -222,12 +241,17 @@ def restore(
         with span("check") as counts:
             scratch = opened.enter_context(read)
             counts["lines"] = scratch.lines
-        with ledger.write(NO_CLOCK) as txn:
+        with ledger.write(now_us if merge and _holds_something(ledger) else NO_CLOCK) as txn:
             work = _Restoration(txn, scratch, merge=merge, namespace=namespace)
             report = work.run(identity, progress)
     if progress is not None:
         progress(report.lines, report.lines)
     return report
+
+
+def _holds_something(ledger: Ledger) -> bool:
+    with ledger.read() as view:
+        return view.seq > 0
 
 
 class _Restoration:
@@ -255,6 +279,16 @@ class _Restoration:
         self._counts: Counter[str] = Counter()
         self._different = self._duplicates = self._skipped = self._unembedded = 0
         self._elsewhere: dict[str, dict[str, None]] = {}
+        # Whether the store learns of what is restored in the transaction that restores it.
+        self._learns = merge and not self._links.keeps_seqs
+        self._kept_items: list[kept_records.KeptItem] = []
+        # Rows of the file that stay out, and those that stand beside what has their key.
+        self._left = set[int]()
+        self._beside: dict[int, kept_records.Beside] = {}
+        self._ended: dict[str, None] = {}
+        # Row of the store → row of the file that replaced that there.
+        self._outdated: dict[int, int] = {}
+        self._changes: list[VersionChange] = []
         for conn in (self._conn, self._from):  # rows may name others that come later
             conn.execute("PRAGMA defer_foreign_keys = ON")
 
@@ -266,10 +300,12 @@ class _Restoration:
         """
         self._begin(identity)
         if self._merge:
+            self._keep_items()
             self._match()
             self._drop_belongings([table for table in ALL if not _is_made_of_rows(table)])
         # Claims of memories that stay tell which of these lose evidence.
         named = self._forget_memories() if self._forgotten else set[int]()
+        self._leave_out()
         if self._merge:
             self._drop_belongings(ALL)
         if self._forgotten:
@@ -348,17 +384,75 @@ class _Restoration:
         for name in NODE_TABLES.values():
             at = INDEX[name]
             for row in each(self._from, f"SELECT {columns_sql(name)} FROM {name}"):
-                if name == MEMORIES and (1, row[at["id"]]) in self._forgotten:
-                    continue
-                found = stored_node(self._conn, name, row, self._space(row[at["namespace"]]))
+                number, space = row[at["row"]], self._space(row[at["namespace"]])
+                if name == MEMORIES:
+                    if (1, row[at["id"]]) in self._forgotten or number in self._left:
+                        continue
+                    found = self._memory_here(row, space)
+                else:
+                    found = stored_node(self._conn, name, row, space)
                 if found is None:
                     continue
-                number = row[at["row"]]
                 self._rows[name][number], by_id = found
                 self._existing[name].add(number)
                 if name == MEMORIES and by_id:
                     self._different += not same_memory(self._conn, self._from, found[0], row)
                 self._duplicates += name == MEMORIES and not by_id
+        for number, beside in self._beside.items():
+            if not kept_records.stand_beside(self._from, number, beside):
+                self._left.add(number)
+
+    def _memory_here(self, row: tuple[Any, ...], space: str) -> tuple[int, bool] | None:
+        """The row of the memory that one of the file is, and whether it has its id; one that does
+        not take its key from what has it loses it in the scratch ledger."""
+        found = stored_node(self._conn, MEMORIES, row, space)
+        if found is None and (beside := kept_records.beside(self._conn, row, space)) is not None:
+            row = tuple(None if at == _M["key"] else one for at, one in enumerate(row))
+            found = stored_node(self._conn, MEMORIES, row, space)
+            if found is None:
+                self._beside[row[_M["row"]]] = beside
+        if (
+            found is None
+            and (ended := kept_records.ended_since(self._conn, row, space)) is not None
+        ):
+            found = ended, False
+            self._ended[self._id_of(ended)] = None
+        self._note_outdated(row, space, found)
+        return found
+
+    def _note_outdated(
+        self, row: tuple[Any, ...], space: str, found: tuple[int, bool] | None
+    ) -> None:
+        """Notes what holds here and was replaced in the store of the file."""
+        successor = row[_M["superseded_by"]]
+        here = kept_records.still_active(self._conn, row, space) if found is None else found[0]
+        if successor is not None and here is not None:
+            self._outdated[here] = successor
+
+    def _id_of(self, row: int) -> str:
+        """The id of a memory of the store."""
+        sql = f'SELECT id FROM {MEMORIES} WHERE "row" = ?'
+        return id_text("mem", fetch(self._conn, sql, (row,))[0][0])
+
+    def _keep_items(self) -> None:
+        """Finds the items that stay as they are: neither another value of the file is taken, nor
+        its text."""
+        now_us = self._txn.recorded_us
+        self._kept_items = kept_records.kept_items(self._conn, self._from, self._space, now_us)
+        for item in self._kept_items:
+            self._left.update(item.texts)
+
+    def _leave_out(self) -> None:
+        """Removes from the scratch ledger the memories that stay out, with what they alone
+        support."""
+        sql = f'SELECT "row", id, namespace FROM {MEMORIES} WHERE "row" IN (?*)'
+        memories: dict[str, dict[str, int]] = {}
+        for row, id, space in select_in(self._from, sql, sorted(self._left)):
+            memories.setdefault(space, {})[id_text("mem", id)] = row
+        seq = self._scratch.header.seq
+        for space, gone in memories.items():
+            fields = TombstoneFields(space, None, seq, self._txn.recorded_us)
+            remove(self._from, _no_link(), gone, fields, keep=self._has, keep_summaries=True)
 
     def _drop_belongings(self, tables: Iterable[Table]) -> None:
         """Drops the rows of these tables that belong to nodes which stay as they are: the store has
@@ -488,6 +582,7 @@ class _Restoration:
         for name in ("seq", "wseq"):
             if name in at:
                 values[at[name]] = self._links.seq(values[at[name]])
+        self._learn(table.name, values)
         link = self._links.link(values[at["wseq" if "wseq" in at else "seq"]])
         self._conn.execute(INSERT[table.name], values)
         link.wrote(table.name, values)
@@ -499,23 +594,25 @@ class _Restoration:
                     node = node_table(column).name
                     link.touched.add(_as_touched(node, values[at[column.name]]))
 
+    def _learn(self, table: str, values: list[Any]) -> None:
+        """Puts when the store learns of a record in the place of when that of the file did."""
+        if self._learns:
+            kept_records.put_learnt(table, values, self._txn.recorded_us)
+
     def _write_item(self, values: list[Any]) -> bool:
-        """Writes an item. Of two values of one key the later one stays; one that was deleted here
-        does not come back, and one that the file says was deleted stays until somebody deletes it
-        here."""
+        """Writes an item. What the store has stays, unless nothing shows it any more; one that was
+        deleted here does not come back, and one that the file says was deleted stays until somebody
+        deletes it here."""
         old = stored_item(self._conn, values)
         if old is not None:
             deleted = values[_I["key"]] is None
             if deleted and old[_I["key"]] is not None:
                 id = id_text("item", values[_I["id"]])
                 self._elsewhere.setdefault(values[_I["namespace"]], {})[id] = None
-            if (
-                deleted
-                or old[_I["key"]] is None
-                or old[_I["updated_us"]] >= values[_I["updated_us"]]
-            ):
+            if deleted or not kept_records.is_expired(old, self._txn.recorded_us):
                 return False
             values[_I["row"]], values[_I["id"]] = old[_I["row"]], old[_I["id"]]
+            values[_I["version"]] = max(values[_I["version"]], old[_I["version"]] + 1)
         else:
             values[_I["row"]] = self._new_row(ITEMS)
         values[_I["salt"]] = self._salts.take()
@@ -528,7 +625,7 @@ class _Restoration:
         if self._counts["memory"]:
             seq = self._links.seq(self._scratch.header.seq)
             moment = Moment(seq, self._txn.recorded_us, self._links.link(seq))
-            order_versions(self._conn, self._rows[MEMORIES].values(), moment, self._salts.take)
+            self._changes = order_versions(self._conn, self._taken(), moment, self._salts.take)
 
     def _settle_relations(self) -> None:
         """Begins and ends the relations of claims that came to stand beside others."""
@@ -562,6 +659,8 @@ class _Restoration:
             self._expired_edges[key] += 1
         seq = self._links.seq(values[_X["seq"]])
         values[_X["expired_seq"]], values[_X["seq"]] = expired, seq
+        if code != _PRODUCED:
+            self._learn(EDGES, values)
         values[_X["salt"]] = None if values[_X["evidence"]] is None else self._salts.take()
         taken = f"SELECT 1 FROM {EDGES} WHERE id = ?"
         if self._merge and fetch(self._conn, taken, (values[_X["id"]],)):
@@ -618,6 +717,7 @@ class _Restoration:
         if self._unembedded:
             made = by_caller("`vestig housekeeping enrich` makes them")
             warnings.append(f"{self._unembedded} memories came without a vector; {made}")
+        superseded, shortened = self._changed_here()
         # a missing trailer is named like a line, and is none
         left_lines = len(scratch.left_out) - (2 - scratch.frame_lines)
         others = restored + self._duplicates + self._skipped + left_lines + scratch.frame_lines
@@ -628,6 +728,12 @@ class _Restoration:
             memories=self._counts["memory"],
             different=self._different,
             duplicates=self._duplicates,
+            superseded=superseded,
+            shortened=shortened,
+            beside=tuple(one for row, one in self._beside.items() if row not in self._left),
+            ended=tuple(self._ended),
+            outdated=self._outdated_here(),
+            kept_items=tuple(self._kept_items),
             forgotten=self._skipped,
             forgotten_elsewhere={space: tuple(ids) for space, ids in self._elsewhere.items()},
             left_lines=left_lines,
@@ -637,6 +743,28 @@ class _Restoration:
             records=dict(self._counts),
             seq=last,
         )
+
+    def _taken(self) -> set[int]:
+        """Rows of the memories that the store has from the file."""
+        rows = self._rows[MEMORIES].items()
+        return {row for file, row in rows if not self._has(MEMORIES, file)}
+
+    def _changed_here(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Ids of the memories that the store held and that were superseded, and of those that end
+        earlier."""
+        taken = self._taken()
+        mine = [one for one in self._changes if one.row not in taken]
+        ids = [(one.replaced, self._id_of(one.row)) for one in mine]
+        superseded = tuple(id for replaced, id in ids if replaced)
+        return superseded, tuple(id for replaced, id in ids if not replaced)
+
+    def _outdated_here(self) -> tuple[tuple[str, str], ...]:
+        """(id, id of what replaced it there) of the memories that hold here beside that."""
+        pairs = [(one, self._rows[MEMORIES].get(new)) for one, new in self._outdated.items()]
+        rows = sorted({row for pair in pairs for row in pair if row is not None})
+        sql = f'SELECT "row", id FROM {MEMORIES} WHERE status = \'active\' AND "row" IN (?*)'
+        ids = {row: id_text("mem", id) for row, id in select_in(self._conn, sql, rows)}
+        return tuple((ids[old], ids[new]) for old, new in pairs if old in ids and new in ids)
 
 
 def _no_link() -> chain.Link:

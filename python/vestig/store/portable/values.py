@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.arguments import (
+    ITEM_LABEL_CHARS_MAX,
     LABEL_CHARS_MAX,
     SCOPE_CHARS_MAX,
     label,
@@ -25,7 +26,6 @@ from vestig.arguments import (
 )
 from vestig.calls.condition import parse_condition
 from vestig.calls.items import (
-    ITEM_LABEL_CHARS_MAX,
     check_stored_key,
     item_label,
     json_value,

@@ -100,19 +100,26 @@ def supersessions(view: LedgerView, span: Span) -> list[SupersessionRow]:
 
 
 def changes(view: LedgerView, span: Span) -> list[EventRow]:
-    """Events that changed a memory: updates, archiving, unarchiving and withdrawals."""
+    """Events that changed a memory: updates, archiving, unarchiving and withdrawals. Of what was
+    recorded in another store before this one learnt of the memory, withdrawals alone."""
+    events = (
+        ' FROM events e JOIN memories m ON m."row" = e.memory WHERE m.namespace = ?1'
+        " AND e.event_type IN ("
+    )
     rows = _rows(
         view,
-        "SELECT m.id, e.event_type, e.recorded_us, e.payload FROM events e"
-        ' JOIN memories m ON m."row" = e.memory'
-        " WHERE e.event_type IN ('UPDATE', 'ARCHIVE', 'UNARCHIVE', 'DEPRECATE')"
-        " AND m.namespace = ? AND e.recorded_us > ? AND e.recorded_us <= ?"
-        ' ORDER BY e.seq, e."row"',
+        'SELECT m.id, e.event_type, e.recorded_us, e.payload, e.seq, e."row"'
+        f"{events}'UPDATE', 'ARCHIVE', 'UNARCHIVE', 'DEPRECATE')"
+        " AND e.recorded_us > ?2 AND e.recorded_us <= ?3 AND e.recorded_us >= m.t_created_us"
+        ' UNION ALL SELECT m.id, e.event_type, m.t_created_us, e.payload, e.seq, e."row"'
+        f"{events}'DEPRECATE')"
+        " AND m.t_created_us > ?2 AND m.t_created_us <= ?3 AND e.recorded_us < m.t_created_us"
+        " ORDER BY 5, 6",
         span,
     )
     return [
         EventRow(id_text("mem", id), kind, when, from_json(payload))
-        for id, kind, when, payload in rows
+        for id, kind, when, payload, *_ in rows
     ]
 
 

@@ -209,8 +209,7 @@ def of_memories(view: LedgerView, memories: Iterable[Memory]) -> list[ItemRow]:
 def _ids_of(
     conn: apsw.Connection, namespace: str, scope: str | None, key: str, more: str
 ) -> Iterator[str]:
-    divider = calls.items.PART
-    parts = f"{key}{divider}", f"{key}{chr(ord(divider) + 1)}"
+    parts = calls.items.parts_range(key)
     for condition, values in (('"key" = ?', (key,)), ('"key" >= ? AND "key" < ?', parts)):
         sql = f"SELECT id FROM memories WHERE {condition} AND namespace = ? AND scope IS ?{more}"
         for (id,) in each(conn, sql, (*values, namespace, scope)):

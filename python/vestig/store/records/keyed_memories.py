@@ -42,6 +42,8 @@ _HOLDING: Final = (
 )
 _AFTER: Final = f'{_OF_KEY} AND {_HELD} AND m.t_valid_us > ? ORDER BY m.t_valid_us, m."row" DESC'
 
+_FURTHER_PARTS: Final = 'SELECT id FROM memories WHERE namespace = ? AND "key" >= ? AND "key" < ?'
+
 
 def current(view: LedgerView, namespace: str, scope: str | None, key: str) -> Memory | None:
     """The unexpired memory with a key."""
@@ -143,12 +145,18 @@ def item_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> set[str]
 
 
 def ids_with_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> Iterator[str]:
-    """Ids of the memories with one of these keys as they are written, whatever their status."""
+    """Ids of the memories with one of these keys as they are written, whatever their status; of the
+    text of an item all parts."""
     sql = 'SELECT id FROM memories WHERE namespace = ? AND "key" IN (?*)'
     stored = tuple(stored_key(view, namespace, key) for key in keys)
     with store_faults(view.where):
         for (id,) in select_in(view.connection, sql, stored, (namespace,)):
             yield id_text("mem", id)
+        for key in dict.fromkeys(map(calls.items.key_of_part, stored)):
+            for (id,) in each(
+                view.connection, _FURTHER_PARTS, (namespace, *calls.items.parts_range(key))
+            ):
+                yield id_text("mem", id)
 
 
 def ids_with_key_prefix(view: LedgerView, namespace: str, prefix: str) -> Iterator[str]:
@@ -202,20 +210,34 @@ class _Change(NamedTuple):
     successor: tuple[Any, ...] | None
 
 
+class VersionChange(NamedTuple):
+    """The row of a memory that ends at another time; `replaced`: and is superseded."""
+
+    row: int
+    replaced: bool
+
+
 def order_versions(
     conn: apsw.Connection, restored: Collection[int], at: Moment, salt: Callable[[], bytes]
-) -> None:
+) -> list[VersionChange]:
     """Brings the versions of each key of these memories into one order by `t_valid`, together with
-    those that were there.
+    those that were there, and gives what changed by it. Of those that begin at one time the ones
+    that were there come last; what a user stated is current before what a model did.
 
     Args:
         restored: row numbers of memories.
         at: the transaction.
         salt: draws the salt of a row.
     """
+    found, new = list[VersionChange](), set(restored)
     for slot in list(select_in(conn, _SLOTS, sorted(restored))):
-        for change in _changes(fetch(conn, _VERSIONS, slot)):
+        versions = fetch(conn, _VERSIONS, slot)
+        versions.sort(key=lambda one: (_value(one, "t_valid_us"), _value(one, "row") not in new))
+        for change in _changes(versions):
             _write(conn, change, at, salt)
+            row, replaced = _value(change.version, "row"), change.successor is not None
+            found.append(VersionChange(row, replaced))
+    return found
 
 
 def _value(version: tuple[Any, ...], column: str) -> Any:
@@ -225,7 +247,12 @@ def _value(version: tuple[Any, ...], column: str) -> Any:
 def _changes(versions: list[tuple[Any, ...]]) -> Iterator[_Change]:
     """Changes of versions in the order in which they hold."""
     live = [one for one in versions if _value(one, "t_expired_us") is None]
+    live.sort(key=lambda one: _value(one, "confirmed"))
     current = live[-1] if live else None
+    for one in live[:-1]:
+        if versions.index(one) > versions.index(live[-1]):
+            versions.remove(one)
+            yield _Change(one, _value(one, "t_valid_us"), current)
     for one, following in pairwise(versions):
         if one is current:
             continue

@@ -194,8 +194,11 @@ _EQUAL: Final = {
 }
 # Columns that say nothing of what a memory is: they belong to a ledger, or to other memories.
 _NOT_COMPARED: Final = frozenset(
-    ("salt", "row", "id", "namespace", "scope", "seq", "wseq", "superseded_by", "revives")
-)
+    (
+        "salt", "row", "id", "namespace", "scope", "seq", "wseq", "t_created_us", "t_expired_us",
+        "superseded_by", "revives",
+    )
+)  # fmt: skip
 
 
 def stored_node(

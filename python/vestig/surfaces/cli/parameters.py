@@ -237,10 +237,13 @@ def _object(param: Argument, text: str) -> dict[str, Any]:
 def _words(param: Words, texts: Sequence[str]) -> list[str]:
     """The words of an option; one of a filter that holds none is a mistake, and no condition that
     nothing meets."""
+    from vestig.calls.argument import words_of_text
     from vestig.calls.filter import FIELDS
     from vestig.errors import ValidationError
 
-    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    read = [words_of_text(text) for text in texts]
+    every = [one for part in read for one in ([part] if isinstance(part, str) else part)]
+    words = [word for one in every if (word := str(one).strip())]
     if not words and param in FIELDS.values():
         raise ValidationError(param.name, ",".join(texts), "texts that are not blank")
     if not param.choices:

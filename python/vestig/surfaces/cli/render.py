@@ -589,6 +589,8 @@ def imported(value: ImportReport, _: Args) -> str:
     if value.dry_run:
         rows.append(("dry run", "nothing was written"))
     rows += [(f"left out: {kind}", str(count)) for kind, count in value.left_out.items()]
+    if value.superseded:
+        rows.append(("superseded", " ".join(value.superseded)))
     if value.forgotten_elsewhere:
         rows.append(("forgotten elsewhere", " ".join(value.forgotten_elsewhere)))
     return "\n".join([table(rows), *_brings(value.left_out)])

@@ -421,7 +421,7 @@ def _outcome_text(
         role: of the statement.
     """
     if outcome.memory_id is None:
-        reasons = ", ".join(outcome.hygiene_reasons)
+        reasons = ", ".join(outcome.hygiene_reasons).rstrip(".")
         return (
             f"Not stored: {reasons}. Store one self-contained fact in a whole sentence, or nothing."
         )
@@ -776,7 +776,7 @@ def stats(at: OpenStore, _: Mapping[str, Any]) -> str:
     ]
     waiting = sum(number for state, number in found.jobs.items() if state != "done")
     lines = (
-        f"{found.memories} memories ({_counts({**found.kinds, **found.statuses})});"
+        f"{found.memories} memories{_counts({**found.kinds, **found.statuses})};"
         f" {found.embedded} have a vector.",
         f"{found.entities} entities, {sum(found.edges.values())} edges, {found.events} events,"
         f" {found.sources} sources, {found.claims} claims; {found.bytes} bytes at seq {found.seq}.",
@@ -787,4 +787,11 @@ def stats(at: OpenStore, _: Mapping[str, Any]) -> str:
 
 
 def _counts(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in numbers.items())
+    """Return counts by name, in brackets; nothing of none.
+
+    Example:
+        >>> _counts({"MEMORY": 2, "ACTIVE": 1}), _counts({})
+        (' (MEMORY 2, ACTIVE 1)', '')
+    """
+    named = ", ".join(f"{name} {number}" for name, number in numbers.items())
+    return f" ({named})" if named else ""
