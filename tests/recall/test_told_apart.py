@@ -218,6 +218,46 @@ def test_what_is_called_by_another_code_or_number_answers_nothing(
     assert len(every) == len(STORED)
 
 
+@each(
+    ("stored", "asked"),
+    [
+        ("PR-0098-A", "PR-0098-C"),
+        ("HX44A", "HX44B"),
+        ("12-B", "12-C"),
+        ("0098.A", "0098.C"),
+        ("LOT-A", "LOT-B"),
+        ("VIAL-A-1", "VIAL-A-2"),
+    ],
+)
+def test_codes_of_one_form_differ_in_digits_or_in_their_last_letter(
+    stored: str, asked: str
+) -> None:
+    with unjudged() as store:
+        store.commit(f"Propofol batch {stored} was recalled on 3 February 2026.")
+        assert not store.recall(f"Was propofol batch {asked} recalled?")
+        assert store.recall(f"Was propofol batch {stored} recalled?")
+
+
+@each(
+    ("text", "question"),
+    [
+        ("The 12-hour shift has a break of 60 minutes.", "How long is the 8-hour shift's break?"),
+        ("The bag of 500-ml bottles is red.", "What colour is the bag of 250-ml bottles?"),
+        ("We decided on 12-Apr-2026 to drop it.", "What did we decide in 30-Apr-2026?"),
+        ("Tower 2-B leans.", "Does tower X-ray lean?"),
+        ("WAY-12 is open.", "Is BAY-12 open?"),
+    ],
+)
+def test_a_count_a_date_and_another_form_are_no_other_code(text: str, question: str) -> None:
+    with unjudged() as store:
+        store.commit(text)
+        assert [hit.content for hit in store.recall(question)] == [text]
+
+
+def unjudged() -> vestig.Vestig:
+    return vestig.open(":memory:", config={"judge": {"enabled": False}})
+
+
 def test_a_number_that_counts_calls_nothing() -> None:
     texts = ("I finished 12 problems with an accuracy of 90 %.", "Bread is baked before six.")
     with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:

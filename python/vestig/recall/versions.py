@@ -40,8 +40,8 @@ from vestig.recall.text_pairs import (
     WORD,
     Aligned,
     Parts,
+    are_of_one_form,
     codes,
-    form_of,
     holds_code,
     is_about_another,
     numbered,
@@ -361,13 +361,13 @@ def called_first(
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if not called or len(best) < 2:
         return rows
-    known, forms = recalled([row.id for row in best]), {form_of(code) for code in called}
+    known = recalled([row.id for row in best])
     right, others = set[int](), set[int]()
     for at, row in enumerate(best):
         text = known[row.id].content
         if any(holds_code(WORD.findall(text.casefold()), code) for code in called):
             right.add(at)
-        elif any(form_of(code) in forms for code in codes(text)):
+        elif any(are_of_one_form(code, one) for code in called for one in codes(text)):
             others.add(at)
     if not right or not others:
         return rows
@@ -448,12 +448,14 @@ def called_otherwise(
     texts = {row.id: known[row.id].content for row in rows}
     words = [WORD.findall(text.casefold()) for text in texts.values()]
     absent = [code for code in (*called, *numbers) if not any(holds_code(of, code) for of in words)]
-    forms = {form_of(code) for code in absent if code in called}
+    absent_codes = [code for code in absent if code in called]
 
     def is_of_another(text: str) -> bool:
         others = ordinals(text)
         # with the same word behind both, the numbers count that
-        return any(form_of(code) in forms for code in codes(text)) or any(
+        if any(are_of_one_form(code, one) for code in absent_codes for one in codes(text)):
+            return True
+        return any(
             pair in absent and pair[0] == other[0] and not (behind and behind == others[other])
             for pair, behind in numbers.items()
             for other in others
