@@ -254,6 +254,53 @@ def test_a_count_a_date_and_another_form_are_no_other_code(text: str, question: 
         assert [hit.content for hit in store.recall(question)] == [text]
 
 
+@each(
+    ("others", "question", "brought"),
+    [
+        (
+            ["Anna Meier is the consultant for ward 5."],
+            "What is the order deadline for ward 5?",
+            [],
+        ),
+        (["Orders of ward 5 are due at 11:00."], "What is the order deadline for ward 5?", [0, 1]),
+        (["The week has five days."], "Which order deadline comes before that of ward 5?", [0]),
+        (["The week has five days."], "Which ward orders earlier than ward 5?", [0]),
+        (["Ward 4 and 5 order by 11:00."], "What is the order deadline for ward 5?", [1]),
+        (["Ward 4 orders by 11:00, as 5 does."], "Whose order deadline is that of ward 5?", [1]),
+    ],
+)
+def test_only_what_shares_another_word_is_what_is_called(
+    others: list[str], question: str, brought: list[int]
+) -> None:
+    texts = ["The order deadline for ward 3 is 10:30.", *others]
+    with unjudged() as store:
+        for text in texts:
+            store.commit(text)
+        found = {hit.content for hit in store.recall(question)}
+    assert {texts[at] for at in brought} <= found
+    assert (texts[0] in found) is (0 in brought)
+
+
+def test_a_row_that_is_called_too_is_no_other() -> None:
+    with unjudged() as store:
+        store.commit("H12 has a yellow tube and is female.")
+        assert store.recall("Which sex is H12, H21 being male?")
+
+
+@each(
+    ("text", "question"),
+    [
+        ("On March 3 the board met in Oslo.", "Where did the board meet before March 5?"),
+        ("In June 2025 Ada moved to Oslo.", "Where did Ada move since June 2024?"),
+        ("INC-207 broke the gateway.", "Which incident broke the gateway before INC-208?"),
+    ],
+)
+def test_what_lies_before_or_behind_what_is_called_is_no_other(text: str, question: str) -> None:
+    with unjudged() as store:
+        store.commit(text)
+        assert [hit.content for hit in store.recall(question)] == [text]
+
+
 def unjudged() -> vestig.Vestig:
     return vestig.open(":memory:", config={"judge": {"enabled": False}})
 
