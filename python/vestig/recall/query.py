@@ -47,7 +47,6 @@ from vestig.recall.confidence import (
 from vestig.recall.judged import (
     Judgements,
     ReadRows,
-    answers_without,
     asks_the_judge,
     compared,
     is_ordered_by_judge,
@@ -385,10 +384,11 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held, holding = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
-        others = frozenset() if chosen.all else called_otherwise(rows, chosen.query, self.recalled)
-        if others and answers is not None:
-            answers = answers_without(self.query.judgements, others)
-        sure = how_sure(self, chosen, by, scan, rows[:limit], holding, plain=plain, answers=answers)
+        of_all = chosen.takes_all
+        others = frozenset() if of_all else called_otherwise(rows, chosen.query, self.recalled)
+        sure = how_sure(
+            self, chosen, by, scan, rows[:limit], holding, others=others, plain=plain, answers=answers
+        )
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
         if confidence is not None:
@@ -412,7 +412,7 @@ class BoundQuery:
             kept = [row for row, one in zip(results, scores, strict=True) if one >= least]
             if len(kept) < len(results):
                 kept = with_what_may_answer(self, scan, chosen.namespace, results, kept)
-        if not silent:
+        if not (silent or chosen.all):
             kept = [row for row in kept if row.id not in others]
         behind = [] if silent or unread else kept_behind(rows[limit:], by.min_score, line, least)
         return Ranked(
@@ -438,7 +438,7 @@ class BoundQuery:
         chosen, by = request or self.request, ranking or self.query.ranking
         judge = self.query.config.settings.judge if may_read(self, by) else None
         count = max(self.rows_for(limit, by), 0 if judge is None else judge.pool)
-        asked = self._asked(chosen, by)
+        asked = self.stored_questions(chosen, by)
         others = b"".join(asked.ids)
 
         def rescan(wide: Request, watch: bytes, without: bytes = others) -> Scan:
@@ -529,8 +529,8 @@ class BoundQuery:
         keys = text_keys(self.session, self.view, request.namespace, ids, known_at_us)
         return [rows[place] for place in distinct(ids, keys)] if keys else [*rows]
 
-    def _asked(self, request: Request, by: Ranking) -> Asked:
-        """The stored questions that are like the query, where the ranking compares words."""
+    def stored_questions(self, request: Request, by: Ranking) -> Asked:
+        """Return the stored questions that are like the query, where the ranking compares words."""
         if not by.counts_words:
             return Asked((), {})
         found = self.session.keeper.core.asked(

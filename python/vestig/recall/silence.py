@@ -16,7 +16,7 @@ from vestig.answers import CLOSE_MIN, LIKELY_MIN
 from vestig.language.words import content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import fit, holds_a_word, holds_its_words
-from vestig.recall.judged import asks_for_a_day, may_read, with_all_of_name
+from vestig.recall.judged import answers_without, asks_for_a_day, may_read, with_all_of_name
 from vestig.recall.judgement import (
     LISTS,
     QUESTIONS,
@@ -152,6 +152,7 @@ def how_sure(
     rows: Sequence[ScanRow],
     holding: Collection[bytes],
     *,
+    others: Collection[bytes],
     plain: float | None,
     answers: float | None,
 ) -> Sureness:
@@ -159,9 +160,15 @@ def how_sure(
 
     Args:
         holding: those of which the time that is asked about says that they answer.
+        others: memories that are about another thing, which make it no surer (`called_otherwise`).
         plain: the confidence without the judge.
         answers: the greatest *answers* of the judge, where it reads the rows.
     """
+    if others and answers is not None:
+        answers = answers_without(bound.query.judgements, others)
+    elif others:
+        without = b"".join((*bound.stored_questions(request, by).ids, *others))
+        plain = bound.confidence(bound.scan(request=request, ranking=by, without=without), by)
     confidence, judged = plain, None
     if plain is not None and answers is not None:
         judged = kind_fit(request.query)
@@ -256,8 +263,7 @@ def least_of_call(
     """
     if request.says_nothing:
         return 1.0
-    whole = request.all and not request.tells_least
-    if whole or (request.silence is None and asks_what_was_said(bound, scan)):
+    if request.takes_all or (request.silence is None and asks_what_was_said(bound, scan)):
         return 0.0
     silence = request.silence
     if silence is None and judged is not None and not asks_for_a_day(bound, scan):
