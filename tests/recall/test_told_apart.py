@@ -6,7 +6,7 @@ import vestig
 from scripted import Opener
 from tables import each
 from vestig.recall.text_pairs import is_about_another
-from vestig.testing import HashingEmbedder
+from vestig.testing import HashingEmbedder, vector_at
 
 NEIGHBOURS = [
     (
@@ -299,6 +299,16 @@ def test_what_lies_before_or_behind_what_is_called_is_no_other(text: str, questi
     with unjudged() as store:
         store.commit(text)
         assert [hit.content for hit in store.recall(question)] == [text]
+
+
+def test_without_words_in_the_ranking_nothing_is_called_otherwise(opener: Opener) -> None:
+    """What is called may lie behind the rows."""
+    texts = [f"The deploy of service {number} runs on a port." for number in range(30)]
+    question = "Which port has the deploy of service 3?"
+    vectors = {text: vector_at(1.0) for text in (*texts, question)} | {texts[3]: vector_at(0.0)}
+    store = opener(vectors=vectors, config={"hygiene.near_duplicate.enabled": False})
+    store.commit_many(texts)
+    assert store.recall(question, profile="baseline", limit=5)
 
 
 def unjudged() -> vestig.Vestig:

@@ -384,17 +384,18 @@ class BoundQuery:
         limit = chosen.limit if limit is None else limit
         scan, rows, evidence, answers, held, holding = self._ordered(request, ranking, limit, watch)
         plain = self.confidence(evidence, by)
-        of_all = chosen.takes_all
-        others = frozenset() if of_all else called_otherwise(rows, chosen.query, self.recalled)
+        # without words in the ranking, what is called may lie behind the rows
+        certain = by.counts_words and not chosen.takes_all
+        others = called_otherwise(rows, chosen.query, self.recalled) if certain else frozenset()
+        least, results = by.min_score, rows[:limit]
         sure = how_sure(
-            self, chosen, by, scan, rows[:limit], holding, others=others, plain=plain, answers=answers
+            self, chosen, by, scan, results, holding, others=others, plain=plain, answers=answers
         )
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
             line = score_formula(fit(scan).score, confidence, finals)
-        least, results = by.min_score, rows[:limit]
         if least is not None:
             scores = scores_of(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
