@@ -161,6 +161,7 @@ SAME: Final[dict[str, list[Pair]]] = {
             ("10 000 EUR", "10000 EUR"),
         ),
         ("The road is 10 000 km long.", "The road is 10,000 km long."),
+        ("The road is 1 050 000 m long.", "The road is 1050000 m long."),
         ("The road is 10\u202f000 km long.", "The road is 10000 km long."),
     ],
     "units": [

@@ -163,6 +163,8 @@ def test_an_added_word_differs(text: str, word: str) -> None:
         ("It is the file rent–2026.pdf there.", "It is the file rent-2026.pdf there."),
         ("The password is Heron42!", "The password is Heron42"),
         ("Tram 7 300 metres on.", "Tram 7300 metres on."),
+        ("The shelf holds 12 500 ml bags.", "The shelf holds 12500 ml bags."),
+        ("Buy 10 000 500 g bags.", "Buy 10000500 g bags."),
         ("FYI desk is closed on Fridays.", "Desk is closed on Fridays."),
         ("For the record label he sings.", "Label he sings."),
     ],

@@ -6,7 +6,7 @@ import vestig
 from scripted import Opener
 from tables import each
 from vestig.recall.text_pairs import Aligned, is_about_another
-from vestig.testing import HashingEmbedder
+from vestig.testing import HashingEmbedder, vector_at
 
 NEIGHBOURS = [
     (
@@ -238,6 +238,103 @@ def test_what_is_called_by_another_code_or_number_answers_nothing(
     assert [hit.content for hit in found] == ([] if answered is None else [answered])
     assert found.abstained is (answered is None)
     assert len(every) == len(STORED)
+
+
+@each(
+    ("stored", "asked"),
+    [
+        ("PR-0098-A", "PR-0098-C"),
+        ("HX44A", "HX44B"),
+        ("12-B", "12-C"),
+        ("0098.A", "0098.C"),
+        ("LOT-A", "LOT-B"),
+        ("VIAL-A-1", "VIAL-A-2"),
+    ],
+)
+def test_codes_of_one_form_differ_in_digits_or_in_their_last_letter(
+    stored: str, asked: str
+) -> None:
+    with unjudged() as store:
+        store.commit(f"Propofol batch {stored} was recalled on 3 February 2026.")
+        assert not store.recall(f"Was propofol batch {asked} recalled?")
+        assert store.recall(f"Was propofol batch {stored} recalled?")
+
+
+@each(
+    ("text", "question"),
+    [
+        ("The 12-hour shift has a break of 60 minutes.", "How long is the 8-hour shift's break?"),
+        ("The bag of 500-ml bottles is red.", "What colour is the bag of 250-ml bottles?"),
+        ("We decided on 12-Apr-2026 to drop it.", "What did we decide in 30-Apr-2026?"),
+        ("Tower 2-B leans.", "Does tower X-ray lean?"),
+        ("WAY-12 is open.", "Is BAY-12 open?"),
+    ],
+)
+def test_a_count_a_date_and_another_form_are_no_other_code(text: str, question: str) -> None:
+    with unjudged() as store:
+        store.commit(text)
+        assert [hit.content for hit in store.recall(question)] == [text]
+
+
+@each(
+    ("others", "question", "brought"),
+    [
+        (
+            ["Anna Meier is the consultant for ward 5."],
+            "What is the order deadline for ward 5?",
+            [],
+        ),
+        (["Orders of ward 5 are due at 11:00."], "What is the order deadline for ward 5?", [0, 1]),
+        (["The week has five days."], "Which order deadline comes before that of ward 5?", [0]),
+        (["The week has five days."], "Which ward orders earlier than ward 5?", [0]),
+        (["Ward 4 and 5 order by 11:00."], "What is the order deadline for ward 5?", [1]),
+        (["Ward 4 orders by 11:00, as 5 does."], "Whose order deadline is that of ward 5?", [1]),
+    ],
+)
+def test_only_what_shares_another_word_is_what_is_called(
+    others: list[str], question: str, brought: list[int]
+) -> None:
+    texts = ["The order deadline for ward 3 is 10:30.", *others]
+    with unjudged() as store:
+        for text in texts:
+            store.commit(text)
+        found = {hit.content for hit in store.recall(question)}
+    assert {texts[at] for at in brought} <= found
+    assert (texts[0] in found) is (0 in brought)
+
+
+def test_a_row_that_is_called_too_is_no_other() -> None:
+    with unjudged() as store:
+        store.commit("H12 has a yellow tube and is female.")
+        assert store.recall("Which sex is H12, H21 being male?")
+
+
+@each(
+    ("text", "question"),
+    [
+        ("On March 3 the board met in Oslo.", "Where did the board meet before March 5?"),
+        ("In June 2025 Ada moved to Oslo.", "Where did Ada move since June 2024?"),
+        ("INC-207 broke the gateway.", "Which incident broke the gateway before INC-208?"),
+    ],
+)
+def test_what_lies_before_or_behind_what_is_called_is_no_other(text: str, question: str) -> None:
+    with unjudged() as store:
+        store.commit(text)
+        assert [hit.content for hit in store.recall(question)] == [text]
+
+
+def test_without_words_in_the_ranking_nothing_is_called_otherwise(opener: Opener) -> None:
+    """What is called may lie behind the rows."""
+    texts = [f"The deploy of service {number} runs on a port." for number in range(30)]
+    question = "Which port has the deploy of service 3?"
+    vectors = {text: vector_at(1.0) for text in (*texts, question)} | {texts[3]: vector_at(0.0)}
+    store = opener(vectors=vectors, config={"hygiene.near_duplicate.enabled": False})
+    store.commit_many(texts)
+    assert store.recall(question, profile="baseline", limit=5)
+
+
+def unjudged() -> vestig.Vestig:
+    return vestig.open(":memory:", config={"judge": {"enabled": False}})
 
 
 def test_a_number_that_counts_calls_nothing() -> None:

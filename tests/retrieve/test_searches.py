@@ -199,6 +199,27 @@ def test_what_recall_is_silent_about_brings_little_and_is_low() -> None:
         assert answered.confidence != "low"
 
 
+@pytest.mark.parametrize("judges", [True, False])
+def test_of_what_a_code_or_number_calls_that_nothing_holds_it_is_as_unsure_as_recall(
+    judges: bool,
+) -> None:
+    config = {"judge": {"enabled": judges, "budget_ms": 60_000.0}}
+    with vestig.open(":memory:", clock=FrozenClock(), config=config) as store:
+        store.commit("Heparin batch HX4471 expires in March 2027.")
+        store.commit("The on-call pharmacist in week 12 is Jonas Falk.")
+        for asked in ("When does heparin batch HX4714 expire?", "Who is on call in week 15?"):
+            found = store.retrieve(said(asked))
+            brought = store.recall(asked)
+            assert len(brought) == 0 or not judges
+            assert brought.certainty != "likely"
+            assert found.confidence == "low"
+            assert len(found.facts) <= (0 if judges else 2)
+            # whoever wants all is told of no doubt
+            assert len(store.recall(asked, all=True)) == 2
+        for asked in ("When does heparin batch HX4471 expire?", "Who is on call in week 12?"):
+            assert store.retrieve(said(asked)).confidence != "low"
+
+
 def test_thanks_are_not_searched_for(store: vestig.Vestig) -> None:
     found = store.retrieve(said(ASKED, "Port 5433.", "ok great, thanks"), budget=9_000)
     assert (found.facts, found.messages, found.confidence) == ((), (), "low")

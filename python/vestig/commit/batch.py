@@ -573,7 +573,8 @@ class Batch(Group):
         found = []
         for id, score in known:
             alike = score >= self.settings.hygiene.near_duplicate.threshold
-            different = differences(self._form_of(view, item, id), item_form(item)) if alike else ()
+            memory = self._memory(view, item, id) if alike else None
+            different = differences(self._form(memory), item_form(item)) if memory else ()
             inserted = self._inserted_items.get(id)
             if inserted is not None:
                 beginning = inserted.begins_us, inserted.text
@@ -582,11 +583,6 @@ class Batch(Group):
                 beginning = self._beginnings.get(id) or beginnings(view, space, [id])[id]
             found.append(similar_memory(id, score, beginning, different))
         return tuple(found)
-
-    def _form_of(self, view: LedgerView, item: Item, id: str) -> CanonicalForm:
-        if id in self._inserted_items:
-            return item_form(self._inserted_items[id])
-        return stored_form(self.session, view.memories(item.request.namespace, [id])[0])
 
     def _related(self, similar: SimilarMemories) -> tuple[tuple[str, float], ...]:
         """RELATED edges of a new memory: the best of the store and of the group."""

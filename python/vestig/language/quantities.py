@@ -591,21 +591,17 @@ def _measure(token: str, at: int) -> _Read | None:
 
 
 def _spaced(value: str, tokens: list[str], end: int) -> tuple[str, int] | None:
-    """A number in groups of three digits with spaces between, only before a unit or a currency. One
-    of four digits is not grouped: "bus 5 200 metres down" has two numbers."""
+    """A number in groups of three digits with spaces between, only before a unit or a currency, and
+    where each further group begins with 0, as no number does: "12 500 ml bags" has two numbers."""
     if not (value.isdigit() and len(value) <= _SI_GROUP and value[0] != "0"):
         return None
     start = end
     while end - start < _SI_GROUPS_MAX and len(group := _at(tokens, end)) == _SI_GROUP:
-        if not group.isdigit():
+        if not (group.isdigit() and group[0] == "0"):
             break
         value, end = value + group, end + 1
     after = _at(tokens, end)
-    if (
-        end == start
-        or len(value) <= _SI_GROUP + 1
-        or (unit_of(after) is None and currency_of(after) is None)
-    ):
+    if end == start or (unit_of(after) is None and currency_of(after) is None):
         return None
     return value, end
 

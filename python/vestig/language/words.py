@@ -580,7 +580,7 @@ def stands_otherwise(word: str, texts: Sequence[str]) -> bool:
 _PARTS: Final = lazy_pattern(r"[^\W_]+")
 _JOINED: Final = lazy_pattern(r"(?=.*\d)\w+(?:[-_./#]\w+)+")
 # A fraction, a span, and a number with a word: "3.5mm", "5-10", "8-hour".
-_COUNTED: Final = lazy_pattern(r"\d+\.\d+[^\W\d]*|\d{1,2}[-/]\d{1,2}|\d+(?:[-_/][^\W\d_]{2,})+")
+COUNTED: Final = lazy_pattern(r"\d+\.\d+[^\W\d]*|\d{1,2}[-/]\d{1,2}|\d+(?:[-_/][^\W\d_]{2,})+")
 
 
 def is_joined(word: str) -> bool:
@@ -592,7 +592,7 @@ def is_joined(word: str) -> bool:
         >>> [is_joined(one) for one in ("48.50", "5-10", "8-hour", "B216", "well-read")]
         [False, False, False, False, False]
     """
-    return bool(_JOINED.fullmatch(word)) and not _COUNTED.fullmatch(word)
+    return bool(_JOINED.fullmatch(word)) and not COUNTED.fullmatch(word)
 
 
 def stands_as_a_whole(word: str, texts: Sequence[str]) -> bool:

@@ -47,7 +47,6 @@ from vestig.recall.confidence import (
 from vestig.recall.judged import (
     Judgements,
     ReadRows,
-    answers_without,
     asks_the_judge,
     compared,
     is_ordered_by_judge,
@@ -385,10 +384,10 @@ class BoundQuery:
         # the first page decides about all of them
         first = limit - chosen.offset
         others = pages.of_others(self, chosen, by, rows, self.rows_for(first, by))
-        if others and answers is not None:
-            answers = answers_without(self.query.judgements, others)
         best = [row for row in rows[:first] if row.id not in others]
-        sure = how_sure(self, chosen, by, scan, best, holding, plain=plain, answers=answers)
+        sure = how_sure(
+            self, chosen, by, scan, best, holding, others=others, plain=plain, answers=answers
+        )
         confidence, silent, unread = sure.confidence, sure.silent, sure.unread
         line = None
         if confidence is not None:
@@ -409,7 +408,7 @@ class BoundQuery:
         if least is not None:
             whole = {row.id for row, one in zip(passing, scores, strict=True) if one >= least}
             kept = pages.kept_of(self, scan, chosen.namespace, passing, whole, first)
-        if not silent:
+        if not (silent or chosen.all):
             kept = [row for row in kept if row.id not in others]
         behind = [] if silent else [row for row in kept if row.id not in shown]
         kept = [row for row in kept if row.id in shown]
@@ -436,7 +435,7 @@ class BoundQuery:
         chosen, by = request or self.request, ranking or self.query.ranking
         judge = self.query.config.settings.judge if may_read(self, by) else None
         count = max(self.rows_for(limit, by), 0 if judge is None else judge.pool)
-        asked = self._asked(chosen, by)
+        asked = self.stored_questions(chosen, by)
         others = b"".join(asked.ids)
 
         def rescan(wide: Request, watch: bytes, without: bytes = others) -> Scan:
@@ -527,8 +526,8 @@ class BoundQuery:
         keys = text_keys(self.session, self.view, request.namespace, ids, known_at_us)
         return [rows[place] for place in distinct(ids, keys)] if keys else [*rows]
 
-    def _asked(self, request: Request, by: Ranking) -> Asked:
-        """The stored questions that are like the query, where the ranking compares words."""
+    def stored_questions(self, request: Request, by: Ranking) -> Asked:
+        """Return the stored questions that are like the query, where the ranking compares words."""
         if not by.counts_words:
             return Asked((), {})
         found = self.session.keeper.core.asked(

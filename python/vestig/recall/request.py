@@ -250,6 +250,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     trace: bool = False
     warnings: tuple[str, ...]
 
+    @property
+    def takes_all(self) -> bool:
+        """Return whether all that is found is taken, however sure the store is of it."""
+        return self.all and not self.tells_least
+
 
 def vector_argument(field: str, value: object, dimensions: int) -> bytes:
     """float32 bytes of a caller's vector: finite and of the store's length. A buffer of float32

@@ -21,6 +21,7 @@ from vestig.language.words import content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import confidence_of, fit, held_terms, holds_a_word, holds_its_words
 from vestig.recall.judged import (
+    answers_without,
     asks_for_a_day,
     holds_any,
     is_on,
@@ -164,6 +165,7 @@ def how_sure(
     rows: Sequence[ScanRow],
     holding: Collection[bytes],
     *,
+    others: Collection[bytes],
     plain: float | None,
     answers: float | None,
 ) -> Sureness:
@@ -172,9 +174,15 @@ def how_sure(
     Args:
         rows: the best, without those of `meant_otherwise`.
         holding: those of which the time that is asked about says that they answer.
+        others: those of `meant_otherwise`, which make it no surer.
         plain: the confidence without the judge.
         answers: the greatest *answers* of the judge, where it reads the rows.
     """
+    if others and answers is not None:
+        answers = answers_without(bound.query.judgements, others)
+    elif others:
+        without = b"".join((*bound.stored_questions(request, by).ids, *others))
+        plain = bound.confidence(bound.scan(request=request, ranking=by, without=without), by)
     confidence, judged = plain, None
     if plain is not None and answers is not None:
         judged = kind_fit(request.query)
@@ -182,7 +190,7 @@ def how_sure(
         if read >= plain or not is_certain(bound, request, rows, holding):
             confidence = read
     needed = least_of_call(bound, request, by, scan, judged)
-    if confidence is not None and scan.rows and not rows:
+    if not request.all and confidence is not None and scan.rows and not rows:
         return Sureness(0.0, judged, max(needed, CLOSE_MIN), silent=True)
     if request.silence is None and rows and rows[0].id in holding:
         needed = min(needed, LIKELY_MIN)
@@ -232,9 +240,9 @@ def may_answer_unread(
 def meant_otherwise(
     bound: BoundQuery, request: Request, by: Ranking, rows: Sequence[ScanRow]
 ) -> frozenset[bytes]:
-    """Return which of the rows the call leaves out, for they are called otherwise than what is
-    asked about, or speak another language."""
-    if request.all:
+    """Return which of the rows a call that may be silent leaves out, for they are called otherwise
+    than what is asked about, or speak another language."""
+    if request.takes_all:
         return frozenset()
 
     def in_plain_figures(ids: Sequence[bytes]) -> Mapping[bytes, RecalledMemory]:
@@ -243,7 +251,9 @@ def meant_otherwise(
             for id, one in bound.recalled(ids).items()
         }
 
-    called = called_otherwise(rows, plain_figures(request.query), in_plain_figures)
+    # without words in the ranking, what is called may lie behind the rows
+    query = plain_figures(request.query)
+    called = called_otherwise(rows, query, in_plain_figures) if by.counts_words else frozenset()
     return called | in_strange_language(bound, by, rows)
 
 
@@ -307,8 +317,7 @@ def least_of_call(
     """
     if request.says_nothing:
         return 1.0
-    whole = request.all and not request.tells_least
-    if whole or (request.silence is None and asks_what_was_said(bound, scan)):
+    if request.takes_all or (request.silence is None and asks_what_was_said(bound, scan)):
         return 0.0
     silence = request.silence
     if silence is None and judged is not None and not asks_for_a_day(bound, scan):

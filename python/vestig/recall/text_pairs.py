@@ -10,7 +10,8 @@ from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from vestig.language.languages import is_foreign_function_word
-from vestig.language.words import STOPWORDS, content_terms
+from vestig.language.time.expressions import MONTHS, WEEKDAYS
+from vestig.language.words import COUNTED, STOPWORDS, content_terms
 from vestig.lazy_pattern import lazy_pattern
 
 # Words of texts that are compared word by word; longer ones say more than one thing.
@@ -65,12 +66,17 @@ PART: Final = lazy_pattern(r"[<>≤≥]|(?<![\w.])[-+−±]?\d+(?:[.,/:–-]\d+)
 _DIGIT: Final = lazy_pattern(r"\d")
 _FRACTION: Final = lazy_pattern(r"\d[.,:]\d")
 _DIGITS: Final = lazy_pattern(r"\d+")
-# A code: letters with digits behind them, parts that hyphens and the like join, or many digits.
+# A code: letters with digits behind them, parts that hyphens and the like join, or many digits; or
+# capitals to which one is joined ("LOT-B").
 _JOINED: Final = lazy_pattern(r"\w+(?:[-_./#]\w+)*")
-_CODE: Final = lazy_pattern(r"(?=.*\d)(?:[^\W\d_].*|\d+[-_/#].*[^\W\d_].*|\d{5,})")
-# A word with a digit behind another word, which is no share, sum or part of a longer number.
+_CODE: Final = lazy_pattern(r"(?=.*\d)(?:[^\W\d_].*|\d+[-_/#].*[^\W\d_].*|\d+\.[^\W\d_]|\d{5,})")
+_LETTERED: Final = lazy_pattern(r"[^\W\d_]{2,}(?:[-_./#][^\W\d_]+)*[-_./#][^\W\d_]")
+# What counts in a code beside its digits: one letter behind them, or joined at the end.
+_LAST_LETTER: Final = lazy_pattern(r"(?<![^\W\d_])[^\W\d_]$")
+_CALENDAR: Final = frozenset((*MONTHS, *WEEKDAYS))
+# A word with a digit behind another word, which is no share, sum or part of a number or code.
 _ORDINAL: Final = lazy_pattern(
-    r"\b([^\W\d_]{2,})\s+#?(\w*\d\w*)(?!\w|[.,:/–-]\d|\s?[%€$£°])(?=(?:\s+([^\W\d_]+))?)"
+    r"\b([^\W\d_]{2,})\s+#?(\w*\d\w*)(?!\w|[.,:/–-]\w|\s?[%€$£°])(?=(?:\s+([^\W\d_]+))?)"
 )
 # Two words are forms of one name where they begin alike and so few letters follow in either.
 _STEM_MIN: Final = 3
@@ -94,14 +100,22 @@ def numbered(text: str) -> set[tuple[str, str]]:
 
 
 def codes(text: str) -> set[tuple[str, ...]]:
-    """Codes in a text, each as its words: what a question calls by one is nothing that lacks it.
+    """Codes in a text, which are no dates, each as its words: what a question calls by one is
+    nothing that lacks it.
 
     Example:
         >>> sorted(codes("WAY-1041 blocks BX-300-04471 since 2026-03-01, 14:30, for 500 euros"))
         [('bx', '300', '04471'), ('way', '1041')]
+        >>> sorted(codes("LOT-B and 0098.C came on 30-Apr-2026 in the 8-hour shift"))
+        [('0098', 'c'), ('lot', 'b')]
     """
-    joined = (word for word in _JOINED.findall(text.casefold()) if _CODE.fullmatch(word))
-    return {(*WORD.findall(word),) for word in joined}
+    found = {
+        (*WORD.findall(word.casefold()),)
+        for word in _JOINED.findall(text)
+        if (_CODE.fullmatch(word) and (word.isupper() or not COUNTED.fullmatch(word)))
+        or (word.isupper() and _LETTERED.fullmatch(word))
+    }
+    return {code for code in found if _CALENDAR.isdisjoint(code)}
 
 
 def holds_code(words: Sequence[str], code: tuple[str, ...]) -> bool:
@@ -411,15 +425,36 @@ def _with_neighbours(text: str) -> list[tuple[str, str, str]]:
 
 
 def ordinals(text: str) -> dict[tuple[str, str], str]:
-    """Words with a digit in a text, each with the word before it; and the word behind it, or "".
+    """Words with a digit in a text, each with the word before it, which is of no date; and the word
+    behind it, or "".
 
     Example:
-        >>> ordinals("In ward 5 they pay 20 %, in ward 6A 1,500 euros")
+        >>> ordinals("On May 5 in ward 5 they pay 20 %, in ward 6A 1,500 euros")
         {('ward', '5'): 'they', ('ward', '6a'): ''}
     """
-    return {(before, word): behind for before, word, behind in _ORDINAL.findall(text.casefold())}
+    return {
+        (before, word): behind
+        for before, word, behind in _ORDINAL.findall(text.casefold())
+        if before not in _CALENDAR
+    }
 
 
-def form_of(code: tuple[str, ...]) -> tuple[str, ...]:
+def are_of_one_form(code: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Return whether two codes differ in what counts in a code: their digits, or the letter at
+    their end; in both only where they begin with letters.
+
+    Example:
+        >>> are_of_one_form(("hx", "4471"), ("hx", "4714")), are_of_one_form(("9", "b"), ("9", "c"))
+        (True, True)
+        >>> are_of_one_form(("way", "1"), ("bay", "1")), are_of_one_form(("12", "h"), ("24", "w"))
+        (False, False)
+    """
+    ends = [(*one[:-1], _LAST_LETTER.sub("?", one[-1])) for one in (code, other)]
+    if code[0][0].isalpha():
+        return _without_digits(ends[0]) == _without_digits(ends[1])
+    return _without_digits(code) == _without_digits(other) or ends[0] == ends[1]
+
+
+def _without_digits(code: Sequence[str]) -> list[str]:
     """A code with 0 for each run of digits."""
-    return tuple(_DIGITS.sub("0", part) for part in code)
+    return [_DIGITS.sub("0", part) for part in code]

@@ -31,6 +31,7 @@ from vestig.language.words import (
     speaks_of_present,
     states,
     states_anew,
+    terms_among,
 )
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import ScanRow
@@ -40,8 +41,8 @@ from vestig.recall.text_pairs import (
     WORD,
     Aligned,
     Parts,
+    are_of_one_form,
     codes,
-    form_of,
     holds_code,
     is_about_another,
     numbered,
@@ -76,6 +77,10 @@ _SHARED_MIN: Final = 2
 _NUMBER: Final = lazy_pattern(r"\d")
 # Shorter numbers count versions of a thing rather than things.
 _LONG_NUMBER: Final = lazy_pattern(r"\d{3}")
+# What a question calls behind one of these is not what it asks about.
+_BESIDE: Final = lazy_pattern(
+    r"(?i)\b(?:after|before|besides|between|beyond|except|not|past|since|than|till|until|without)\b"
+)
 
 
 # Id, L, logit of the judge, a model stated it, when it was said again.
@@ -432,13 +437,13 @@ def called_first(
     best = cast(Sequence[Row], rows[:ROWS_MOVED])
     if not called or len(best) < 2:
         return rows
-    known, forms = recalled([row.id for row in best]), {form_of(code) for code in called}
+    known = recalled([row.id for row in best])
     right, others = set[int](), set[int]()
     for at, row in enumerate(best):
         text = known[row.id].content
         if any(holds_code(WORD.findall(text.casefold()), code) for code in called):
             right.add(at)
-        elif any(form_of(code) in forms for code in codes(text)):
+        elif any(are_of_one_form(code, one) for code in called for one in codes(text)):
             others.add(at)
     if not right or not others:
         return rows
@@ -502,7 +507,8 @@ def called_otherwise(
 ) -> frozenset[bytes]:
     """Return the rows that are about another thing than the one that a question calls by a code or
     by a number behind a word ("WAY-1042", "ward 5"): they hold a code of its form, or another
-    number behind that word, and no row holds what is asked about.
+    number behind that word, and nothing that it calls; and no row holds that with another content
+    word of the question.
 
     Args:
         rows: best first.
@@ -510,27 +516,47 @@ def called_otherwise(
     """
     if not is_read_as_question(query):
         return frozenset()
-    content = {query[one.start : one.end].casefold() for one in content_terms(query, ())}
-    numbers = {pair: behind for pair, behind in ordinals(query).items() if pair[0] in content}
-    called = codes(query)
+    content = [
+        (one.term, query[one.start : one.end].casefold()) for one in content_terms(query, ())
+    ]
+    beside = _BESIDE.search(query)
+    head = query if beside is None else query[: beside.start()]
+    called, counted = codes(head), {word for _, word in content}
+    numbers = {pair: behind for pair, behind in ordinals(head).items() if pair[0] in counted}
     if not (called or numbers):
         return frozenset()
     known = recalled([row.id for row in rows])
     texts = {row.id: known[row.id].content for row in rows}
-    words = [WORD.findall(text.casefold()) for text in texts.values()]
-    absent = [code for code in (*called, *numbers) if not any(holds_code(of, code) for of in words)]
-    forms = {form_of(code) for code in absent if code in called}
+    words = {id: WORD.findall(text.casefold()) for id, text in texts.items()}
+    named = {*codes(query), *ordinals(query)}
+    holding = {id: {one for one in named if holds_code(of, one)} for id, of in words.items()}
+    parts = {part for one in named for part in one}
+    asked = {term for term, word in content if parts.isdisjoint(WORD.findall(word))}
+    answered = {
+        one
+        for id, held in holding.items()
+        if held and (not asked or terms_among(asked, [texts[id]]))
+        for one in held
+    }
+    codes_absent, numbers_absent = called - answered, numbers.keys() - answered
 
-    def is_of_another(text: str) -> bool:
+    def is_of_another(id: bytes, text: str) -> bool:
+        if holding[id]:
+            return False
+        if any(are_of_one_form(code, one) for code in codes_absent for one in codes(text)):
+            return True
         others = ordinals(text)
-        # with the same word behind both, the numbers count that
-        return any(form_of(code) in forms for code in codes(text)) or any(
-            pair in absent and pair[0] == other[0] and not (behind and behind == others[other])
-            for pair, behind in numbers.items()
+        # what holds the number alone may mean it; with the same word behind both, the numbers count
+        # that
+        return any(
+            pair[0] == other[0]
+            and pair[1] not in words[id]
+            and not (numbers[pair] and numbers[pair] == others[other])
+            for pair in numbers_absent
             for other in others
         )
 
-    return frozenset(id for id, text in texts.items() if is_of_another(text))
+    return frozenset(id for id, text in texts.items() if is_of_another(id, text))
 
 
 def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence[ScanRow]:
