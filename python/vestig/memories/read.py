@@ -28,7 +28,7 @@ from vestig.memories.versions import versions_of
 from vestig.other_words import by_caller
 from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.filter_names import also_known, unknown_names
-from vestig.session.references import paths_as_sources, resolved, row_listing
+from vestig.session.references import resolved, row_listing
 from vestig.session.session import Session, ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.records import anchor_rows, item_rows, keyed_memories
@@ -610,7 +610,6 @@ def page(session: Session, asked: ListRequest) -> MemoryPage:
                 *at.warnings,
                 *unknown_names(session, view, core, parts, empty=not total),
                 *also_known(view, core, parts),
-                *paths_as_sources(view, parts),
                 *later_updates(view, memories, at),
             ),
         )

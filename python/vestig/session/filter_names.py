@@ -13,7 +13,13 @@ from vestig.ids import id_text, split_ids
 from vestig.language.names import norm_name
 from vestig.other_words import by_caller, nearest
 from vestig.repository.branches import branch_part
-from vestig.session.references import NAME_CHARS_MAX, entity_ids, is_entity_id, resolved
+from vestig.session.references import (
+    NAME_CHARS_MAX,
+    entity_ids,
+    is_entity_id,
+    paths_as_sources,
+    resolved,
+)
 from vestig.session.session import Session
 from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.graph_rows import longer_names
@@ -76,6 +82,7 @@ def unknown_names(
         if key.rstrip("*%") not in ("", key)
         and next(keyed_memories.ids_with_keys(view, space, [key]), None) is None
     ]
+    paths = paths_as_sources(view, parts)
     return (
         *(
             f"keys: {key!r} is one whole key, which nothing has; key_prefix takes"
@@ -89,7 +96,8 @@ def unknown_names(
             if not entity_ids(view, core, space, (text,), at)
         ),
         *_unmentioned(session, view, core, parts),
-        *_unknown_values(session, view, core, parts, patterns, empty),
+        *_unknown_values(session, view, core, parts, (*patterns, *paths), empty),
+        *paths.values(),
     )
 
 
@@ -115,7 +123,7 @@ def _unknown_values(
     empty: bool | None,
 ) -> Iterator[str]:
     """Warnings about values that no memory has: one value, where the filter lets nothing through;
-    each of several that a field has. `told`: keys of which a warning says more."""
+    each of several that a field has. `told`: those of which a warning says more."""
     fields = {name: parts.fields[name] for name in _SAID if name in parts.fields}
     if session.scope is not None or parts.fields.get("unscoped"):
         # a scope that a view has, or that stands beside what has none, may have nothing yet

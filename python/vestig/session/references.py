@@ -493,18 +493,18 @@ def _of_memories(view: LedgerView, parts: FilterParts) -> list[set[str]]:
     return found
 
 
-def paths_as_sources(view: LedgerView, parts: FilterParts) -> tuple[str, ...]:
-    """Warnings about source words of a filter that are paths of documents."""
+def paths_as_sources(view: LedgerView, parts: FilterParts) -> dict[str, str]:
+    """Source words of a filter that are paths of documents, each with a warning."""
     named = [one for one in parts.fields.get("sources", ()) if _PATH.search(one)]
     if not named:
-        return ()
+        return {}
     paths = [source.path for source in documents.versions(view, parts.namespace)]
-    return tuple(
-        f"sources: {word[:NAME_CHARS_MAX]!r} is the path of a document and no source word;"
+    return {
+        word: f"sources: {word[:NAME_CHARS_MAX]!r} is the path of a document and no source word;"
         " source_ids (--source-ids) takes paths"
         for word in named
         if any(documents.is_at(path, word) for path in paths)
-    )
+    }
 
 
 def _scopes_below(view: LedgerView, parts: FilterParts, prefix: str) -> list[str | None]:
