@@ -206,6 +206,8 @@ def test_of_what_a_code_or_number_calls_that_nothing_holds_it_is_as_unsure_as_re
     config = {"judge": {"enabled": judges, "budget_ms": 60_000.0}}
     with vestig.open(":memory:", clock=FrozenClock(), config=config) as store:
         store.commit("Heparin batch HX4471 expires in March 2027.")
+        found = store.retrieve(said("When does heparin batch HX4714 expire?"))
+        assert (found.facts, found.confidence) == ((), "low")
         store.commit("The on-call pharmacist in week 12 is Jonas Falk.")
         for asked in ("When does heparin batch HX4714 expire?", "Who is on call in week 15?"):
             found = store.retrieve(said(asked))

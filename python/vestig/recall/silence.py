@@ -190,8 +190,8 @@ def how_sure(
         if read >= plain or not is_certain(bound, request, rows, holding):
             confidence = read
     needed = least_of_call(bound, request, by, scan, judged)
-    if not request.all and confidence is not None and scan.rows and not rows:
-        return Sureness(0.0, judged, max(needed, CLOSE_MIN), silent=True)
+    if confidence is not None and scan.rows and not rows:
+        return Sureness(0.0, judged, max(needed, CLOSE_MIN), silent=not request.all)
     if request.silence is None and rows and rows[0].id in holding:
         needed = min(needed, LIKELY_MIN)
         if confidence is not None and _holds_all_but_time(bound, request, rows[0]):
