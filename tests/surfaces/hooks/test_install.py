@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import forked
 from vestig.surfaces.hooks import install
+from vestig.surfaces.hooks.hooks_file import program
 from vestig.surfaces.hooks.sessions import read_transcripts
 
 FOREIGN = {
@@ -540,6 +542,39 @@ def test_without_claude_its_commands_are_printed(home: Path) -> None:
     assert {"plugin.json", "marketplace.json", "SKILL.md", "README.md", "icon.svg"} <= names
     assert call(home, "claude", "--remove").returncode == 0
     assert not plugin.exists()
+
+
+def test_commands_of_the_skill_stay_in_the_project(home: Path) -> None:
+    """What is kept by them in one project is found there, and in no other one."""
+    config = home / "vestig.yaml"
+    home.mkdir()
+    config.write_text(f"embedding: {{provider: hashing, dimension: 64}}\nstore: {{path: {home}/s}}")
+    assert call(home, "claude", "--config", str(config)).returncode == 0
+    skill = home / "DATA" / "vestig-claude-plugin" / "vestig" / "skills" / "memory" / "SKILL.md"
+    start = shlex.join(program())
+    spans = [one for one in skill.read_text().split("`") if one.startswith(start)]
+    recalls, (add,) = ([one for one in spans if f" {verb} " in one] for verb in ("recall", "add"))
+    kept = {"api": "The deploy bot of the api uses Redis.", "web": "The web shop sells kites."}
+    everywhere = "The user speaks Danish."
+
+    def run(span: str, project: str, text: str = "what does it use?") -> str:
+        words = shlex.split(span.removeprefix(start))
+        words = [text if one in ("QUESTION", "ONE SELF-CONTAINED FACT") else one for one in words]
+        (home / project).mkdir(exist_ok=True)
+        env = os.environ | {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(home / project)}
+        done = forked.run(words, env=env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for project, text in kept.items():
+        run(add, project, text)
+    run(add.removesuffix(" --scope auto"), "api", everywhere)
+    assert len(recalls) == 2
+    for span in recalls:
+        for project, own in kept.items():
+            shown = run(f"{span} --all", project)
+            found = [one for one in (*kept.values(), everywhere) if one in shown]
+            assert found == [own, everywhere]
 
 
 def test_history_reads_each_session_in_the_scope_of_its_project(home: Path) -> None:
