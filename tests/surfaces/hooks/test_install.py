@@ -191,7 +191,10 @@ def test_the_first_prompt_finds_the_weights_packed(
     # and where they went meanwhile, a session packs them in the background
     again = tmp_path / "again"
     monkeypatch.setenv("XDG_CACHE_HOME", str(again))
-    asked = {"options": {}, "transcript": None, "scope": "a", "folder": str(home), "grown": True}
+    asked = {
+        "options": {}, "event": "SessionStart", "session": None, "transcript": None, "scope": "a",
+        "folder": str(home), "grown": True,
+    }  # fmt: skip
     read_transcripts(asked)
     assert {path.name for path in again.rglob("*.weights")} == packed
 

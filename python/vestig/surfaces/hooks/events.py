@@ -420,6 +420,8 @@ class Hook:
 
         asked = {
             "options": dict(self._options),
+            "event": event.name,
+            "session": event.session,
             "transcript": event.transcript,
             "scope": event.scope,
             "folder": str(event.project),
