@@ -78,10 +78,20 @@ def test_a_prompt_brings_what_holds_in_its_project_and_everywhere(editor: Editor
 
 
 @pytest.mark.parametrize(
-    "prompt", ["port?", "       port?       ", "/port 6543 staging", "", "ok great, thank you!"]
+    "prompt",
+    [
+        "port?",
+        "       port?       ",
+        "/port 6543 staging",
+        "",
+        "ok great, thank you!",
+        "carry on please",
+        "step 2 please",
+    ],
 )
 def test_prompts_that_ask_nothing_bring_nothing(editor: Editor, prompt: str) -> None:
-    remember(editor, "port", PORT, "A great thank you goes to the port, ok")
+    carried = "Step 2 of staging: please carry the port on"
+    remember(editor, "port", PORT, "A great thank you goes to the port, ok", carried)
     assert editor.shown("UserPromptSubmit", "one", prompt=prompt) == ""
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
-from vestig.language.follow_ups import says_nothing
+from vestig.language.follow_ups import only_goes_on, says_nothing
 from vestig.recall.silence import SILENCE
 from vestig.repository.branches import read_scopes
 from vestig.repository.project import project_scope
@@ -257,7 +257,9 @@ class Hook:
     def recall(self, event: Event) -> dict[str, Any] | None:
         """Quotes the memories about a prompt that were not shown yet."""
         prompt = (_text(event.told, "prompt") or "").strip()[:_PROMPT_CHARS]
-        if len(prompt) < _PROMPT_CHARS_MIN or prompt.startswith("/") or says_nothing(prompt):
+        if len(prompt) < _PROMPT_CHARS_MIN or prompt.startswith("/"):
+            return None
+        if says_nothing(prompt) or only_goes_on(prompt):
             return None
         config = self.configuration
         journal = self._journal()
