@@ -58,6 +58,7 @@ _FAILED: Final = (
     "Vestig: {count} calls of its hooks failed since this was last told, so that memories may be"
     " missing here or were not kept. Tell the user; `vestig install EDITOR --check` says why."
 )
+_LEFT_BEHIND: Final = "Vestig: {line} Tell the user, who decides."
 
 # Said where nothing happens without a store.
 _NO_STORE: Final = (
@@ -297,9 +298,11 @@ class Hook:
             transcript=event.transcript, scope=event.scope, by=self._by,
         )  # fmt: skip
         self._read_transcripts(event, grown=True)
-        block = ""
+        blocks = list[str]()
         try:
-            block = self._pinned(event, config, journal)
+            with self._opened(config) as store:
+                blocks += self._pinned(event, store, journal)
+                blocks += self._earlier(event, store)
         except LateError:
             raise
         except Exception as error:  # that it failed is told all the same
@@ -308,24 +311,31 @@ class Hook:
         if failed:
             self._check_time()
             journal.add(event.name, session=event.session, told=failed)
-            block = "\n\n".join((*filter(None, (block,)), _FAILED.format(count=failed)))
-        return event.answer(block) if block else None
+            blocks.append(_FAILED.format(count=failed))
+        return event.answer("\n\n".join(blocks)) if blocks else None
 
-    def _pinned(self, event: Event, config: Config, journal: Journal) -> str:
-        """The block of the pinned memories; "" for none."""
-        with self._opened(config) as store:
-            pinned = store.list({**_where(event), "pinned": True}, limit=_PINNED_MAX)
-            if not len(pinned):
-                return ""
-            found = store.recall(
-                event.scope,
-                where={"ids": [one.id for one in pinned]},
-                limit=_PINNED_MAX,
-                all=True,
-                context=True,
-                budget=_PINNED_BUDGET,
-            )
-        return self._shown(event, journal, found)
+    def _pinned(self, event: Event, store: Vestig, journal: Journal) -> list[str]:
+        """The block of the pinned memories, where there are some."""
+        pinned = store.list({**_where(event), "pinned": True}, limit=_PINNED_MAX)
+        if not len(pinned):
+            return []
+        found = store.recall(
+            event.scope,
+            where={"ids": [one.id for one in pinned]},
+            limit=_PINNED_MAX,
+            all=True,
+            context=True,
+            budget=_PINNED_BUDGET,
+        )
+        block = self._shown(event, journal, found)
+        return [block] if block else []
+
+    def _earlier(self, event: Event, store: Vestig) -> list[str]:
+        """Lines about memories of the folder that its scope leaves out."""
+        from vestig.surfaces.earlier_scope import left_behind
+
+        found = left_behind(store, event.project, self._options)
+        return [_LEFT_BEHIND.format(line=line) for line in found]
 
     def read(self, event: Event) -> None:
         """Reads the transcript of this session, in a process that the editor does not wait for."""
