@@ -232,16 +232,14 @@ def test_only_a_log_that_is_there_stays(home: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "/opt/vestig hook {} --store /mine && notify",
         "/opt/vestig hook {} > /tmp/log",
-        "/opt/vestig hook {} | tee /tmp/log",
-        "/opt/vestig hook {}; true",
-        "MINE=1 /opt/vestig hook {}",
         "notify -m vestig hook {}",
+        "echo vestig hook {}",
         "/opt/vestig hook {} --verbose",
+        "vestig hook sessionEnd; echo {}",
     ],
 )
-def test_a_command_that_does_more_is_its_owners(home: Path, command: str) -> None:
+def test_a_command_that_runs_no_hook_for_the_editor_is_its_owners(home: Path, command: str) -> None:
     path = hooks_file(home, "cursor")
     mine = {"command": command.format("sessionStart"), "timeout": 9}
     path.write_text(json.dumps({"version": 1, "hooks": {"sessionStart": [mine]}}))
@@ -265,6 +263,22 @@ OWN = {
     "a matcher": {"matcher": "startup", "hooks": [hook_of(ANOTHER)]},
     "a folder of here": {"hooks": [hook_of("/opt/vestig hook SessionStart --store ./mine")]},
     "quotes": {"hooks": [hook_of("/opt/vestig hook 'SessionStart'")]},
+    **{
+        one: {"hooks": [hook_of(one)]}
+        for one in (
+            "/opt/vestig hook SessionStart --store /mine && notify",
+            "/opt/vestig hook SessionStart 2>/dev/null | tee /tmp/log",
+            "/opt/vestig hook SessionStart; true",
+            "VESTIG_STORE=$HOME/mine vestig hook SessionStart",
+            "vestig --store=/mine hook SessionStart",
+            "vestig hook --store $HOME/mine SessionStart",
+            "vestig hook --store /mine",
+            "cd / && timeout 5 vestig hook SessionStart",
+            "sh -c 'exec vestig hook SessionStart'",
+            "uvx vestig hook SessionStart",
+            "uv run --with vestig python -m vestig hook SessionStart",
+        )
+    },
     "one of two": {"hooks": [hook_of("log"), hook_of("vestig hook SessionStart")]},
 }
 
