@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import forked
+import vestig
 from vestig.surfaces.hooks import install
 from vestig.surfaces.hooks.hooks_file import program
 from vestig.surfaces.hooks.sessions import read_transcripts
@@ -559,6 +560,29 @@ def test_without_claude_its_commands_are_printed(home: Path) -> None:
     assert {"plugin.json", "marketplace.json", "SKILL.md", "README.md", "icon.svg"} <= names
     assert call(home, "claude", "--remove").returncode == 0
     assert not plugin.exists()
+
+
+def test_a_text_that_was_changed_is_named_where_it_is_written_over(home: Path) -> None:
+    assert "over another text" not in call(home, "claude").stdout
+    skill = home / "DATA" / "vestig-claude-plugin" / "vestig" / "skills" / "memory" / "SKILL.md"
+    was = skill.read_text()
+    skill.write_text(f"{was}My own words.\n")
+    said = "vestig/skills/memory/SKILL.md over another text"
+    assert f"would write {said}" in call(home, "claude", "--dry-run").stdout
+    assert f"wrote {said}" in call(home, "claude").stdout
+    assert skill.read_text() == was
+
+
+def test_a_folder_that_is_read_only_is_refused_before_anything_is_promised(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, allowed = hooks_file(home, "codex"), os.access
+    monkeypatch.setenv("CODEX_HOME", str(path.parent))
+    monkeypatch.setattr(os, "access", lambda one, mode: one != path.parent and allowed(one, mode))
+    for dry_run in (True, False):
+        with pytest.raises(vestig.ConfigError, match="is read-only"):
+            install.install("codex", {"store": str(home / "s")}, dry_run=dry_run)
+    assert not files_of(path.parent)
 
 
 def test_commands_of_the_skill_stay_in_the_project(home: Path) -> None:

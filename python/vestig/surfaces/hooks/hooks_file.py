@@ -290,11 +290,11 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: the file cannot be read as one of hooks, or not be written.
         """
         text = self._text(self.path)
-        if text is None:
-            return Change(text=self._with_ours(_NEW, options))
-        if self._is_current(text, options):
+        if text is not None and self._is_current(text, options):
             return None
         self._check_writable()
+        if text is None:
+            return Change(text=self._with_ours(_NEW, options))
         copies = self._copies()
         # with hooks of Vestig in it, it is what an earlier installation has copied
         known = bool(copies) if self._has_ours(text) else text in copies.values()
@@ -445,14 +445,19 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _check_writable(self) -> None:
-        """A file is replaced, which asks its folder alone: its own mode is its owner's word.
+        """A file is replaced, which asks its folder: its own mode is its owner's word.
 
         Raises:
-            ConfigError: it is read-only.
+            ConfigError: it or its folder is read-only.
         """
         place = Path(os.path.realpath(self.path))
-        if not place.stat().st_mode & stat.S_IWUSR or not os.access(place, os.W_OK):
+        if place.exists() and (
+            not place.stat().st_mode & stat.S_IWUSR or not os.access(place, os.W_OK)
+        ):
             raise self._unwritable("it is read-only")
+        folder = next(one for one in place.parents if one.exists())
+        if not os.access(folder, os.W_OK):
+            raise self._unwritable(f"the folder {folder} is read-only")
 
     def _with_ours(self, text: str, options: Mapping[str, Any]) -> str:
         """Vestig's entry stands where it stood, else last."""

@@ -169,6 +169,14 @@ class Plugin:
             return "written"
         return "current" if same and self._is_installed() else "outdated"
 
+    def other_texts(self) -> list[str]:
+        """The files that are there with another text than is written now."""
+        return [
+            name
+            for name, text in self._files().items()
+            if (path := self.folder / name).is_file() and path.read_bytes() != text.encode()
+        ]
+
     def options(self) -> dict[str, str] | None:
         """The options in the hooks that are there; None where none can be read."""
         try:
@@ -444,6 +452,11 @@ def install(
         notes = [*(_unregistered(plugin) or notes), *_without_tools()]
         if state not in _STANDING:
             done = [_step("write", place, dry_run=dry_run)]
+            if plugin.is_ours():
+                others = plugin.other_texts()
+                done += [
+                    _step("write", f"{one} over another text", dry_run=dry_run) for one in others
+                ]
             if not plugin.missing:
                 done += [_step("run", one, dry_run=dry_run) for one in commands]
             if not dry_run:
