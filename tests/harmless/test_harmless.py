@@ -211,7 +211,7 @@ def test_the_reader_of_hooks_keeps_what_was_said(
     transcript = tmp_path / "s1.jsonl"
     transcript.write_text("".join(f"{json.dumps(line)}\n" for line in lines(texts)))
     asked = {"options": {"config": str(config)}, "transcript": str(transcript)}
-    asked["folder"] = str(tmp_path)
+    asked |= {"event": "SessionEnd", "session": "s1", "folder": str(tmp_path)}
     read_transcripts({**asked, "scope": "project:kiln", "grown": False})
     with vestig.open(config=config) as store:
         assert_all(store, texts)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from tables import each
-from vestig.language.follow_ups import Turn, question_of, says_nothing
+from vestig.language.follow_ups import Turn, only_goes_on, question_of, says_nothing
 
 BIRTHDAY = ("When is Max's birthday?", "Max's birthday is on 3 May.")
 GARDEN = ("Who looks after the garden?", "Juno Ferreira looks after it.")
@@ -154,3 +157,38 @@ def test_remarks_of_several_languages(text: str) -> None:
 @each("text", ["No, the red one", "the problem", "Thanks, and where is it?", "42", "ok by noon"])
 def test_other_messages_say_something(text: str) -> None:
     assert not says_nothing(text)
+
+
+ONWARD = """
+carry on please | next step please | step 2 please | wait, stop that | keep going
+use the second approach | please continue with step 3 | go with option B | go ahead and do it
+mach bitte weiter | weiter mit Schritt 2 | continue s'il te plaît | sigue por favor
+continua per favore | Prossiga com o próximo passo, por favor | ga verder alsjeblieft
+No, the other way please.
+"""
+OWN = """
+next steps | step 2 | bump the version | use tabs | use Go | use R | go with the plan of Oslo
+when do we go on | what is next | do we use both? | continue the import | stop the staging server
+use port 8080 | nimm den Zug | resume work on billing | take the two boxes to Ann
+"""
+
+
+def listed(lines: str) -> list[str]:
+    return [one.strip() for line in lines.strip().splitlines() for one in line.split("|")]
+
+
+@each("text", listed(ONWARD))
+def test_a_message_that_only_goes_on_has_nothing_of_its_own(text: str) -> None:
+    assert only_goes_on(text)
+
+
+@each("text", listed(OWN))
+def test_a_message_with_a_word_of_its_own_or_a_question_does_not_only_go_on(text: str) -> None:
+    assert not only_goes_on(text)
+
+
+def test_no_labelled_prompt_that_a_memory_answers_only_goes_on() -> None:
+    files = Path(__file__).resolve().parents[2].glob("benches/*/queries.jsonl")
+    rows = [json.loads(line) for one in files for line in one.read_text().splitlines()]
+    assert len(rows) > 2_000
+    assert [one["text"] for one in rows if one["relevant"] and only_goes_on(one["text"])] == []

@@ -297,7 +297,10 @@ def test_a_rule_that_can_never_fire_says_so(
     ("when", "warning"),
     [
         ("tool = bash", "tool = bash: editors call it Bash"),
-        ("tool in (Edit, webfetch) and url ~ x", "tool = webfetch: editors call it WebFetch"),
+        (
+            "tool in (Edit, webfetch) and url ~ 'https://x'",
+            "tool = webfetch: editors call it WebFetch",
+        ),
         ("path = app/.env", '… or command ~ "*.env*"'),
         ("path ~ 'src/*'", '… or command ~ "*src*"'),
         ("path = .env or command ~ '*.env*'", None),
@@ -323,6 +326,8 @@ def test_a_rule_that_can_never_fire_says_so(
         ),
         ("command = a and command = b", "each command of a line is decided alone"),
         ("command = sudo and command = a and command = 'x/a b'", None),
+        ("url ~ '*x?a=1' or url = 'https://x?a=1' or text = 'why?'", None),
+        ("path ~ '*.sql'", '… or command ~ "*.sql*"'),
         ("command = 'git push'", 'command = git and command ~ "* push*" sees'),
         ("tool = Bash and command = 'aws s3 rm'", 'command = aws and command ~ "* s3* rm*" sees'),
         ("command = 'npm run' or tool = Read", 'command = npm and command ~ "* run*" sees'),
@@ -597,6 +602,73 @@ def test_the_form_that_a_warning_names_sees_options_before_the_word(store: vesti
     for command in (line, "git push", "git push origin"):
         assert store.rules.test(command=command).decision == "deny"
     assert store.rules.test(command="git status").decision is None
+
+
+@pytest.mark.parametrize(
+    ("when", "meant", "action", "other"),
+    [
+        ('tool = "mcp__*"', 'tool ~ "mcp__*"', {"tool": "mcp__a"}, {"tool": "Bash"}),
+        ('tool ~ "mcp__.*"', 'tool ~ "mcp__*"', {"tool": "mcp__a"}, {"tool": "Bash"}),
+        (
+            "tool = '^(Edit|mcp__.*)$'",
+            '(tool = "Edit" or tool ~ "mcp__*")',
+            {"tool": "Edit"},
+            {"tool": "Bash"},
+        ),
+        ('path = "db/*"', 'path ~ "db/*"', {"path": "/a/db/x.sql"}, {"path": "db"}),
+        ("path = 'a?\"*'", 'path ~ "a?\\"*"', {"path": 'x/ab"c'}, {"path": "ab"}),
+        (
+            'path in ("*.sql", "?.env", a)',
+            '(path ~ "*.sql" or path ~ "?.env" or path = "a")',
+            {"path": "x/y.env"},
+            {"path": "x/yz.env"},
+        ),
+        (
+            'url = "https://*.prod.example/*"',
+            'url ~ "https://*.prod.example/*"',
+            {"url": "https://a.prod.example/b"},
+            {"url": "https://a.example/b"},
+        ),
+        (
+            "url in (prod.example)",
+            'url ~ "*://prod.example*"',
+            {"url": "https://prod.example/b"},
+            {"url": "https://example/b"},
+        ),
+        ('text = "*TODO*"', 'text ~ "*TODO*"', {"text": "a todo b"}, {"text": "do"}),
+        ('command = "rm*"', 'command = "rm"', {"command": "rm -r a"}, {"command": "npm run form"}),
+        ('command = "git *"', 'command = "git"', {"command": "git push"}, {"command": "ls git"}),
+        (
+            "command in ('git push*', ls) and tool = Bash",
+            '(command = "git" and command ~ "* push*" or command = "ls")',
+            {"command": "cd a && git -C b push c"},
+            {"command": "git status"},
+        ),
+        (
+            "not (tool = Read or not command = 'rake db:*')",
+            '(command = "rake" and command ~ "* db:*")',
+            {"command": "rake db:drop"},
+            {"command": "rake test"},
+        ),
+        (
+            'command = "*migrate*"',
+            'command ~ "*migrate*"',
+            {"command": "a migrate"},
+            {"command": "a"},
+        ),
+        ('command = "/opt/*"', 'command ~ "/opt/*"', {"command": "/opt/a b"}, {"command": "a"}),
+    ],
+)
+def test_a_pattern_that_is_compared_as_it_stands_names_the_form_that_works(
+    store: vestig.Vestig, when: str, meant: str, action: dict[str, str], other: dict[str, str]
+) -> None:
+    made = store.rules.add(TEXT, when, "deny")
+    (told,) = [one for one in made.warnings if one.endswith(meant)]
+    assert "as it stands" in told or "compared whole" in told
+    again = store.rules.add("Nobody does it", meant, "deny")
+    assert not [one for one in again.warnings if "as it stands" in one or "compared whole" in one]
+    assert {one.id for one in store.rules.test(**action).fired} - {made.id} == {again.id}
+    assert again.id not in {one.id for one in store.rules.test(**other).fired}
 
 
 def test_a_check_is_false_where_no_rule_fires(store: vestig.Vestig) -> None:

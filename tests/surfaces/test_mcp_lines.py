@@ -301,6 +301,16 @@ def test_a_line_that_is_no_request_is_answered_with_its_error(
     assert server.request("ping")["result"] == {}, "the next line is answered"
 
 
+def test_texts_of_an_empty_store_and_of_a_refusal_are_whole_sentences(tmp_path: Path) -> None:
+    with McpProcess(written_config(tmp_path)) as server:
+        server.initialize()
+        assert text_of(server.call("stats")).startswith("0 memories; 0 have a vector.")
+        said = text_of(server.call("remember", text="The cranes of berth nine lift tons. " * 200))
+    assert said.startswith("Not stored: Content too long")
+    assert ". Store one self-contained fact" in said
+    assert ".." not in said
+
+
 @each("name", FORGETS)
 def test_forget_takes_nothing_that_was_not_selected_and_confirmed(
     server: McpProcess, name: str

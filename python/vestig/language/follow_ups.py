@@ -94,6 +94,9 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # of these, only at the end of a message, and only in these runs of words
     last: frozenset[str]
     behind: tuple[str, ...]
+    # of an order to go on, or to stop, and of the part of the work that it is about
+    onward: frozenset[str]
+    parts: frozenset[str]
     idioms: tuple[str, ...]
 
 
@@ -131,6 +134,45 @@ def says_nothing(text: str) -> bool:
     # of a contraction the part before its apostrophe
     return not remarks.isdisjoint(words) and all(
         word in remarks or word.partition("'")[0] in STOPWORDS for word in words
+    )
+
+
+def only_goes_on(text: str) -> bool:
+    """Return whether a message only tells to go on or to stop, or which part of what was said
+    before it is meant: it has an order of that kind and no word that asks, and beside it function
+    words and names of parts alone, with their letter or number. By itself it is about nothing.
+
+    Example:
+        >>> [only_goes_on(one) for one in ("carry on please", "use option B", "mach weiter")]
+        [True, True, True]
+        >>> [only_goes_on(one) for one in ("use the port", "next steps", "continue with Oslo")]
+        [False, False, False]
+        >>> only_goes_on("when do we go on?")
+        False
+    """
+    if "?" in text or len(text) > _FOLLOW_UP_CHARS_MAX:
+        return False
+    words = _WORD.findall(_lower(text))
+    # "use Go": of these languages, one alone begins words with a capital that are no names
+    named = any(len(one) > 1 and one[0].isupper() for one in _WORD.findall(text)[1:])
+    return any(
+        _is_onward(words, language, own)
+        for language, own in _words().items()
+        if not named or language == "German"
+    )
+
+
+def _is_onward(words: Sequence[str], language: str, own: _Words) -> bool:
+    """Return whether words are those of `only_goes_on` in one language."""
+    if own.onward.isdisjoint(words) or not (own.asking - own.onward).isdisjoint(words):
+        return False
+    known = own.onward | own.parts | own.articles | own.last | _remarks()
+    return all(
+        word in known
+        or is_function_word(word, language)
+        or (language == ENGLISH and word.partition("'")[0] in STOPWORDS)
+        or (before in own.parts and (len(word) == 1 or word.isdigit()))
+        for before, word in zip(("", *words), words, strict=False)
     )
 
 

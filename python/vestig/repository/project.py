@@ -64,14 +64,33 @@ def project_scope(folder: Path) -> str:
         >>> project_scope(Path("/nowhere/notes"))
         'project:notes-37ed30da229f7c52'
     """
+    root, git = _root(folder)
+    named = None if git is None else _of_remote(git)
+    return f"{_PREFIX}{named}" if named is not None else _scope_of_folder(root)
+
+
+def scope_without_remote(folder: Path) -> str:
+    """Return the scope that the project of a folder has while it has no remote, which is the one
+    that it had before.
+
+    Example:
+        >>> scope_without_remote(Path("/nowhere/notes")) == project_scope(Path("/nowhere/notes"))
+        True
+    """
+    return _scope_of_folder(_root(folder)[0])
+
+
+def _root(folder: Path) -> tuple[Path, Path | None]:
+    """The real path of what all work trees of a folder share, and its `.git`, None without one."""
     root = folder.resolve()
     for place in (root, *root.parents):
-        if (place / ".git").exists():
-            named = _of_remote(place / ".git")
-            if named is not None:
-                return _PREFIX + named
-            root = _shared_folder(place / ".git")
-            break
+        git = place / ".git"
+        if git.exists():
+            return _shared_folder(git), git
+    return root, None
+
+
+def _scope_of_folder(root: Path) -> str:
     import hashlib
 
     digits = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()

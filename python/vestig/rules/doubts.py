@@ -38,6 +38,10 @@ _OPTIONS_BEFORE: Final = {
 # An operator between commands, with blanks or a star around it as hardly any word has them.
 _BETWEEN: Final = lazy_pattern(r"(?:(?<=[\s*])(?:&&|\|\|?|\|&|;)|(?<=\s)&|;)(?=[\s*]+[^\s*])")
 _REDIRECTION: Final = lazy_pattern(r"\s\d?(?:>>?|<)(?=\s*\S)", re.ASCII)
+# Fields whose values hardly hold a question mark that stands for itself.
+_WITHOUT_QUESTIONS: Final = ("command", "path", "tool")
+# What a regular expression of a tool's name has, as hooks of editors take it, and no name.
+_REGEX: Final = lazy_pattern(r"[|^$()]|\.[*+]")
 
 
 def doubts(when: Condition) -> list[str]:
@@ -52,7 +56,7 @@ def doubts(when: Condition) -> list[str]:
         >>> doubts(parse_condition("when", "command ~ 'cd src && rm'"))
         ['command ~ "cd src && rm": each command is decided alone, with && in quotes alone']
     """
-    found = [*_unknown_tools(when)]
+    found = [*_unknown_tools(when), *_literal_patterns(when), *_without_scheme(when)]
     for tests in _together(when):
         commands = [one for one in tests if one.field == "command"]
         for test in commands:
@@ -63,10 +67,10 @@ def doubts(when: Condition) -> list[str]:
     tests = [*_tests(when)]
     if {one.field for one in tests} == {"path"}:
         (value, *_) = tests[0].values
-        name = value.rstrip("*/").rpartition("/")[2] or value
+        name = value.rstrip("*/").rpartition("/")[2].lstrip("*") or value
         found.append(
             "a path is that of a tool for files; what a line for a shell does to them is seen with"
-            f' … or command ~ "*{name}*"'
+            f" … or command ~ {_quoted('*' + name + '*')}"
         )
     return [*dict.fromkeys(found)]
 
@@ -105,6 +109,77 @@ def _unknown_tools(when: Condition) -> Iterator[str]:
         for value in test.values if test.field == "tool" and test.operator != "~" else ():
             if _TOOLS.get(value.casefold(), value) != value:
                 yield f"tool = {value}: editors call it {_TOOLS[value.casefold()]}"
+
+
+def _literal_patterns(when: Condition) -> Iterator[str]:
+    """Tests whose value is a pattern where it is compared as it stands."""
+    for test in _tests(when):
+        signs = {sign for value in test.values for sign in _signs(test, value)}
+        if not signs:
+            continue
+        parts = [part for value in test.values for part in _as_glob(test, value)]
+        whole = " or ".join(dict.fromkeys(parts))
+        meant = f"({whole})" if len(parts) > 1 or " and " in whole else whole
+        each = " ".join(sorted(signs))
+        yield f"{_said(test)} takes {each} as it stands; the pattern is spelt {meant}"
+
+
+def _signs(test: Test, value: str) -> list[str]:
+    """The signs of a pattern that a test compares as they stand."""
+    regex = [*_REGEX.findall(value)] if test.field == "tool" else []
+    if test.operator == "~" or regex:
+        return regex
+    return [
+        sign for sign in "*?" if sign in value and (sign == "*" or test.field in _WITHOUT_QUESTIONS)
+    ]
+
+
+def _as_glob(test: Test, value: str) -> list[str]:
+    """Tests that take one value as the pattern that it is; they are alternatives."""
+    if test.field == "command":
+        return [_command_as_glob(value) if _signs(test, value) else f"command = {_quoted(value)}"]
+    plain = [value]
+    if test.field == "tool" and _REGEX.search(value):
+        bare = (part.strip("^$() ") for part in value.split("|"))
+        plain = [re.sub(r"\.[*+]", "*", part) for part in bare if part] or ["*"]
+    return [f"{test.field} {'~' if {*one} & {*'*?'} else '='} {_quoted(one)}" for one in plain]
+
+
+def _command_as_glob(value: str) -> str:
+    """A test of the program, and one of what stands behind it: a glob alone is met anywhere in a
+    command. First words are met whatever follows them."""
+    first, *words = value.split()
+    rest, program = " ".join(words), first.rstrip("*")
+    if {*program} & {*"*?"} or not program or program.endswith("/"):
+        return f"command ~ {_quoted(value)}"
+    only = f"command = {_quoted(program)}"
+    if not rest.strip("* "):
+        return only
+    behind = f"* {rest}"
+    return f"{only} and command ~ {_quoted(behind)}"
+
+
+def _without_scheme(when: Condition) -> Iterator[str]:
+    """Tests of addresses, which are compared whole, that begin behind the scheme."""
+    for test in _tests(when):
+        for value in test.values if test.field == "url" else ():
+            if "://" not in value and value[0] not in "*?":
+                meant = _quoted(f"*://{value.rstrip('*')}*")
+                yield (
+                    f"{_said(test)}: an address is compared whole, with its https://; it is met by"
+                    f" url ~ {meant}"
+                )
+
+
+def _said(test: Test) -> str:
+    """A test as it is typed."""
+    values = ", ".join(map(_quoted, test.values))
+    return f"{test.field} {test.operator} {f'({values})' if test.operator == 'in' else values}"
+
+
+def _quoted(value: str) -> str:
+    """A value as it is typed between quotes."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _never_one_command(test: Test) -> Iterator[str]:
@@ -167,7 +242,7 @@ def _options_before(when: Condition) -> Iterator[str]:
         for value in (value for test in exact for value in test.values):
             program, *words = value.split()
             option = _OPTIONS_BEFORE.get(program)
-            if option is None or not words or words[0].startswith("-"):
+            if option is None or not words or words[0].startswith("-") or {*value} & {*"*?"}:
                 continue
             line = " ".join((program, option, *words))
             if all(one.decide(Action("Bash", command=line)).fires == NO for one in others):

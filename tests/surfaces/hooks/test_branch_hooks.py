@@ -4,16 +4,19 @@ and becomes the project's when a session begins after the merge."""
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from editor import SCOPE, Editor
 
+import forked
 import vestig
 from mcp_process import McpProcess
 from mcp_process import text_of as text_of_result
 from repositories import git, text_of, write
+from vestig.repository.project import project_scope
 
 FILE = "src/db.py"
 EDIT = "The pool now holds forty connections"
@@ -30,6 +33,44 @@ def editor(tmp_path: Path) -> Editor:
     git(made.project, "commit", "-q", "-m", "first")
     git(made.project, "checkout", "-q", "-b", "pool")
     return made
+
+
+@pytest.mark.slow
+def test_memories_from_before_the_remote_are_told_of_and_brought_over(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    (editor.project / ".git" / "config").unlink()
+    git(editor.project, "init", "-q", "-b", "main")
+    old = project_scope(editor.project)
+    with vestig.open(config=editor.config) as store:
+        store.commit(PLAIN, scope=old)
+        store.commit(EDIT, scope=f"{old}@main")
+        store.rules.add("Nobody pushes", "command = git", "deny", scope=old)
+    assert editor.hook("SessionStart", "before").stdout == ""
+    assert editor.run("", "doctor").stderr == ""
+    git(editor.project, "remote", "add", "origin", "git@host.example:acme/rocket.git")
+    begun = json.loads(editor.hook("SessionStart", "after").stdout)
+    lines = begun["hookSpecificOutput"]["additionalContext"].split("\n\n")
+    assert [line.partition(" of this folder")[0] for line in lines] == [
+        "Vestig: 2 memories", "Vestig: 1 memory",
+    ]  # fmt: skip
+    moves = [
+        line.partition("To bring them over: ")[2].removesuffix(" Tell the user, who decides.")
+        for line in lines
+    ]
+    env = editor.environment() | {"CLAUDE_PROJECT_DIR": str(editor.project)}
+    with McpProcess(editor.config, "--scope", "auto", env=env) as server:
+        server.initialize()
+        found = text_of_result(server.call("recall", query=QUESTION))
+        assert all(one in found for one in moves)
+    for words in (["recall", QUESTION, "--scope", "auto"], ["list", "--scope", "auto"], ["doctor"]):
+        told = forked.run([*words, "--config", str(editor.config)], env=env).stderr
+        assert all(one in told for one in moves), words
+    for move in moves:
+        subprocess.run(move, shell=True, check=True, env=env, capture_output=True)
+    assert editor.memories() == {PLAIN: SCOPE, EDIT: f"{SCOPE}@main", "Nobody pushes": SCOPE}
+    assert editor.hook("SessionStart", "later").stdout == ""
+    with vestig.open(config=editor.config) as store:
+        assert store.rules.test(command="git push", scope=SCOPE).decision == "deny"
 
 
 def edited(

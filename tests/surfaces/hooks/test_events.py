@@ -78,10 +78,20 @@ def test_a_prompt_brings_what_holds_in_its_project_and_everywhere(editor: Editor
 
 
 @pytest.mark.parametrize(
-    "prompt", ["port?", "       port?       ", "/port 6543 staging", "", "ok great, thank you!"]
+    "prompt",
+    [
+        "port?",
+        "       port?       ",
+        "/port 6543 staging",
+        "",
+        "ok great, thank you!",
+        "carry on please",
+        "step 2 please",
+    ],
 )
 def test_prompts_that_ask_nothing_bring_nothing(editor: Editor, prompt: str) -> None:
-    remember(editor, "port", PORT, "A great thank you goes to the port, ok")
+    carried = "Step 2 of staging: please carry the port on"
+    remember(editor, "port", PORT, "A great thank you goes to the port, ok", carried)
     assert editor.shown("UserPromptSubmit", "one", prompt=prompt) == ""
 
 
@@ -258,8 +268,22 @@ def test_a_transcript_that_cannot_be_read_is_named_in_the_log(editor: Editor) ->
     remember(editor, PORT)
     editor.transcript("one").write_bytes(b"\0binary" * 100)
     editor.read("SessionEnd", "one")
-    editor.read("SessionEnd", "gone")
+    editor.read("PreCompact", "gone")
     assert [bool(one["error"]) for one in editor.readings()] == [True, True]
+
+
+def test_a_session_without_a_prompt_is_no_failure(editor: Editor) -> None:
+    """An editor writes no transcript of one, and names it all the same."""
+    remember(editor, PORT)
+    editor.hook("SessionStart", "empty")
+    editor.read("SessionEnd", "empty")
+    editor.read("SessionEnd", "empty")
+    assert [one.get("error") for one in editor.readings()] == [None, None]
+    assert editor.hook("SessionStart", "next").stdout == ""
+    assert "calls of an editor's hooks failed" not in editor.run("", "doctor").stdout
+    assert PORT in editor.shown("UserPromptSubmit", "next", prompt=QUESTION)
+    editor.read("SessionEnd", "next")
+    assert "nothing is there" in editor.readings()[-1]["error"]
 
 
 ODD: dict[str, bytes | None] = {

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import forked
+import vestig
 from vestig.surfaces.hooks import install
+from vestig.surfaces.hooks.hooks_file import program
 from vestig.surfaces.hooks.sessions import read_transcripts
 
 FOREIGN = {
@@ -189,7 +192,10 @@ def test_the_first_prompt_finds_the_weights_packed(
     # and where they went meanwhile, a session packs them in the background
     again = tmp_path / "again"
     monkeypatch.setenv("XDG_CACHE_HOME", str(again))
-    asked = {"options": {}, "transcript": None, "scope": "a", "folder": str(home), "grown": True}
+    asked = {
+        "options": {}, "event": "SessionStart", "session": None, "transcript": None, "scope": "a",
+        "folder": str(home), "grown": True,
+    }  # fmt: skip
     read_transcripts(asked)
     assert {path.name for path in again.rglob("*.weights")} == packed
 
@@ -227,16 +233,14 @@ def test_only_a_log_that_is_there_stays(home: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "/opt/vestig hook {} --store /mine && notify",
         "/opt/vestig hook {} > /tmp/log",
-        "/opt/vestig hook {} | tee /tmp/log",
-        "/opt/vestig hook {}; true",
-        "MINE=1 /opt/vestig hook {}",
         "notify -m vestig hook {}",
+        "echo vestig hook {}",
         "/opt/vestig hook {} --verbose",
+        "vestig hook sessionEnd; echo {}",
     ],
 )
-def test_a_command_that_does_more_is_its_owners(home: Path, command: str) -> None:
+def test_a_command_that_runs_no_hook_for_the_editor_is_its_owners(home: Path, command: str) -> None:
     path = hooks_file(home, "cursor")
     mine = {"command": command.format("sessionStart"), "timeout": 9}
     path.write_text(json.dumps({"version": 1, "hooks": {"sessionStart": [mine]}}))
@@ -260,6 +264,22 @@ OWN = {
     "a matcher": {"matcher": "startup", "hooks": [hook_of(ANOTHER)]},
     "a folder of here": {"hooks": [hook_of("/opt/vestig hook SessionStart --store ./mine")]},
     "quotes": {"hooks": [hook_of("/opt/vestig hook 'SessionStart'")]},
+    **{
+        one: {"hooks": [hook_of(one)]}
+        for one in (
+            "/opt/vestig hook SessionStart --store /mine && notify",
+            "/opt/vestig hook SessionStart 2>/dev/null | tee /tmp/log",
+            "/opt/vestig hook SessionStart; true",
+            "VESTIG_STORE=$HOME/mine vestig hook SessionStart",
+            "vestig --store=/mine hook SessionStart",
+            "vestig hook --store $HOME/mine SessionStart",
+            "vestig hook --store /mine",
+            "cd / && timeout 5 vestig hook SessionStart",
+            "sh -c 'exec vestig hook SessionStart'",
+            "uvx vestig hook SessionStart",
+            "uv run --with vestig python -m vestig hook SessionStart",
+        )
+    },
     "one of two": {"hooks": [hook_of("log"), hook_of("vestig hook SessionStart")]},
 }
 
@@ -540,6 +560,62 @@ def test_without_claude_its_commands_are_printed(home: Path) -> None:
     assert {"plugin.json", "marketplace.json", "SKILL.md", "README.md", "icon.svg"} <= names
     assert call(home, "claude", "--remove").returncode == 0
     assert not plugin.exists()
+
+
+def test_a_text_that_was_changed_is_named_where_it_is_written_over(home: Path) -> None:
+    assert "over another text" not in call(home, "claude").stdout
+    skill = home / "DATA" / "vestig-claude-plugin" / "vestig" / "skills" / "memory" / "SKILL.md"
+    was = skill.read_text()
+    skill.write_text(f"{was}My own words.\n")
+    said = "vestig/skills/memory/SKILL.md over another text"
+    assert f"would write {said}" in call(home, "claude", "--dry-run").stdout
+    assert f"wrote {said}" in call(home, "claude").stdout
+    assert skill.read_text() == was
+
+
+def test_a_folder_that_is_read_only_is_refused_before_anything_is_promised(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, allowed = hooks_file(home, "codex"), os.access
+    monkeypatch.setenv("CODEX_HOME", str(path.parent))
+    monkeypatch.setattr(os, "access", lambda one, mode: one != path.parent and allowed(one, mode))
+    for dry_run in (True, False):
+        with pytest.raises(vestig.ConfigError, match="is read-only"):
+            install.install("codex", {"store": str(home / "s")}, dry_run=dry_run)
+    assert not files_of(path.parent)
+
+
+def test_commands_of_the_skill_stay_in_the_project(home: Path) -> None:
+    """What is kept by them in one project is found there, and in no other one."""
+    config = home / "vestig.yaml"
+    home.mkdir()
+    config.write_text(f"embedding: {{provider: hashing, dimension: 64}}\nstore: {{path: {home}/s}}")
+    assert call(home, "claude", "--config", str(config)).returncode == 0
+    skill = home / "DATA" / "vestig-claude-plugin" / "vestig" / "skills" / "memory" / "SKILL.md"
+    start = shlex.join(program())
+    spans = [one for one in skill.read_text().split("`") if one.startswith(start)]
+    recalls, (add,) = ([one for one in spans if f" {verb} " in one] for verb in ("recall", "add"))
+    kept = {"api": "The deploy bot of the api uses Redis.", "web": "The web shop sells kites."}
+    everywhere = "The user speaks Danish."
+
+    def run(span: str, project: str, text: str = "what does it use?") -> str:
+        words = shlex.split(span.removeprefix(start))
+        words = [text if one in ("QUESTION", "ONE SELF-CONTAINED FACT") else one for one in words]
+        (home / project).mkdir(exist_ok=True)
+        env = os.environ | {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(home / project)}
+        done = forked.run(words, env=env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for project, text in kept.items():
+        run(add, project, text)
+    run(add.removesuffix(" --scope auto"), "api", everywhere)
+    assert len(recalls) == 2
+    for span in recalls:
+        for project, own in kept.items():
+            shown = run(f"{span} --all", project)
+            found = [one for one in (*kept.values(), everywhere) if one in shown]
+            assert found == [own, everywhere]
 
 
 def test_history_reads_each_session_in_the_scope_of_its_project(home: Path) -> None:

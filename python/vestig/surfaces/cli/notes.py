@@ -14,6 +14,8 @@ from vestig.types import CommitOutcomeKind
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call, Operation
 
+# Documents of the calls that read memories in scopes.
+_READS: Final = ("recall", "memories")
 # Other namespaces that a line names.
 _NAMED: Final = 5
 _RULES_MAX: Final = 1000
@@ -27,6 +29,7 @@ def notes(operation: Operation, call: Call, value: Any) -> list[str]:
     return [
         *_on_nothing(operation, call, value),
         *_on_nothing_close(operation, call, value),
+        *_on_earlier_scope(operation, call, value),
         *_on_no_tool(operation, call, value),
         *_on_counted_names(call, value),
         *_on_first(operation, call, value),
@@ -55,6 +58,30 @@ def _on_nothing_close(operation: Operation, call: Call, value: Any) -> list[str]
     count = call.store.count(where={"unscoped": True}, namespace=call.args.get("namespace"))
     said = f"{count_of(count, 'memory')} without a scope"
     return [f"{said}, not asked: --unscoped beside --scope adds what has none"] if count else []
+
+
+def _on_earlier_scope(operation: Operation, call: Call, value: Any) -> list[str]:
+    """Lines about memories of the folder that its scope leaves out: where the doctor looks, and
+    where nothing in the scope of the project is found, or close."""
+    working = call.session.working_folder()
+    if working is None:
+        return []
+    from vestig.config.environment import project_folder
+    from vestig.repository.project import project_scope
+    from vestig.surfaces.earlier_scope import left_behind
+
+    folder = project_folder(working=working)
+    if operation.name != "doctor":
+        if operation.document not in _READS or project_scope(folder) not in _scopes(call):
+            return []
+        if len(value) and getattr(value, "certainty", None) is not Certainty.NOTHING_CLOSE:
+            return []
+    return left_behind(call.store, folder, call.options)
+
+
+def _scopes(call: Call) -> tuple[str, ...]:
+    given = call.args.get("scope") or ()
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _on_no_tool(operation: Operation, call: Call, value: Any) -> list[str]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vestig.config.environment import project_folder
 from vestig.errors import NotFoundError, ValidationError, VestigError
-from vestig.language.follow_ups import says_nothing
+from vestig.language.follow_ups import only_goes_on, says_nothing
 from vestig.recall.silence import SILENCE
 from vestig.repository.branches import read_scopes
 from vestig.repository.project import project_scope
@@ -58,6 +58,7 @@ _FAILED: Final = (
     "Vestig: {count} calls of its hooks failed since this was last told, so that memories may be"
     " missing here or were not kept. Tell the user; `vestig install EDITOR --check` says why."
 )
+_LEFT_BEHIND: Final = "Vestig: {line} Tell the user, who decides."
 
 # Said where nothing happens without a store.
 _NO_STORE: Final = (
@@ -257,7 +258,9 @@ class Hook:
     def recall(self, event: Event) -> dict[str, Any] | None:
         """Quotes the memories about a prompt that were not shown yet."""
         prompt = (_text(event.told, "prompt") or "").strip()[:_PROMPT_CHARS]
-        if len(prompt) < _PROMPT_CHARS_MIN or prompt.startswith("/") or says_nothing(prompt):
+        if len(prompt) < _PROMPT_CHARS_MIN or prompt.startswith("/"):
+            return None
+        if says_nothing(prompt) or only_goes_on(prompt):
             return None
         config = self.configuration
         journal = self._journal()
@@ -295,9 +298,11 @@ class Hook:
             transcript=event.transcript, scope=event.scope, by=self._by,
         )  # fmt: skip
         self._read_transcripts(event, grown=True)
-        block = ""
+        blocks = list[str]()
         try:
-            block = self._pinned(event, config, journal)
+            with self._opened(config) as store:
+                blocks += self._pinned(event, store, journal)
+                blocks += self._earlier(event, store)
         except LateError:
             raise
         except Exception as error:  # that it failed is told all the same
@@ -306,24 +311,31 @@ class Hook:
         if failed:
             self._check_time()
             journal.add(event.name, session=event.session, told=failed)
-            block = "\n\n".join((*filter(None, (block,)), _FAILED.format(count=failed)))
-        return event.answer(block) if block else None
+            blocks.append(_FAILED.format(count=failed))
+        return event.answer("\n\n".join(blocks)) if blocks else None
 
-    def _pinned(self, event: Event, config: Config, journal: Journal) -> str:
-        """The block of the pinned memories; "" for none."""
-        with self._opened(config) as store:
-            pinned = store.list({**_where(event), "pinned": True}, limit=_PINNED_MAX)
-            if not len(pinned):
-                return ""
-            found = store.recall(
-                event.scope,
-                where={"ids": [one.id for one in pinned]},
-                limit=_PINNED_MAX,
-                all=True,
-                context=True,
-                budget=_PINNED_BUDGET,
-            )
-        return self._shown(event, journal, found)
+    def _pinned(self, event: Event, store: Vestig, journal: Journal) -> list[str]:
+        """The block of the pinned memories, where there are some."""
+        pinned = store.list({**_where(event), "pinned": True}, limit=_PINNED_MAX)
+        if not len(pinned):
+            return []
+        found = store.recall(
+            event.scope,
+            where={"ids": [one.id for one in pinned]},
+            limit=_PINNED_MAX,
+            all=True,
+            context=True,
+            budget=_PINNED_BUDGET,
+        )
+        block = self._shown(event, journal, found)
+        return [block] if block else []
+
+    def _earlier(self, event: Event, store: Vestig) -> list[str]:
+        """Lines about memories of the folder that its scope leaves out."""
+        from vestig.surfaces.earlier_scope import left_behind
+
+        found = left_behind(store, event.project, self._options)
+        return [_LEFT_BEHIND.format(line=line) for line in found]
 
     def read(self, event: Event) -> None:
         """Reads the transcript of this session, in a process that the editor does not wait for."""
@@ -420,6 +432,8 @@ class Hook:
 
         asked = {
             "options": dict(self._options),
+            "event": event.name,
+            "session": event.session,
             "transcript": event.transcript,
             "scope": event.scope,
             "folder": str(event.project),

@@ -25,12 +25,17 @@ from vestig.arguments import is_address
 from vestig.errors import ConfigError
 from vestig.json_edits import Part, appended, begin, cuts, line, parts, without
 from vestig.json_text import read_json
+from vestig.lazy_pattern import lazy_pattern
 from vestig.store.sqlite.files import replacing
 from vestig.surfaces.hooks import client
 
 _PROGRAM: Final = "vestig"
 _OPTIONS: Final = ("store", "tenant", "config", "namespace", "profile")
 _PYTHONS: Final = ("python", "pypy")
+# Programs that start another one which stands among their words.
+_RUNNERS: Final = ("hatch", "pdm", "pipx", "pixi", "poetry", "rye", "uv", "uvx")
+# A redirection of standard output.
+_TO_FILE: Final = lazy_pattern(r"(?<![2<])>")
 _ISOLATED: Final = ("-I", "-S")
 _CLIENT: Final = "vestig/surfaces/hooks/client.py"
 
@@ -117,6 +122,60 @@ def is_hook_command(command: object, event: str) -> bool:
         return False
     found = hook_options(words[start:])
     return found is not None and found[0] == event
+
+
+def runs_hook(command: object, event: str) -> bool:
+    """Return whether a line for a shell runs an event's hook for the editor, whatever it does
+    beside: settings before it, options before or behind, another program that starts it. One whose
+    output goes to a file answers nobody.
+
+    Example:
+        >>> runs_hook("cd /srv && VESTIG_STORE=s uvx vestig hook SessionEnd", "SessionEnd")
+        True
+        >>> runs_hook("vestig hook SessionEnd > log", "SessionEnd")
+        False
+    """
+    if not isinstance(command, str) or _PROGRAM not in command:
+        return False
+    from vestig.rules.wrappers import commands_of
+
+    return any(
+        _event_of(run.words) in ("", event)
+        for one in commands_of(command).found
+        if not _TO_FILE.search(one.text)
+        for run in one.runs
+    )
+
+
+def _event_of(words: Sequence[str]) -> str | None:
+    """The event whose hook a command runs, "" for the one that the input says; None for another
+    command."""
+    name = Path(words[0]).name
+    for place, word in enumerate(words):
+        is_client = Path("/", word).match(_CLIENT)
+        is_module = words[place - 1 : place] == ("-m",) and word == _PROGRAM
+        starts = is_client or is_module if name.startswith(_PYTHONS) else not place
+        if not (starts or name in _RUNNERS) or not (is_client or Path(word).name == _PROGRAM):
+            continue
+        found = _plain_words(words[place + 1 :])
+        if found is not None and found[:1] == ["hook"] and len(found) <= 2:
+            return "".join(found[1:])
+    return None
+
+
+def _plain_words(words: Sequence[str]) -> list[str] | None:
+    """The words without the options of every command; None where another option is among them."""
+    found, rest = list[str](), iter(words)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if name.removeprefix("--") in _OPTIONS and name.startswith("--"):
+            if not equals:
+                next(rest, None)
+        elif word.startswith("-"):
+            return None
+        else:
+            found.append(word)
+    return found
 
 
 def is_written_command(command: object, event: str) -> bool:
@@ -231,11 +290,11 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: the file cannot be read as one of hooks, or not be written.
         """
         text = self._text(self.path)
-        if text is None:
-            return Change(text=self._with_ours(_NEW, options))
-        if self._is_current(text, options):
+        if text is not None and self._is_current(text, options):
             return None
         self._check_writable()
+        if text is None:
+            return Change(text=self._with_ours(_NEW, options))
         copies = self._copies()
         # with hooks of Vestig in it, it is what an earlier installation has copied
         known = bool(copies) if self._has_ours(text) else text in copies.values()
@@ -386,14 +445,19 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _check_writable(self) -> None:
-        """A file is replaced, which asks its folder alone: its own mode is its owner's word.
+        """A file is replaced, which asks its folder: its own mode is its owner's word.
 
         Raises:
-            ConfigError: it is read-only.
+            ConfigError: it or its folder is read-only.
         """
         place = Path(os.path.realpath(self.path))
-        if not place.stat().st_mode & stat.S_IWUSR or not os.access(place, os.W_OK):
+        if place.exists() and (
+            not place.stat().st_mode & stat.S_IWUSR or not os.access(place, os.W_OK)
+        ):
             raise self._unwritable("it is read-only")
+        folder = next(one for one in place.parents if one.exists())
+        if not os.access(folder, os.W_OK):
+            raise self._unwritable(f"the folder {folder} is read-only")
 
     def _with_ours(self, text: str, options: Mapping[str, Any]) -> str:
         """Vestig's entry stands where it stood, else last."""
@@ -454,7 +518,7 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         )
         names = (event, self.names.get(event, event))
         running = [
-            one for one in each if any(is_hook_command(one.get("command"), name) for name in names)
+            one for one in each if any(runs_hook(one.get("command"), name) for name in names)
         ]
         return len(running) > len(ours)
 

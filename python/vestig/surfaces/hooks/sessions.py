@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 TRANSCRIPT: Final = "transcript"
 # The event of a branch whose memories became the project's.
 BRANCHES: Final = "branch"
+# The events that a session has in which something was said, and the one of what was read of it.
+_OF_USE: Final = ("UserPromptSubmit", "beforeSubmitPrompt", "PreCompact", TRANSCRIPT)
 # Of the current file and of the one before: some thousands of prompts.
 _BYTES_MAX: Final = 256 * 1024
 # Of a reader of transcripts, its waiting for another one included.
@@ -123,10 +125,10 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
     """Reads what a hook asked for, one reader at a time.
 
     Args:
-        asked: `options` of the command line, `transcript` (None for none), `scope` and `folder` of
-            the session; `grown`: the transcripts of this project that grew since they were read, in
-            place of this one, and then what belongs to branches that were merged becomes the
-            project's.
+        asked: `options` of the command line, `event`, `session` and `transcript` (None for none),
+            `scope` and `folder` of the session; `grown`: the transcripts of this project that grew
+            since they were read, in place of this one, and then what belongs to branches that were
+            merged becomes the project's.
     """
     options, scope = asked["options"], asked["scope"]
     store = options.get("store")
@@ -141,6 +143,9 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
                 pack_weights(config)
             journal = Journal(store)
             paths = [] if asked["transcript"] is None else [Path(asked["transcript"])]
+            if paths and _is_unused(journal, asked, paths[0]):
+                journal.add(TRANSCRIPT, session=asked["session"], absent=asked["transcript"])
+                return
             if asked["grown"] and paths:
                 paths = grown_transcripts(journal, paths[0], scope)
             if not paths and not (asked["grown"] and checked_out(Path(asked["folder"]))):
@@ -155,6 +160,21 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
         Journal(store).add(TRANSCRIPT, transcript=asked["transcript"], error=fault(error))
     finally:
         watch.cancel()
+
+
+def _is_unused(journal: Journal, asked: Mapping[str, Any], transcript: Path) -> bool:
+    """Return whether a session ended in which nothing was said, as far as is known: its transcript
+    was never written, and the log tells of no prompt and no compaction in it."""
+    session = asked["session"]
+    if asked["event"] != "SessionEnd" or session is None or transcript.exists():
+        return False
+    known = [*journal.entries(session), *journal.entries(str(transcript))]
+    return not any(
+        entry["event"] in _OF_USE
+        and (entry.get("session") == session or entry.get("transcript") == str(transcript))
+        and "absent" not in entry
+        for entry in known
+    )
 
 
 def pack_weights(config: Config) -> None:
@@ -226,9 +246,12 @@ def size_of_file(path: Path) -> int:
     """Return the bytes of a transcript.
 
     Raises:
-        ValidationError: a folder, a pipe or a device, of which none is opened.
+        ValidationError: nothing, or a folder, a pipe or a device, of which none is opened.
     """
-    found = path.stat()
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise ValidationError("transcript", str(path), "a file: nothing is there") from None
     if not stat.S_ISREG(found.st_mode):
         raise ValidationError("transcript", str(path), "a file: this is a folder, pipe or device")
     return found.st_size

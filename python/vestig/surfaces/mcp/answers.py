@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -53,6 +54,7 @@ from vestig.retrieve.retrieve import retrieved
 from vestig.retrieve.values import RetrieveResult
 from vestig.session.session import Session
 from vestig.surfaces import wire
+from vestig.surfaces.earlier_scope import left_behind
 from vestig.surfaces.mcp.resources import listed_as, memory_url, title_of
 from vestig.surfaces.mcp.speakers import check_speaker, check_stated, replaced_by, said_by_whom
 from vestig.times import from_us, to_plain
@@ -115,12 +117,12 @@ def recall_text(
         explained: None, or how many tokens a result without reasons has: what is left above these
             is for the score, the sentence and the signals of each memory. The smallest
             contributions are left out first.
-        more: said behind the memories.
+        more: said behind the memories, or in their place.
     """
     hits = result.nearest if result.abstained else result.results
     if not hits:
         notes = _notes(result.degraded, result.warnings, layout.measure)
-        return _joined(line_without_results(result), notes)
+        return _joined(line_without_results(result), more, notes)
     budget = layout.measure.budget
     first = first_line(result)
     if first is not None and result.results[1:]:
@@ -298,7 +300,7 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
     `scope`: of what is remembered; reads see it and what has none, unless their filter names a
     scope. None: no scope of its own. `folder`: of the project whose scope it is, where a branch
     may be checked out; None: the scope was named. `running_session`: the editor's session, whose
-    turns the model has before it; reads in a scope leave it out.
+    turns the model has before it; reads in a scope leave it out. `options`: of the command line.
     """
 
     store: Vestig
@@ -306,6 +308,7 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
     scope: str | None = None
     folder: str | None = None
     running_session: str | None = None
+    options: Mapping[str, Any] = {}
 
     @property
     def namespace(self) -> str:
@@ -508,6 +511,8 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     more = ""
     if result.results and result.more:
         more = f"{count_of_more(result)} more: offset {fields.get('offset', 0) + len(result)}."
+    elif not result.results and at.folder is not None:
+        more = "\n".join(left_behind(at.store, Path(at.folder), at.options))
     return recall_text(result, layout, explained=own if explained else None, more=more)
 
 

@@ -73,6 +73,7 @@ def run(call: Call) -> NoReturn:
         scope=call.args.get("scope"),
         folder=folder if is_local and call.args.get(_BY_FOLDER) else None,
         running_session=running_session(),
+        options=call.options,
     )
     server = make_server(at, call.config.settings.mcp.tools, calls)
     if is_local:
