@@ -425,9 +425,7 @@ def _outcome_text(
     """
     if outcome.memory_id is None:
         reasons = ", ".join(outcome.hygiene_reasons).rstrip(".")
-        return (
-            f"Not stored: {reasons}. Store one self-contained fact in a whole sentence, or nothing."
-        )
+        return f"Not stored: {reasons}. Store one self-contained fact in a sentence, or nothing."
     own = short[outcome.memory_id]
     if outcome.echoes and outcome.seq is None:
         said = f"Echo of {own}: that text came from this memory, and nothing is stored."
