@@ -64,15 +64,18 @@ class Model:
             if one.status != "DEPRECATED" and (one.end is None or one.end > one.begin)
         ]
 
-    def commit(self, text: str, begin: int, *, named: bool = False) -> Version:
-        """`named`: it replaces the current one for good."""
+    def commit(self, text: str, begin: int, *, named: bool = False, id: str = "") -> Version:
+        """`named`: it replaces the current one for good. `id`: which of equal versions that hold at
+        once the store took it for."""
         now = self.current()
         held = sorted(self.held(), key=lambda one: one.begin)
         if now is not None and begin < now.begin:
             # of two that hold then, it is the one that began last
-            for one in reversed(held):
-                if one.status == "SUPERSEDED" and one.text == text and one.holds(begin):
-                    return self.said_again(one, begin)
+            held_then = [one for one in reversed(held) if one.text == text and one.holds(begin)]
+            equal = [one for one in held_then if one.status == "SUPERSEDED"]
+            if equal:
+                known = (one for one in equal if one.id == id)
+                return self.said_again(next(known, equal[0]), begin)
         same = now is not None and now.text == text
         anew = same and now.end is not None and now.end <= max(begin, now.begin)
         if same and not anew and now.begin <= begin:
@@ -166,7 +169,8 @@ class History:
 
     def commit(self, text: str, day: int) -> None:
         outcome = self.store.commit(text, key=KEY, t_valid=START + timedelta(days=day))
-        self.model.commit(text, day).id = str(outcome.memory_id)
+        id = str(outcome.memory_id)
+        self.model.commit(text, day, id=id).id = id
         self.name()
 
     def name(self) -> None:
@@ -196,7 +200,8 @@ class History:
             ]
             for (text, day), outcome in zip(given[0], self.store.commit_many(items), strict=True):
                 assert isinstance(outcome, CommitOutcome)
-                self.model.commit(text, day).id = str(outcome.memory_id)
+                id = str(outcome.memory_id)
+                self.model.commit(text, day, id=id).id = id
             self.name()
         elif name == "update" and now is not None:
             id = self.store.update(now.id, content=given[0]).memory_id
