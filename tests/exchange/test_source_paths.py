@@ -55,4 +55,6 @@ def test_a_path_as_a_source_word_is_told_where_paths_go(
             " (--source-ids) takes paths",
         )
         assert store.list({"sources": ["import"]}).warnings == ()
-        assert store.list({"sources": ["slack/general"]}).warnings == ()
+        assert store.list({"sources": ["slack/general"]}).warnings == (
+            "sources: no memory was stated by the source 'slack/general'",
+        )

@@ -64,7 +64,8 @@ def _on_earlier_scope(operation: Operation, call: Call, value: Any) -> list[str]
     """Lines about memories of the folder that its scope leaves out: where the doctor looks, and
     where nothing in the scope of the project is found, or close."""
     working = call.session.working_folder()
-    if working is None:
+    asks = operation.document in _READS and _scopes(call)
+    if working is None or not (asks or operation.name == "doctor"):
         return []
     from vestig.config.environment import project_folder
     from vestig.repository.project import project_scope
@@ -72,7 +73,7 @@ def _on_earlier_scope(operation: Operation, call: Call, value: Any) -> list[str]
 
     folder = project_folder(working=working)
     if operation.name != "doctor":
-        if operation.document not in _READS or project_scope(folder) not in _scopes(call):
+        if project_scope(folder) not in _scopes(call):
             return []
         if len(value) and getattr(value, "certainty", None) is not Certainty.NOTHING_CLOSE:
             return []
