@@ -105,6 +105,7 @@ def test_what_says_that_something_ended_comes_with_it(
         ("The API listens on port 8417.", "The API listens on port 8420.", "Which port?", True),
         ("Ben is allergic to nuts.", "Ben is allergic to cats.", "What is Ben allergic to?", False),
         ("Room 3 has 8 beds.", "Room 4 has 9 beds.", "How many beds?", False),
+        ("Batch VC2201 is released.", "Batch VC2202 is released.", "Which batch?", False),
     ],
 )
 def test_an_older_number_behind_the_newer_one_is_told_to_be_older(

@@ -276,14 +276,16 @@ class Aligned:
         return False
 
     def differ_in_numbers(self) -> bool:
-        """Return whether all in which the texts differ is words with digits in the place of others:
-        the same is stated with another number, time, version or code."""
+        """Return whether all in which the texts differ is words with digits in the place of others,
+        at one place behind which no verb stands: the same is stated with another number, time,
+        version or code."""
         one, two = self._folded
         changed = [block for block in self._blocks if block[0] != "equal"]
-        return bool(changed) and all(
-            tag == "replace" and all(map(_DIGIT.search, (*one[begin:end], *two[at:to])))
-            for tag, begin, end, at, to in changed
-        )
+        if len(changed) != 1 or changed[0][0] != "replace":
+            return False
+        _, begin, end, at, to = changed[0]
+        numbers = all(map(_DIGIT.search, (*one[begin:end], *two[at:to])))
+        return numbers and _VERBS.isdisjoint(one[end:])
 
     def narrows(self, query: str) -> bool:
         """Return whether the second text has words before one of the question that name a narrower
