@@ -133,9 +133,10 @@ class Reason(_Value, frozen=True, kw_only=True):
     e^(±tracerank_bound/2) where there is a bound. `own_final_score` is there where the judge or a
     newer version gave the memory another place among the best: then that is the formula's, and
     `final_score` the place's. `judged`: what the judge says, of those that it has read.
-    `newer_than`: of several versions this is the newest shown, and names the next one;
-    `older_than`: names the newest. `in_place_of`: a memory that this one replaced and that would
-    rank higher; L and the formula's final score are those of that memory, `signals` its own.
+    `newer_than`: this was put before the memory named, as the later one of both; `older_than`: the
+    memory named surely states anew what this one does. `in_place_of`: a memory that this one
+    replaced and that would rank higher; L and the formula's final score are those of that memory,
+    `signals` its own.
     `answers`: the stored question that this turn answers, likewise. A
     direct candidate that the walk reached too counts as direct; `path` and `steps` show the walk,
     `start` the memory that it began at.

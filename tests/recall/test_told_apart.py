@@ -144,6 +144,22 @@ def test_a_denial_of_the_old_value_is_no_statement_of_something_else() -> None:
             "The gas vendor is no longer Messer but Nippon Gases.",
             "Which company is the gas vendor?",
         ),
+        # what it takes away is no narrower thing, and a list question asks for what holds too
+        (
+            "The help desk is open on weekdays and Saturdays.",
+            "The help desk is now open only on weekdays.",
+            "On which days is the help desk open?",
+        ),
+        (
+            "Nora may approve orders and refunds.",
+            "Nora may now approve only orders.",
+            "What may Nora approve?",
+        ),
+        (
+            "Support is available in English, French and German.",
+            "Support is now available only in English.",
+            "In which languages is support available?",
+        ),
     ],
 )
 def test_what_says_that_it_holds_now_comes_first(older: str, newer: str, question: str) -> None:
@@ -180,6 +196,63 @@ def test_facts_that_answer_together_are_no_versions(question: str, older: str, n
             store.commit(text)
         found = store.recall(question, all=True)
     assert not any(flag.startswith("older_than") for hit in found for flag in hit.reason.flags)
+
+
+SEVERAL = [
+    ("What is Ben allergic to?", "Ben is allergic to peanuts.", "Ben is allergic to cats."),
+    ("What instrument does Joe play?", "Joe plays the guitar.", "Joe plays the drums."),
+    ("Who does Paul work with?", "Paul works with Kim on pay.", "Paul works with Ravi on pay."),
+]
+
+
+@each(("question", "older", "newer"), SEVERAL)
+def test_one_of_several_that_hold_together_is_never_told_to_be_older(
+    question: str, older: str, newer: str
+) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit(older, t_valid="2026-02-01")
+        store.commit(newer, t_valid="2026-06-01")
+        found = store.recall(question)
+    assert {hit.content for hit in found} == {older, newer}
+    assert [hit.reason.older_than for hit in found] == [None, None]
+
+
+OWNERS = (
+    "The billing service is owned by Marta Sole.",
+    "The chat-router service is owned by Dan Okafor.",
+    "Dan Okafor left the company; chat-router is now owned by Petra Holm.",
+)
+
+
+@each(("question", "first"), [("billing service", 0), ("chat-router", 2)])
+def test_news_of_one_thing_is_no_newer_version_of_another(question: str, first: int) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for month, text in enumerate(OWNERS, 1):
+            store.commit(text, t_valid=f"2026-0{month}-05")
+        found = store.recall(f"Who owns the {question}?")
+    assert found[0].content == OWNERS[first]
+    marked = {hit.content for hit in found if hit.reason.older_than is not None}
+    assert marked <= {OWNERS[1]}
+
+
+def test_of_two_things_that_are_compared_none_is_a_version() -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit("Project Osprey has a budget of 180,000 euros.", t_valid="2026-02-01")
+        newer = "The budget of Project Kestrel was raised to 420,000 euros."
+        store.commit(newer, t_valid="2026-06-01")
+        found = store.recall("Which project has the bigger budget, Kestrel or Osprey?")
+    assert len(found) == 2
+    assert [hit.reason.older_than for hit in found] == [None, None]
+
+
+def test_the_next_event_of_a_thing_makes_an_earlier_one_no_older_version() -> None:
+    events = ("started on 27 January", "finished its design on 3 March", "launched on 26 May")
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for month, event in enumerate(events, 1):
+            store.commit(f"Project Kestrel {event} 2026.", t_valid=f"2026-0{month}-28")
+        found = store.recall("Give a timeline of Project Kestrel", all=True)
+    assert len(found) == 3
+    assert {hit.reason.older_than for hit in found} == {None}
 
 
 @each(

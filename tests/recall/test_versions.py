@@ -91,7 +91,7 @@ def test_the_newest_of_three_versions_comes_first(opener: Opener, query: str, te
     assert newest.reason.newer_than == made[1]
     assert [hit.reason.older_than for hit in others] == [made[2]] * 2
     shown = [hit.to_dict(explain=True)["reason"] for hit in result]
-    assert ["newer_than" in one for one in shown] == [True, False, False]
+    assert ["newer_than" in one for one in shown] == [True, True, False]
     assert ["older_than" in one for one in shown] == [False, True, True]
     assert f"Newer than {made[1]}." in newest.reason.explanation
     assert f"Older than {made[2]}." in others[0].reason.explanation
@@ -194,7 +194,7 @@ TAKEN = pytest.mark.xfail(strict=True, reason="the version reader takes it for a
 
 @pytest.mark.parametrize(
     "query",
-    [pytest.param(one, marks=TAKEN if one.lower().startswith("which") else ()) for one in FACTS],
+    [pytest.param(one, marks=TAKEN if "toner" in one else ()) for one in FACTS],
 )
 def test_a_list_of_the_words_of_many_facts_is_a_version_of_none(query: str) -> None:
     words = sorted({word.strip(".") for text in FACTS.values() for word in text.split()})

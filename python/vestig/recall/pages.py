@@ -31,16 +31,20 @@ def scores_of(rows: Sequence[ScanRow], line: ScoreFormula | None) -> list[float]
 
 
 def better_scores(rows: Sequence[ScanRow], line: ScoreFormula) -> list[float]:
-    """The scores of rows, of two versions of one statement the better one for both: they are kept
-    or cut together."""
+    """The scores of rows, of those of which one was put before the other as the newer version the
+    best one for all: they are kept or cut together."""
     scores = scores_of(rows, line)
     known = dict(zip([row.id for row in rows], scores, strict=True))
-
-    def better(row: ScanRow, own: float) -> float:
-        others = (id for id in (row.newer_than, row.older_than) if id is not None)
-        return max(own, *(known.get(id, 0.0) for id in others), 0.0)
-
-    return list(map(better, rows, scores))
+    linked = [
+        {row.id, other}
+        for row in rows
+        for other in (row.newer_than, row.older_than)
+        if other in known
+    ]
+    for _ in linked:
+        for pair in linked:
+            known |= dict.fromkeys(pair, max(known[id] for id in pair))
+    return [max(known[row.id], 0.0) for row in rows]
 
 
 def of_others(

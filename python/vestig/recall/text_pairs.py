@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice, pairwise, takewhile
 from typing import Final
 
-from vestig.language.languages import is_foreign_function_word
+from vestig.language.languages import ENGLISH, is_foreign_function_word, language_of
 from vestig.language.time.expressions import MONTHS, WEEKDAYS
 from vestig.language.words import COUNTED, STOPWORDS, content_terms
 from vestig.lazy_pattern import lazy_pattern
@@ -37,6 +37,13 @@ _CONTRASTS: Final = frozenset(
 # Each tells of an opposite where the other stands in its place; of the second pair, alone.
 _PAIRED: Final = {"am": "pm", "pm": "am", "even": "odd", "odd": "even"}
 _SWITCHED: Final = {"on": ["off"], "off": ["on"]}
+# What is said with one of these of somebody or something may hold of several things at once.
+_OF_SEVERAL: Final = frozenset(
+    """access allergic allergies allergy brother cat certified child children colleague collects
+    daughter dislike dislikes dog enjoy enjoys fluent friend hate hates hobby interested intolerant
+    kid knows like likes love loves member permission pet play plays rights sibling sister skill son
+    speak speaks subscribed subscribes supplier supplies takes vendor visited with""".split()  # noqa: SIM905
+)
 DENIALS: Final = frozenset(
     "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
 )
@@ -45,12 +52,13 @@ _ENDS: Final = frozenset(("longer", "more", "anymore", "yet"))
 # Verbs between what a statement is about and what it states of that.
 _VERBS: Final = frozenset(
     """is are was were has have had costs cost holds contains takes needs lasts starts begins ends
-    opens closes ist sind hat haben kostet est sont a ont coûte es son está están tiene tienen
+    opens closes ist sind hat haben kostet est sont ont coûte es son está están tiene tienen
     cuesta è sono ha hanno costa é são tem têm custa heeft kost jest są ma är har kostar""".split()  # noqa: SIM905
 )
 # Before a noun they tell of another time, not of another thing.
 _NEWNESS: Final = frozenset(
-    """new newer newest latest current present updated revised corrected correct actual final neue
+    """new newer newest latest current present updated revised corrected correct actual final now
+    currently nowadays only just since today already still again neue
     neuer neuen neues aktuelle aktueller nouveau nouvelle nuevo nueva nuovo nuova novo nova nieuwe
     nowy nowa nowe ny nya nytt""".split()  # noqa: SIM905
 )
@@ -144,6 +152,10 @@ def is_about_another(query: str, older: str, newer: str) -> bool:
         True
         >>> is_about_another("Ellens Dosis?", "Ellen nimmt 5 mg", "Oskar nimmt 10 mg")
         True
+        >>> is_about_another("Is Rex or Luna heavier?", "Rex weighs 34 kg", "Luna: 4 kg, a cat")
+        False
+        >>> is_about_another("Who is heavier, Rex or Luna?", "Rex weighs 34 kg", "Luna: 4 kg")
+        True
         >>> is_about_another("The NAS password?", "The NAS password is a", "The NAS password is b")
         False
     """
@@ -161,7 +173,22 @@ def is_about_another(query: str, older: str, newer: str) -> bool:
         or (word in names[0] and other in names[1] and _has_form(asked, word, other))
         for before, word, behind in first
         if word not in others and (other := places.get((before, behind)))
-    ) or Aligned(older, newer).tells_apart(query)
+    ) or (_names_both(query, older, newer) or Aligned(older, newer).tells_apart(query))
+
+
+def _names_both(query: str, older: str, newer: str) -> bool:
+    """Return whether an English question that is not answered by yes or no holds a name that only
+    the one text has, and one that only the other has: it asks about two things."""
+    if _YES_OR_NO.search(query) or language_of(query) not in (None, ENGLISH):
+        return False
+    named = {
+        found[0].casefold()
+        for found in _JOINED.finditer(query)
+        if (found.start() and found[0][0].isupper()) or "-" in found[0]
+    }
+    first, second = ({*_JOINED.findall(of.casefold())} for of in (older, newer))
+    named -= STOPWORDS | _CALENDAR
+    return not named.isdisjoint(first - second) and not named.isdisjoint(second - first)
 
 
 class Parts:
@@ -279,13 +306,33 @@ class Aligned:
         """Return whether all in which the texts differ is words with digits in the place of others,
         at one place behind which no verb stands: the same is stated with another number, time,
         version or code."""
+        return self._state_another(of_numbers=True)
+
+    def state_another(self) -> bool:
+        """Return whether the texts differ in words in the place of others alone, at one place that
+        is not the first and behind which no verb stands: another value of the same is stated, and
+        not one of several that may hold at once ("likes", "allergic to")."""
+        return self._state_another(of_numbers=False) and not self.states_another_of_several()
+
+    def _state_another(self, of_numbers: bool) -> bool:
         one, two = self._folded
         changed = [block for block in self._blocks if block[0] != "equal"]
         if len(changed) != 1 or changed[0][0] != "replace":
             return False
         _, begin, end, at, to = changed[0]
-        numbers = all(map(_DIGIT.search, (*one[begin:end], *two[at:to])))
-        return numbers and _VERBS.isdisjoint(one[end:])
+        if of_numbers and not all(map(_DIGIT.search, (*one[begin:end], *two[at:to]))):
+            return False
+        return (begin > 0 or of_numbers) and _VERBS.isdisjoint(one[end:])
+
+    def states_another_of_several(self) -> bool:
+        """Return whether both texts say in the same words something that may hold of several things
+        at once ("likes", "allergic to"), each of another one."""
+        one, two = self._folded
+        changed = [block for block in self._blocks if block[0] != "equal"]
+        words = [word for _, b, e, at, to in changed for word in (*one[b:e], *two[at:to])]
+        if not changed or any(map(_DIGIT.search, words)):
+            return False
+        return not _OF_SEVERAL.isdisjoint(one[: changed[0][1]])
 
     def narrows(self, query: str) -> bool:
         """Return whether the second text has words before one of the question that name a narrower

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -68,8 +69,11 @@ ANSWERS_MIN: Final = -2.0
 _MORE_OF_OPEN: Final = 2.0
 # The logit of what says itself that it takes the place.
 _RESTATED: Final = 6.0
-# The logit from which on an older statement behind a newer one is told to be older.
-_READS_MIN: Final = 1.0
+# The logit from which on an older statement is told to be older; and where it states another value
+# of the same in the same words. Less puts the newer one first, which says nothing untrue.
+_MARKED_MIN, _MARKED_ALIKE_MIN = 2.0, 0.0
+# The same of one that ranks behind the newer one.
+_MARKED_BEHIND_MIN: Final = 1.0
 # Content terms of two statements about the same.
 _SHARED_MIN: Final = 2
 
@@ -148,8 +152,8 @@ def newest_first(
 ) -> Sequence[ScanRow]:
     """Return the rows with the newest of several versions first among their places; where the
     question asks for no newest, only with what a model stated behind the others. Each place keeps
-    its final score; the newest version names the next one (`newer_than`), the others the newest
-    (`older_than`).
+    its final score; each names the next one that it was put before (`newer_than`), and what a newer
+    one surely takes the place of names that (`older_than`).
 
     Args:
         filter: keyword arguments of the core's filter that the rows passed.
@@ -171,40 +175,54 @@ def newest_first(
     if len(best) < 2:
         return rows
     of_models = unconfirmed([row.id for row in best])
-    # any of several things may be wanted
-    of_now = of_now and not asks_for_all(query)
     if not (of_now or of_models):
         return rows
     placed = _placed(best, levels, judged, of_models, said_again([row.id for row in best]))
-    later = session.keeper.core.version_pairs(seq, placed, at_us) if of_now and judged else []
+    # any of several things may be wanted: only what says that it takes the place of another does
+    of_several = asks_for_all(query)
+    reads = of_now and bool(judged)
+    later = session.keeper.core.version_pairs(seq, placed, at_us) if reads else []
+    turned = placed[::-1] if reads and not of_several else []
+    ahead = session.keeper.core.version_pairs(seq, turned, at_us)
     restated = _restated(query, later, best, recalled)
-    pairs = pairs_to_read([pair for pair in later if pair not in restated], placed, judged)
-    ahead = session.keeper.core.version_pairs(seq, placed[::-1], at_us) if of_now and judged else []
+    unread = [] if of_several else [pair for pair in later if pair not in restated]
+    pairs = pairs_to_read(unread, placed, judged)
     behind = _older_behind(query, ahead, best, recalled)[: PAIRS_MAX - len(pairs)]
-    logits = compared([(best[older], best[newer]) for older, newer in (*pairs, *behind)])
-    read = [*zip(pairs, logits, strict=False), *((pair, _RESTATED) for pair in restated)]
+    read = _read([*pairs, *behind], best, compared) | dict.fromkeys(restated, _RESTATED)
+    pairs_read = [(*pair, logit) for pair, logit in read.items() if pair not in behind]
+    of_time = speaks_of_present(query), not speaks_of_future(query), at_us
+    least = fit().in_order(asks_openly(query) and not speaks_of_present(query))
     groups = session.keeper.core.versions(
-        seq,
-        CoreFilter(**filter),
-        placed,
-        content,
-        speaks_of_present(query),
-        not speaks_of_future(query),
-        at_us,
-        [(*pair, logit) for pair, logit in read if logit is not None],
-        *fit().in_order(asks_openly(query) and not speaks_of_present(query)),
+        seq, CoreFilter(**filter), placed, content, *of_time, pairs_read, *least
     )
-    known = recalled([row.id for row in best]) if groups else {}
+    in_order = of_now and not (of_several and of_models)
+    if in_order and of_several:
+        groups = _only(restated, groups)
+    known = recalled([row.id for row in best]) if groups or behind else {}
     groups = _of_one_key(_of_one_thing(groups, best, query, known), best, keyed, at_us)
     announced = {id for id, one in known.items() if one.t_valid_us > at_us}
     moved = list(best)
     for group in groups:
-        if of_now:
-            _put_newest_first(moved, best, group, _versions_in(group, best, placed, announced))
+        if in_order:
+            versions = _versions_in(group, best, placed, announced)
+            _put_newest_first(
+                moved, best, group, versions, _told_older(versions, best, known, read)
+            )
         else:
             _put_last(moved, group, lambda at: placed[at][3])
-    _mark(moved, best, behind, logits[len(pairs) :], keyed)
+    _mark(moved, best, behind, read, keyed)
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _read(
+    pairs: Sequence[tuple[int, int]],
+    best: Sequence[Row],
+    compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
+) -> dict[tuple[int, int], float]:
+    """Return those of the pairs that a model read, each with its logit."""
+    logits = compared([(best[older], best[newer]) for older, newer in pairs])
+    found = zip(pairs, logits, strict=True)
+    return {pair: logit for pair, logit in found if logit is not None}
 
 
 def _placed(
@@ -235,22 +253,58 @@ def _versions_in(
 
 
 def _put_newest_first(
-    rows: list[Row], best: Sequence[Row], group: Sequence[int], versions: Sequence[int]
+    rows: list[Row],
+    best: Sequence[Row],
+    group: Sequence[int],
+    versions: Sequence[int],
+    told: Mapping[int, int],
 ) -> None:
     """Puts the rows of a group into their places, the first of it into the best one.
 
     Args:
         group: places of the rows, the newest first.
         versions: those of them that are versions of the first.
+        told: which of them are told to be older, and than which.
     """
-    newest = best[group[0]].id
+    next_of = dict(pairwise(versions))
     for place, at in zip(sorted(group), group, strict=True):
-        first = at == group[0]
         rows[place] = best[at].moved(
             best[place].final_score,
-            newer_than=best[versions[1]].id if first and len(versions) > 1 else None,
-            older_than=None if first or at not in versions else newest,
+            newer_than=best[next_of[at]].id if at in next_of else None,
+            older_than=best[told[at]].id if at in told else None,
         )
+
+
+def _told_older(
+    versions: Sequence[int],
+    best: Sequence[Row],
+    known: Mapping[bytes, RecalledMemory],
+    read: Mapping[tuple[int, int], float],
+) -> dict[int, int]:
+    """Return which of the versions are told to be older than another one, and than which, the
+    newest of those: it states another value of the same in the same words, or a model read both
+    and is sure that it takes their place.
+
+    Args:
+        versions: places, the newest first.
+        read: places of an earlier and a later row → logit that the later one takes the place.
+    """
+
+    def is_sure(older: int, newer: int) -> bool:
+        logit = read.get((older, newer))
+        if logit is not None and logit < _MARKED_ALIKE_MIN:
+            return False
+        pair = Aligned(known[best[older].id].content, known[best[newer].id].content)
+        if pair.states_another_of_several():
+            return False
+        return pair.state_another() or (logit is not None and logit >= _MARKED_MIN)
+
+    told = dict[int, int]()
+    for behind, older in enumerate(versions):
+        newer = next((one for one in versions[:behind] if is_sure(older, one)), None)
+        if newer is not None:
+            told[older] = newer
+    return told
 
 
 def _older_behind(
@@ -282,23 +336,23 @@ def _mark(
     rows: list[Row],
     best: Sequence[Row],
     pairs: Sequence[tuple[int, int]],
-    logits: Sequence[float | None],
+    read: Mapping[tuple[int, int], float],
     keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
 ) -> None:
     """Names the newer of two rows on the older one, and that on it, where neither has one named
     and none of them alone is the value of a key.
 
     Args:
-        pairs: places of an earlier and a later row among `best`; `logits`: that the later one takes
-            the place of the earlier one.
+        pairs: places of an earlier and a later row among `best`, which say most in the same words;
+            `read`: of each, the logit that the later one takes the place of the earlier one.
     """
-    read = [
+    sure = [
         (best[older].id, best[newer].id)
-        for (older, newer), logit in zip(pairs, logits, strict=True)
-        if logit is not None and logit >= _READS_MIN
+        for older, newer in pairs
+        if read.get((older, newer), 0.0) >= _MARKED_BEHIND_MIN
     ]
-    slots = keyed([id for pair in read for id in pair]) if read else {}
-    for older, newer in read:
+    slots = keyed([id for pair in sure for id in pair]) if sure else {}
+    for older, newer in sure:
         places = {row.id: place for place, row in enumerate(rows)}
         first, other = rows[places[newer]], rows[places[older]]
         named = (first.older_than, other.older_than, other.newer_than)
@@ -350,6 +404,13 @@ def _restated(
     return [pair for pair in pairs if restates(texts[pair[0]], texts[pair[1]])]
 
 
+def _only(pairs: Sequence[tuple[int, int]], groups: list[list[int]]) -> list[list[int]]:
+    """The groups without what is of none of the pairs of an earlier and a later row."""
+    of_pairs = {at for pair in pairs for at in pair}
+    found = ([at for at in group if at in of_pairs] for group in groups)
+    return [group for group in found if len(group) > 1]
+
+
 def _of_one_thing(
     groups: list[list[int]],
     best: Sequence[Row],
@@ -357,7 +418,8 @@ def _of_one_thing(
     known: Mapping[bytes, RecalledMemory],
 ) -> list[list[int]]:
     """The groups without those that lack a number or a code by which the question calls what the
-    first of them is about, and without those that say the same of something else."""
+    first of them is about, without those that say the same of something else, and without those
+    behind which another row tells what the first of them is about (`_is_of_other`)."""
     named, called = numbered(query), codes(query)
 
     def of_one(first: str, other: str) -> bool:
@@ -367,10 +429,32 @@ def _of_one_thing(
             named & numbered(first) <= numbered(other)
             and not lacks
             and not is_about_another(query, first, other)
+            and not _is_of_other(query, first, other, others)
         )
 
+    others = [one.content for one in known.values()] if groups else []
     texts = {at: known[best[at].id].content for group in groups for at in group}
     return [[at for at in group if of_one(texts[min(group)], texts[at])] for group in groups]
+
+
+def _is_of_other(query: str, older: str, newer: str, others: Sequence[str]) -> bool:
+    """Return whether the newer text has more content terms in common with one that the question
+    tells apart from the older one (`is_about_another`) than with the older one, without those that
+    both have: then it states that anew."""
+
+    def of(text: str) -> set[str]:
+        return {one.term for one in content_terms(text, ())}
+
+    stated, own = of(newer), of(older)
+
+    def is_closer(text: str) -> bool:
+        terms = of(text)
+        return len(stated & terms - own) > len(stated & own - terms)
+
+    return any(
+        text not in (older, newer) and is_closer(text) and is_about_another(query, older, text)
+        for text in others
+    )
 
 
 def _of_one_key(
