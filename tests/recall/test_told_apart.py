@@ -217,6 +217,62 @@ def test_one_of_several_that_hold_together_is_never_told_to_be_older(
     assert [hit.reason.older_than for hit in found] == [None, None]
 
 
+@each(
+    ("holds", "ended", "question"),
+    [
+        (
+            "Nora is allergic to penicillin.",
+            "Nora is no longer allergic to latex.",
+            "Can I give Nora penicillin?",
+        ),
+        (
+            "Dana has access to the vault.",
+            "Dana no longer has access to the lab.",
+            "May Dana enter the vault?",
+        ),
+        (
+            "Ann subscribes to Netflix.",
+            "Ann no longer subscribes to Spotify.",
+            "Does Ann subscribe to Netflix?",
+        ),
+        (
+            "Ann is allergic to shellfish.",
+            "Ann is now also allergic to cats.",
+            "Is Ann allergic to shellfish?",
+        ),
+    ],
+)
+def test_the_end_or_the_addition_of_one_of_several_ends_no_other(
+    holds: str, ended: str, question: str
+) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit("Nora likes tea.", t_valid="2026-01-05")
+        store.commit(holds, t_valid="2026-01-06")
+        store.commit(ended, t_valid="2026-02-05")
+        found = store.recall(question)
+    assert found[0].content == holds
+    assert found[0].reason.older_than is None
+
+
+@each(
+    ("text", "question"),
+    [
+        ("Acme's plan is {}.", "What plan is Acme on?"),
+        ("The contact of Acme is {}.", "Who is the contact of Acme?"),
+    ],
+)
+def test_the_newest_value_of_what_is_asked_for_comes_first_and_the_others_are_older(
+    text: str, question: str
+) -> None:
+    texts = [text.format(value) for value in ("Starter", "Business", "Enterprise")]
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for month, one in enumerate(texts, 1):
+            store.commit(one, t_valid=f"2026-0{month}-05")
+        found = store.recall(question, query_time="2026-09-01")
+    assert found[0].content == texts[-1]
+    assert {hit.content for hit in found if hit.reason.older_than} == set(texts[:-1])
+
+
 OWNERS = (
     "The billing service is owned by Marta Sole.",
     "The chat-router service is owned by Dan Okafor.",

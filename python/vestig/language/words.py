@@ -151,6 +151,7 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     present: list[str]
     future: list[str]
     anew: list[str]
+    additional: list[str]
     ended: list[str]
 
 
@@ -250,6 +251,16 @@ def states_anew(text: str) -> bool:
     return _pattern("anew").search(text.lower()) is not None
 
 
+def says_additional(text: str) -> bool:
+    """Return whether a statement says that what it tells holds beside something else.
+
+    Example:
+        >>> [says_additional(one) for one in ("Ann also speaks Welsh.", "Ann speaks Welsh.")]
+        [True, False]
+    """
+    return _pattern("additional").search(text.lower()) is not None
+
+
 def says_ended(text: str) -> bool:
     """Return whether a statement says that something ended, was moved or was never so.
 
@@ -258,6 +269,23 @@ def says_ended(text: str) -> bool:
         [True, False]
     """
     return _pattern("ended").search(text.lower()) is not None
+
+
+_CLAUSE: Final = lazy_pattern(
+    r"[,;:!?]\s|\.(?:\s|$)|\b(?:and|but|because|since|so|while|und|aber|sondern|weil|denn|seit)\b"
+)
+
+
+def ended_clause(text: str) -> str:
+    """Return the part of a statement in which it says that something ended (`says_ended`), "" for
+    none.
+
+    Example:
+        >>> ended_clause("In May we moved; Ann is no longer the cook, Bo took her place.")
+        'Ann is no longer the cook'
+    """
+    clauses = (one.strip() for one in _CLAUSE.split(text))
+    return next((one for one in clauses if says_ended(one)), "")
 
 
 @cache

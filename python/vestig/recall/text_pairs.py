@@ -41,8 +41,12 @@ _SWITCHED: Final = {"on": ["off"], "off": ["on"]}
 _OF_SEVERAL: Final = frozenset(
     """access allergic allergies allergy brother cat certified child children colleague collects
     daughter dislike dislikes dog enjoy enjoys fluent friend hate hates hobby interested intolerant
-    kid knows like likes love loves member permission pet play plays rights sibling sister skill son
-    speak speaks subscribed subscribes supplier supplies takes vendor visited with""".split()  # noqa: SIM905
+    kid know knows like likes love loves member own owns permission pet play plays rights sibling
+    sister skill son speak speaks subscribe subscribed subscribes supplies tagged take
+    takes visited with allergisch kennt kind kinder liebt mag mitglied nimmt sohn spielt
+    spricht tochter aime allergique connaît enfant fille fils joue parle alérgica alérgico conoce
+    gusta habla hija hijo toca alergia allergica allergico conosce figlia figlio parla piace suona
+    fala gosta houdt speelt spreekt""".split()  # noqa: SIM905
 )
 DENIALS: Final = frozenset(
     "not cannot never isn aren wasn weren doesn don didn won hasn haven".split()  # noqa: SIM905
@@ -55,6 +59,8 @@ _VERBS: Final = frozenset(
     opens closes ist sind hat haben kostet est sont ont coûte es son está están tiene tienen
     cuesta è sono ha hanno costa é são tem têm custa heeft kost jest są ma är har kostar""".split()  # noqa: SIM905
 )
+# They stand between something and whose it is.
+_OF_WHOM: Final = frozenset("s of for von für de du del della di van".split())  # noqa: SIM905
 # Before a noun they tell of another time, not of another thing.
 _NEWNESS: Final = frozenset(
     """new newer newest latest current present updated revised corrected correct actual final now
@@ -252,7 +258,8 @@ class Aligned:
         if self.are_of_two() or self.narrows(query):
             return True
         if _YES_OR_NO.search(query):
-            return False
+            # of one thing, a yes or a no hangs on the newer value
+            return self.states_another_of_several() and self.calls_first(query)
         return self.calls_first(query) or self.denies_of_another()
 
     def means_first(self, query: str) -> bool:
@@ -306,33 +313,70 @@ class Aligned:
         """Return whether all in which the texts differ is words with digits in the place of others,
         at one place behind which no verb stands: the same is stated with another number, time,
         version or code."""
-        return self._state_another(of_numbers=True)
+        place = self._another_value()
+        return place is not None and all(map(_DIGIT.search, self._replaced(place)))
 
     def state_another(self) -> bool:
         """Return whether the texts differ in words in the place of others alone, at one place that
         is not the first and behind which no verb stands: another value of the same is stated, and
         not one of several that may hold at once ("likes", "allergic to")."""
-        return self._state_another(of_numbers=False) and not self.states_another_of_several()
+        place = self._another_value()
+        return place is not None and place[1] > 0 and not self.states_another_of_several()
 
-    def _state_another(self, of_numbers: bool) -> bool:
-        one, two = self._folded
+    def state_anew(self, query: str) -> bool:
+        """Return whether the texts state another value of the same (`state_another`), a name or a
+        number in the place of one, of something that one has ("Acme's plan is", "the capital of");
+        and the question has all that tells what they are about: it asks for that value.
+
+        Example:
+            >>> plan = Aligned("Acme's plan is Starter.", "Acme's plan is Business.")
+            >>> plan.state_anew("What plan is Acme on?"), plan.state_anew("Who is Acme?")
+            (True, False)
+            >>> Aligned("Ann's car is red.", "Ann's car is a Seat.").state_anew("Ann's car?")
+            False
+        """
+        place = self._another_value()
+        if place is None or not self.state_another():
+            return False
+        _, begin, end, at, to = place
+        before = self._first.written[:begin]
+        verb = max((at for at, word in enumerate(before) if word in _VERBS), default=0)
+        about = before[:verb]
+        values = _kinds(self._first.written[begin:end]), _kinds(self._second.written[at:to])
+        return (
+            not _OF_WHOM.isdisjoint(about)
+            and values[0] == values[1] != frozenset()
+            and _terms(" ".join(word for word in about if word != "s")) <= _terms(query)
+        )
+
+    def _another_value(self) -> tuple[str, int, int, int, int] | None:
+        """The one block in which words stand in the place of others, without a verb behind it; None
+        where the texts differ in more."""
         changed = [block for block in self._blocks if block[0] != "equal"]
         if len(changed) != 1 or changed[0][0] != "replace":
-            return False
-        _, begin, end, at, to = changed[0]
-        if of_numbers and not all(map(_DIGIT.search, (*one[begin:end], *two[at:to]))):
-            return False
-        return (begin > 0 or of_numbers) and _VERBS.isdisjoint(one[end:])
+            return None
+        return changed[0] if _VERBS.isdisjoint(self._folded[0][changed[0][2] :]) else None
+
+    def _replaced(self, block: tuple[str, int, int, int, int]) -> list[str]:
+        """The words of both texts in a block."""
+        one, two = self._folded
+        _, begin, end, at, to = block
+        return [*one[begin:end], *two[at:to]]
 
     def states_another_of_several(self) -> bool:
         """Return whether both texts say in the same words something that may hold of several things
         at once ("likes", "allergic to"), each of another one."""
         one, two = self._folded
-        changed = [block for block in self._blocks if block[0] != "equal"]
-        words = [word for _, b, e, at, to in changed for word in (*one[b:e], *two[at:to])]
-        if not changed or any(map(_DIGIT.search, words)):
-            return False
-        return not _OF_SEVERAL.isdisjoint(one[: changed[0][1]])
+        shared = {
+            word
+            for tag, begin, end, *_ in self._blocks
+            if tag == "equal"
+            for word in one[begin:end]
+        }
+        return not _OF_SEVERAL.isdisjoint(shared) and any(
+            tag == "replace" and _any_called(one[begin:end]) and _any_called(two[at:to])
+            for tag, begin, end, at, to in self._blocks
+        )
 
     def narrows(self, query: str) -> bool:
         """Return whether the second text has words before one of the question that name a narrower
@@ -391,6 +435,17 @@ def _tells(word: str, asked: Collection[str], other: Collection[str], place: Seq
 def _any_names(words: Sequence[str]) -> bool:
     """Return whether one of the words tells something and is no number with a fraction."""
     return any(not _FRACTION.search(word) and _any_tells([word]) for word in words)
+
+
+def _kinds(words: Sequence[str]) -> frozenset[str]:
+    """Return which of names and numbers are among the words."""
+    kinds = ("number" if _DIGIT.search(word) else "name" for word in words if not word.islower())
+    return frozenset(kinds)
+
+
+def _any_called(words: Sequence[str]) -> bool:
+    """Return whether one of the words tells something and has no digit."""
+    return any(not _DIGIT.search(word) and _any_tells([word]) for word in words)
 
 
 def _narrows(word: str) -> bool:

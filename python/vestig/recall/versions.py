@@ -24,8 +24,10 @@ from vestig.language.words import (
     asks_for_all,
     asks_openly,
     content_terms,
+    ended_clause,
     ending_terms,
     is_read_as_question,
+    says_additional,
     says_ended,
     speaks_of_future,
     speaks_of_past,
@@ -187,8 +189,11 @@ def newest_first(
     restated = _restated(query, later, best, recalled)
     unread = [] if of_several else [pair for pair in later if pair not in restated]
     pairs = pairs_to_read(unread, placed, judged)
-    behind = _older_behind(query, ahead, best, recalled)[: PAIRS_MAX - len(pairs)]
-    read = _read([*pairs, *behind], best, compared) | dict.fromkeys(restated, _RESTATED)
+    sure, behind = _older_behind(query, ahead, best, recalled)
+    behind = behind[: PAIRS_MAX - len(pairs)]
+    read = _read([*pairs, *behind], best, compared)
+    read |= dict.fromkeys([*restated, *sure], _RESTATED)
+    behind = sorted([*sure, *behind], key=sum)
     pairs_read = [(*pair, logit) for pair, logit in read.items() if pair not in behind]
     of_time = speaks_of_present(query), not speaks_of_future(query), at_us
     least = fit().in_order(asks_openly(query) and not speaks_of_present(query))
@@ -196,8 +201,7 @@ def newest_first(
         seq, CoreFilter(**filter), placed, content, *of_time, pairs_read, *least
     )
     in_order = of_now and not (of_several and of_models)
-    if in_order and of_several:
-        groups = _only(restated, groups)
+    groups = _only(restated, groups) if in_order and of_several else groups
     known = recalled([row.id for row in best]) if groups or behind else {}
     groups = _of_one_key(_of_one_thing(groups, best, query, known), best, keyed, at_us)
     announced = {id for id, one in known.items() if one.t_valid_us > at_us}
@@ -205,12 +209,10 @@ def newest_first(
     for group in groups:
         if in_order:
             versions = _versions_in(group, best, placed, announced)
-            _put_newest_first(
-                moved, best, group, versions, _told_older(versions, best, known, read)
-            )
+            _put_newest_first(moved, best, group, versions, known, read)
         else:
             _put_last(moved, group, lambda at: placed[at][3])
-    _mark(moved, best, behind, read, keyed)
+    _mark(moved, best, [*restated, *behind], read, keyed)
     return [*moved, *rows[ROWS_MOVED:]]
 
 
@@ -257,15 +259,18 @@ def _put_newest_first(
     best: Sequence[Row],
     group: Sequence[int],
     versions: Sequence[int],
-    told: Mapping[int, int],
+    known: Mapping[bytes, RecalledMemory],
+    read: Mapping[tuple[int, int], float],
 ) -> None:
-    """Puts the rows of a group into their places, the first of it into the best one.
+    """Puts the rows of a group into their places, the first of it into the best one, and tells
+    which are older.
 
     Args:
         group: places of the rows, the newest first.
         versions: those of them that are versions of the first.
-        told: which of them are told to be older, and than which.
+        read: places of an earlier and a later row → logit that the later one takes the place.
     """
+    told = _told_older(versions, best, known, read)
     next_of = dict(pairwise(versions))
     for place, at in zip(sorted(group), group, strict=True):
         rows[place] = best[at].moved(
@@ -312,9 +317,10 @@ def _older_behind(
     turned: Sequence[tuple[int, int]],
     best: Sequence[Row],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
-) -> list[tuple[int, int]]:
-    """Return the pairs of an earlier row and a later one before it that differ in numbers alone and
-    that nothing tells apart: they keep their places, and the earlier one is told to be so.
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the pairs of an earlier row and a later one before it that nothing tells apart, those
+    that state another value of what is asked for and those that differ in numbers alone: they keep
+    their places, and the earlier one is told to be so, of the second if a model reads it.
 
     Args:
         turned: places of an earlier and a later row, counted from the last.
@@ -324,12 +330,16 @@ def _older_behind(
     parts = [Parts(known[row.id].content) for row in best] if known else []
     pairs = [(last - older, last - newer) for older, newer in turned]
     alike = [pair for pair in pairs if parts[pair[0]].may_align(parts[pair[1]])]
-    found = []
+    sure, of_numbers = list[tuple[int, int]](), list[tuple[int, int]]()
     for older, newer in sorted(alike, key=sum):
         pair = Aligned(parts[older], parts[newer])
-        if pair.differ_in_numbers() and not pair.tells_apart(query):
-            found.append((older, newer))
-    return found
+        if pair.tells_apart(query):
+            continue
+        if pair.state_anew(query):
+            sure.append((older, newer))
+        elif pair.differ_in_numbers():
+            of_numbers.append((older, newer))
+    return sure, of_numbers
 
 
 def _mark(
@@ -339,8 +349,8 @@ def _mark(
     read: Mapping[tuple[int, int], float],
     keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
 ) -> None:
-    """Names the newer of two rows on the older one, and that on it, where neither has one named
-    and none of them alone is the value of a key.
+    """Names the newer of two rows on the older one behind it, and that on it, where neither has one
+    named and none of them alone is the value of a key.
 
     Args:
         pairs: places of an earlier and a later row among `best`, which say most in the same words;
@@ -354,6 +364,8 @@ def _mark(
     slots = keyed([id for pair in sure for id in pair]) if sure else {}
     for older, newer in sure:
         places = {row.id: place for place, row in enumerate(rows)}
+        if places[newer] > places[older]:
+            continue
         first, other = rows[places[newer]], rows[places[older]]
         named = (first.older_than, other.older_than, other.newer_than)
         own, replaced = slots.get(newer), slots.get(older)
@@ -387,18 +399,24 @@ def _restated(
 ) -> list[tuple[int, int]]:
     """Return the pairs whose later text says that something holds since a change, in most of the
     words in which the earlier one says it without; or that something ended, of which the earlier
-    one tells all that it is about; and the rest tells them not apart for the question."""
+    one tells all that is said to have ended; and the rest tells them not apart for the question,
+    nor do they state two of several things that may hold together."""
     known = recalled([row.id for row in best]) if pairs else {}
 
     def restates(older: str, newer: str) -> bool:
         if says_ended(newer) and not says_ended(older):
-            about = _terms_beside_an_end(newer)
+            about = _terms_beside_an_end(ended_clause(newer))
             if len(about) >= _SHARED_MIN and about <= _terms_beside_an_end(older):
                 return not is_about_another(query, older, newer)
-        if not states_anew(newer) or states_anew(older):
-            return False
         pair = Aligned(older, newer)
-        return pair.is_alike and not pair.tells_apart(query)
+        if (
+            _adds(older, newer)
+            or not pair.is_alike
+            or pair.states_another_of_several()
+            or pair.tells_apart(query)
+        ):
+            return False
+        return pair.state_anew(query) or (states_anew(newer) and not states_anew(older))
 
     texts = [known[row.id].content for row in best] if known else []
     return [pair for pair in pairs if restates(texts[pair[0]], texts[pair[1]])]
@@ -418,8 +436,8 @@ def _of_one_thing(
     known: Mapping[bytes, RecalledMemory],
 ) -> list[list[int]]:
     """The groups without those that lack a number or a code by which the question calls what the
-    first of them is about, without those that say the same of something else, and without those
-    behind which another row tells what the first of them is about (`_is_of_other`)."""
+    first of them is about, without those that say the same of something else or beside it, and
+    without those that state anew what another row tells (`_is_of_other`)."""
     named, called = numbered(query), codes(query)
 
     def of_one(first: str, other: str) -> bool:
@@ -428,6 +446,7 @@ def _of_one_thing(
         return (
             named & numbered(first) <= numbered(other)
             and not lacks
+            and not _adds(first, other)
             and not is_about_another(query, first, other)
             and not _is_of_other(query, first, other, others)
         )
@@ -435,6 +454,14 @@ def _of_one_thing(
     others = [one.content for one in known.values()] if groups else []
     texts = {at: known[best[at].id].content for group in groups for at in group}
     return [[at for at in group if of_one(texts[min(group)], texts[at])] for group in groups]
+
+
+def _adds(older: str, newer: str) -> bool:
+    """Return whether the newer text says in most of the words of the older one that something holds
+    beside that."""
+    if says_additional(older) or not says_additional(newer):
+        return False
+    return Aligned(older, newer).is_alike
 
 
 def _is_of_other(query: str, older: str, newer: str, others: Sequence[str]) -> bool:
