@@ -168,3 +168,17 @@ def test_one_time_is_named_alone_and_for_certain() -> None:
     sure, open_ = window(2020, 2021), window(2020, 2021, either=True)
     assert named_time([sure]) is sure
     assert [named_time(some) for some in ([], [sure, sure], [open_])] == [None] * 3
+
+
+@each("time", ["today", "this week", "this year"])
+def test_of_a_time_that_is_not_over_what_holds_now_comes_first(time: str) -> None:
+    before, since = "Lot C is reserved for guests.", "Lot F is reserved for guests."
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit(before, t_valid="2026-02-01", t_invalid="2026-06-10T04:00:00Z")
+        store.commit(since, t_valid="2026-06-10T04:00:00Z")
+        store.commit("Ines prefers calls before noon.", t_valid="2026-01-01")
+        asked = {"query_time": "2026-06-10T09:00:00Z"}
+        found = store.recall(f"Which lot is reserved for guests {time}?", **asked)
+        was = store.recall("Which lot was reserved for guests this week?", **asked)
+    assert [hit.content for hit in found[:2]] == [since, before]
+    assert [hit.content for hit in was[:2]] == [before, since]

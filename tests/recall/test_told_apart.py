@@ -474,3 +474,71 @@ def test_a_number_that_counts_calls_nothing() -> None:
             store.commit(text)
         found = store.recall("What is my accuracy now that I finished 15 problems?")
     assert texts[0] in [hit.content for hit in found]
+
+
+@each(
+    ("older", "newer", "question"),
+    [
+        ("The current tax rate is 19 percent.", "The tax rate is 21 percent.", "current tax rate"),
+        ("The latest SDK version is 4.1.", "The SDK version is 5.0.", "latest SDK version"),
+    ],
+)
+def test_a_word_of_newness_calls_nothing(older: str, newer: str, question: str) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit(older, t_valid="2026-02-01")
+        store.commit(newer, t_valid="2026-05-01")
+        found = store.recall(f"What is the {question}?")
+    assert found[0].content == newer
+
+
+@each(
+    ("older", "newer", "question"),
+    [
+        ("The monthly fee is 20 euros.", "The fee is 25 euros.", "What is the monthly fee?"),
+        (
+            "The production database runs on host db-3.",
+            "The database runs on host db-7.",
+            "On which host does the production database run?",
+        ),
+    ],
+)
+def test_what_is_called_by_less_later_comes_beside(older: str, newer: str, question: str) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit("The office plants are watered on Mondays.", t_valid="2026-01-05")
+        store.commit("The parking permit costs 40 euros a month.", t_valid="2026-01-08")
+        store.commit(older, t_valid="2026-02-01")
+        store.commit(newer, t_valid="2026-05-01")
+        found = store.recall(question)
+    assert {older, newer} <= {hit.content for hit in found}
+
+
+@each(
+    ("fact", "event", "question"),
+    [
+        (
+            "Ruth Kern has the desk phone 4471.",
+            "Ruth Kern is on leave.",
+            "What is the desk phone of Ruth Kern?",
+        ),
+        (
+            "Kim Dale, born in Oslo, is our founder.",
+            "Kim Dale died in 2025.",
+            "Who is our founder?",
+        ),
+    ],
+)
+def test_the_end_of_something_else_replaces_no_answer(fact: str, event: str, question: str) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit(fact, t_valid="2026-02-01")
+        store.commit(event, t_valid="2026-05-01")
+        found = store.recall(question)
+    assert (found[0].content, found[0].reason.older_than) == (fact, None)
+
+
+@each("member", ["A port of the cluster is {}.", "An ingredient of the mix is {}."])
+def test_what_says_that_it_is_one_of_several_is_never_told_to_be_older(member: str) -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit(member.format("E330"), t_valid="2026-02-01")
+        store.commit(member.format("E415"), t_valid="2026-05-01")
+        found = store.recall(f"What is {member[:-7].lower()}?")
+    assert [hit.reason.older_than for hit in found] == [None, None]

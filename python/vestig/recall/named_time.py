@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from vestig.ids import id_bytes
 from vestig.language.time.expressions import is_yearless
+from vestig.language.words import speaks_of_past
 from vestig.ports import ScanRow
 from vestig.recall.text_pairs import Aligned, Parts
 from vestig.recall.versions import ROWS_MOVED
@@ -77,8 +78,9 @@ def in_order_of_time(
     bound: BoundQuery, request: Request, rows: Sequence[ScanRow], held: Mapping[bytes, bytes]
 ) -> InTime:
     """Return the rows with those that hold in the time that a question names before those of the
-    same thing that do not, and in order of time; among their places, of which each keeps its final
-    score. What holds in it is shown together.
+    same thing that do not, and in order of time; of a time that is not over, unless the question
+    speaks of the past, the last one first. Each place keeps its final score. What holds in it is
+    shown together.
 
     Args:
         rows: best first, each text once.
@@ -91,20 +93,28 @@ def in_order_of_time(
     stored = bound.recalled([row.id for row in best])
     memories = [stored[row.id].make() for row in best]
     moved, holding = [*best], set[bytes]()
+    start, end = bounds_us(window)
+    closed = start is not None and end is not None
+    lasts = (
+        start is not None
+        and end is not None
+        and start <= moments.query_time_us < end
+        and not speaks_of_past(request.query)
+    )
     for group in _of_one_thing(bound, request, best, memories, held):
         inside = [at for at in group if _is_in(memories[at], window)]
         if not inside:
             continue
         holding |= {best[at].id for at in inside}
-        if window.start is not None and window.end is not None:
-            inside.sort(key=lambda at: memories[at].t_valid)
+        if closed:
+            inside.sort(key=lambda at: memories[at].t_valid, reverse=lasts)
         order = inside + [at for at in group if at not in inside]
         last = best[max(inside, key=lambda at: memories[at].t_valid)].id
-        first = best[inside[0]].id
+        other = next((best[at].id for at in inside if best[at].id != last), None)
         for place, at in zip(group, order, strict=True):
             newer, older = best[at].newer_than, best[at].older_than
-            if len(inside) > 1 and at in inside:
-                newer, older = (first, None) if best[at].id == last else (None, last)
+            if other is not None and at in inside:
+                newer, older = (other, None) if best[at].id == last else (None, last)
             moved[place] = best[at].moved(
                 best[place].final_score, newer_than=newer, older_than=older
             )

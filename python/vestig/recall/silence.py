@@ -38,7 +38,7 @@ from vestig.recall.judgement import (
     kind_of,
     least_of_few,
 )
-from vestig.recall.versions import called_otherwise, with_ended, with_stated
+from vestig.recall.versions import called_otherwise, with_later, with_stated
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -289,13 +289,13 @@ def with_what_may_answer(
     kept: Sequence[ScanRow],
 ) -> Sequence[ScanRow]:
     """Return the kept rows, with those of the results that may answer however far they score below
-    the best: what states the query's words, what says that it ended, what has a word of the name
-    or a code that is asked about as a whole, and what the judge does not read for its language and
-    holds a word of the query."""
+    the best: what states the query's words, what later says that it ended or the same of what is
+    called by less, what has a word of the name or a code that is asked about as a whole, and what
+    the judge does not read for its language and holds a word of the query."""
     terms = frozenset(bound.content_terms(scan))
     kept = with_stated(bound.view, namespace, results, kept, terms)
     kept = with_all_of_name(bound, scan, namespace, results, kept)
-    kept = with_ended(bound.view, namespace, results, kept)
+    kept = with_later(bound.view, namespace, results, kept)
     others, chosen = _in_other_language(bound), {row.id for row in kept}
     return [row for row in results if row.id in chosen or others.get(row.id, False)]
 

@@ -59,6 +59,12 @@ _VERBS: Final = frozenset(
     opens closes ist sind hat haben kostet est sont ont coûte es son está están tiene tienen
     cuesta è sono ha hanno costa é são tem têm custa heeft kost jest są ma är har kostar""".split()  # noqa: SIM905
 )
+# What begins so states one of several.
+_ONE_OF: Final = lazy_pattern(
+    r"\W*(?:an?|one|some|part|several|another|each|any|ein|eine|einer|une?|una|uno|um|uma|een)\b"
+)
+# Their subject is several things.
+_OF_MANY: Final = frozenset("are were have sind sont son están são sono zijn są är".split())  # noqa: SIM905
 # They stand between something and whose it is.
 _OF_WHOM: Final = frozenset("s of for von für de du del della di van".split())  # noqa: SIM905
 # Before a noun they tell of another time, not of another thing.
@@ -67,6 +73,11 @@ _NEWNESS: Final = frozenset(
     currently nowadays only just since today already still again neue
     neuer neuen neues aktuelle aktueller nouveau nouvelle nuevo nueva nuovo nuova novo nova nieuwe
     nowy nowa nowe ny nya nytt""".split()  # noqa: SIM905
+)
+# Before a noun they tell how it is measured or counted.
+_MEASURES: Final = frozenset(
+    """annual annually average daily full hourly maximum minimum monthly net overall total usual
+    weekly whole yearly""".split()  # noqa: SIM905
 )
 # Words of a name for a narrower thing.
 _MODIFIERS_MAX: Final = 2
@@ -309,6 +320,20 @@ class Aligned:
                 about |= _any_names(one[begin:end]) and _any_names(two[at:to])
         return False
 
+    def extends(self) -> bool:
+        """Return whether the first text has one or two more words than the second, and else differs
+        from it in what it ends with alone: that tells the same of what is called by less.
+
+        Example:
+            >>> Aligned("The monthly fee is 20 euros.", "The fee is 25 euros.").extends()
+            True
+        """
+        changed = [block for block in self._blocks if block[0] != "equal"]
+        if changed and changed[-1][0] == "replace":
+            changed = changed[:-1]
+        more = sum(end - begin for _, begin, end, _, _ in changed)
+        return 0 < more <= _MODIFIERS_MAX and all(block[0] == "delete" for block in changed)
+
     def differ_in_numbers(self) -> bool:
         """Return whether all in which the texts differ is words with digits in the place of others,
         at one place behind which no verb stands: the same is stated with another number, time,
@@ -345,6 +370,7 @@ class Aligned:
         values = _kinds(self._first.written[begin:end]), _kinds(self._second.written[at:to])
         return (
             not _OF_WHOM.isdisjoint(about)
+            and _OF_MANY.isdisjoint(before[verb:])
             and values[0] == values[1] != frozenset()
             and _terms(" ".join(word for word in about if word != "s")) <= _terms(query)
         )
@@ -367,6 +393,8 @@ class Aligned:
         """Return whether both texts say in the same words something that may hold of several things
         at once ("likes", "allergic to"), each of another one."""
         one, two = self._folded
+        if _ONE_OF.match(self._first.text) or _ONE_OF.match(self._second.text):
+            return True
         shared = {
             word
             for tag, begin, end, *_ in self._blocks
@@ -423,7 +451,7 @@ def _tells(word: str, asked: Collection[str], other: Collection[str], place: Seq
     Args:
         other: words of the text that has to lack it; `place`: those that it has instead.
     """
-    if word not in asked or word in other:
+    if word not in asked or word in other or word in _NEWNESS:
         return False
     if _PAIRED.get(word) in place or _SWITCHED.get(word) == place:
         return True
@@ -450,7 +478,7 @@ def _any_called(words: Sequence[str]) -> bool:
 
 def _narrows(word: str) -> bool:
     """Return whether a word before a noun names a narrower thing."""
-    return word.isalpha() and word not in _NEWNESS and _any_tells([word])
+    return word.isalpha() and word not in _NEWNESS | _MEASURES and _any_tells([word])
 
 
 def telling_words(query: str) -> frozenset[str]:

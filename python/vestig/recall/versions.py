@@ -333,7 +333,7 @@ def _older_behind(
     sure, of_numbers = list[tuple[int, int]](), list[tuple[int, int]]()
     for older, newer in sorted(alike, key=sum):
         pair = Aligned(parts[older], parts[newer])
-        if pair.tells_apart(query):
+        if pair.tells_apart(query) or pair.states_another_of_several():
             continue
         if pair.state_anew(query):
             sure.append((older, newer))
@@ -405,8 +405,8 @@ def _restated(
 
     def restates(older: str, newer: str) -> bool:
         if says_ended(newer) and not says_ended(older):
-            about = _terms_beside_an_end(ended_clause(newer))
-            if len(about) >= _SHARED_MIN and about <= _terms_beside_an_end(older):
+            about, told = _terms_beside_an_end(ended_clause(newer)), _terms_beside_an_end(older)
+            if len(about) >= _SHARED_MIN and about <= told and _asked(query) & told <= about:
                 return not is_about_another(query, older, newer)
         pair = Aligned(older, newer)
         if (
@@ -420,6 +420,11 @@ def _restated(
 
     texts = [known[row.id].content for row in best] if known else []
     return [pair for pair in pairs if restates(texts[pair[0]], texts[pair[1]])]
+
+
+def _asked(query: str) -> set[str]:
+    """The content terms of a question."""
+    return {one.term for one in content_terms(query, ())}
 
 
 def _only(pairs: Sequence[tuple[int, int]], groups: list[list[int]]) -> list[list[int]]:
@@ -724,15 +729,16 @@ def with_stated(
     return [row for row in results if row.id in chosen]
 
 
-def with_ended(
+def with_later(
     view: LedgerView,
     namespace: str,
     results: Sequence[ScanRow],
     kept: Sequence[ScanRow],
 ) -> Sequence[ScanRow]:
-    """Return the kept rows, with those of the best results that say later that something ended or
-    was moved (`says_ended`) which has content terms in common with the best kept one: two, or all
-    that it is about. Who is shown what was planned is shown that it was called off."""
+    """Return the kept rows, with those of the best results that say later what may change the best
+    kept one: that something ended or was moved (`says_ended`) which has content terms in common
+    with it, two or all that it is about; or the same of what is called by less (`Aligned.extends`).
+    Who is shown what was planned is shown that it was called off."""
     best = results[:ROWS_MOVED]
     if not kept or len(kept) == len(results):
         return kept
@@ -742,14 +748,15 @@ def with_ended(
         return kept
     about = _terms_beside_an_end(stated.content)
 
-    def ends(found: RecalledMemory) -> bool:
-        later = (found.t_valid_us, found.row) > (stated.t_valid_us, stated.row)
-        if not later or not says_ended(found.content):
+    def may_change(found: RecalledMemory) -> bool:
+        if (found.t_valid_us, found.row) <= (stated.t_valid_us, stated.row):
             return False
+        if not says_ended(found.content):
+            return Aligned(stated.content, found.content).extends()
         ended = _terms_beside_an_end(found.content)
         return len(ended & about) >= min(_SHARED_MIN, max(len(ended), 1))
 
-    chosen = {row.id for row in kept} | {id for id, found in texts.items() if ends(found)}
+    chosen = {row.id for row in kept} | {id for id, found in texts.items() if may_change(found)}
     return [row for row in results if row.id in chosen]
 
 
