@@ -147,14 +147,14 @@ def test_earlier_messages_take_turns_in_a_second_round() -> None:
     assert any("sailing" in text for text in second[:6])
 
 
-def test_a_third_round_reads_what_was_found() -> None:
+def test_a_second_round_reads_what_was_found() -> None:
     question = "Where is the key?"
     facts = ["The locksmith Ada Lovelace keeps spare blanks in Oslo."]
     first = texts(question)
     tried = dict.fromkeys(first, 1)
-    assert texts(question, tried=tried, iteration=2, facts=facts) == []
-    third = texts(question, tried=tried, iteration=3, facts=facts)
-    assert {"Ada Lovelace", "locksmith"} <= set(third)
+    assert texts(question, tried=tried, iteration=1, facts=facts) == []
+    second = texts(question, tried=tried, iteration=2, facts=facts)
+    assert {"Ada Lovelace", "locksmith"} <= set(second)
 
 
 def test_a_goal_that_is_the_message_is_no_query_of_its_own() -> None:

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 import vestig
 from chat_store import weighed
+from tables import each
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.ids import repeatable_ids
 from vestig.recall import judged
@@ -234,3 +235,39 @@ def test_what_a_message_does_not_lean_on_is_not_searched_for(store: vestig.Vesti
         found = store.retrieve(said(before, asked), debug=True)
         queries = [text for call in found.metadata.tool_calls for text in call.queries]
         assert any("cello" in query for query in queries) == names_it
+
+
+PEOPLE = ("Ada Brook", "Ben Cole", "Cara Drew", "Dov Ekman", "Elif Frost", "Finn Gale")
+MANAGERS = ("Greta Aalto", "Oskar Weiss")
+
+
+@each(
+    "question",
+    [
+        "Who manages the owner of {}?",
+        "Who does the owner of {} report to?",
+        "Who is the manager of the person who owns {}?",
+    ],
+)
+def test_what_a_found_name_leads_to_is_found_however_it_is_asked(question: str) -> None:
+    with vestig.open(":memory:") as store:
+        for at, person in enumerate(PEOPLE):
+            store.commit(f"The mailer-{at} service is owned by {person}.")
+            store.commit(f"{person} reports to {MANAGERS[at % 2]}.")
+            store.commit(f"{person} sits in room {at + 40}.")
+            store.commit(f"The printer of room {at + 40} takes toner M{at}.")
+        asked = question.format("mailer-3")
+        found = store.retrieve([{"role": "user", "content": asked}], max_facts=12)
+    assert any(f"{PEOPLE[3]} reports to" in fact for fact in found.facts)
+
+
+def test_the_line_of_an_older_version_says_so() -> None:
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        store.commit("Acme's plan is Starter.", t_valid="2026-01-05")
+        store.commit("Acme's plan is Business.", t_valid="2026-02-05")
+        asked = [{"role": "user", "content": "What plan is Acme on?"}]
+        found = store.retrieve(asked, query_time="2026-09-01")
+        assert found.facts == (
+            "[2026-02-05] Acme's plan is Business.",
+            "[2026-01-05] (older) Acme's plan is Starter.",
+        )

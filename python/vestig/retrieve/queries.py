@@ -384,7 +384,7 @@ _PHRASE_WORDS: Final = (4, 3, 2)
 _KEYWORD_CHARS_MIN: Final = 3
 # Iterations from which material beyond the focus is read.
 _RECENT_FROM: Final = 2
-_FACTS_FROM: Final = 3
+_FACTS_FROM: Final = 2
 _SENTENCE: Final = lazy_pattern(r"[^.!?\n]+[.!?]*")
 # A phrase does not reach across these.
 _BREAK: Final = lazy_pattern(r"[.,;:!?()\[\]{}\"“”«»|\n]")

@@ -16,7 +16,7 @@ from vestig.answers import RecallHit
 from vestig.calls.queries import RetrieveRequest
 from vestig.config import Config
 from vestig.memories.read import anchors_of
-from vestig.printed import anchor_words
+from vestig.printed import OLDER, anchor_words
 from vestig.recall.context.block import Measure
 from vestig.recall.context.budget import fitting_text, measure
 from vestig.recall.recall import NEAREST_MAX
@@ -208,7 +208,11 @@ class _Retrieval:
         nearest = [hit.id for hit in rounds.order.values()][:NEAREST_MAX]
         self.memory_ids = self.memory_ids or tuple(nearest)
         sources = self.sources()
-        lines = [fact_text(fact, sources.get(fact.id, ())) for fact in facts]
+        older = rounds.older()
+        lines = [
+            fact_text(fact, [*([OLDER] if fact.id in older else ()), *sources.get(fact.id, ())])
+            for fact in facts
+        ]
         lines += [message_text(one, sources.get(one.id, ())) for one in found]
         kept = within_budget(lines, measure(self.session, self.request.budget))
         self.shown = [place for place in kept if place < len(facts)]

@@ -47,7 +47,7 @@ from vestig.store.records.reads import LedgerView
 
 _GOAL_CHARS: Final = 200
 # Rounds from which the words of what was found make queries, and of how many facts.
-_FACTS_FROM: Final = 3
+_FACTS_FROM: Final = 2
 FACTS_READ: Final = 10
 # How many of the last messages are read for queries: what came before them is another subject.
 MESSAGES_READ: Final = 5
@@ -259,6 +259,11 @@ class Rounds:
         if self.is_doubtful:
             most = 0 if self.focus is None or self.focus.is_silent else min(most, LED_BY_FOCUS)
         return dict(list(self.order.items())[:most])
+
+    def older(self) -> frozenset[str]:
+        """The memories of the returned facts beside which a newer version is returned."""
+        shown = {hit.id: hit.reason.older_than for hit in self.returned.values()}
+        return frozenset(id for id, newer in shown.items() if newer in shown)
 
     def tried(self) -> dict[str, int]:
         """Query → number of its results, of those that were run."""
