@@ -154,6 +154,15 @@ def test_what_the_judge_cannot_read_stays_beside_an_answer_if_it_has_a_word() ->
     assert [hit.content for hit in found] == [answer, FACT]
 
 
+@each("question", ["¿Cuál es el SLA?", "Welches SLA haben wir?"])
+def test_a_short_name_in_capitals_is_one_in_every_language(question: str) -> None:
+    with vestig.open(":memory:") as store:
+        for text in (*NOTES, "The SLA is 99.9 percent."):
+            store.commit(text)
+        found = store.recall(question)
+    assert found[0].content == "The SLA is 99.9 percent."
+
+
 FRENCH = "Les clés sont chez Hélène."
 JAPANESE_NOTE = "鍵は佐藤さんが持っています。"
 

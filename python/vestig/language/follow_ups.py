@@ -31,6 +31,8 @@ _FOLLOW_UP_CHARS_MAX: Final = 200
 _TAKEN_CHARS_MAX: Final = 300
 # Words behind a beginning such as "and" that make a follow-up without a question mark.
 _BARE_WORDS_MAX: Final = 2
+# An answer of so few words says nothing beside whom it names ("That is Dana Reyes.").
+_PLAIN_ANSWER_WORDS_MAX: Final = 5
 _ANSWER_NAMES_MAX: Final = 3
 _WORD: Final = lazy_pattern(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE: Final = lazy_pattern(r"[^.!?\n]+[.!?]*")
@@ -396,21 +398,33 @@ def _swapped(earlier: str, text: str, words: _Words) -> str | None:
     return earlier.replace(old[0], new[0])
 
 
+def _named_alone(answer: str, names: Sequence[str]) -> Sequence[str]:
+    """The names of an answer of few words, none of them as whose somebody is."""
+    if len(_WORD.findall(answer)) > _PLAIN_ANSWER_WORDS_MAX or re.search(r"['’]s\b", answer):
+        return ()
+    return names
+
+
 def _with_referent(text: str, earlier: str, answer: str, words: _Words, *, person: bool) -> str:
     """A follow-up with what its pronoun may stand for: the question before it and the names of its
     answer, or, of a person, one name alone.
 
     That is the name that question and answer share, else the one that the question has, else, of a
     question without a name, the one of its answer. A question that asks who, or has a word for
-    people beside a name ("Ben's friend"), may mean another one than it names.
+    people beside a name ("Ben's friend"), may mean another one than it names: who asks for somebody
+    means whom an answer of few words names alone.
     """
     asked, answered = _names(earlier), _names(answer[:_TAKEN_CHARS_MAX])
     if person:
         own = {word for name in asked for word in _WORD.findall(_lower(name))}
         said = [word for word in _WORD.findall(_lower(earlier)) if word not in own]
-        of_others = not words.who.isdisjoint(said) or any(map(_means_person, said))
+        asks_who = not words.who.isdisjoint(said)
         both = [name for name in asked if name in answered]
-        found = [] if asked and of_others else both if len(both) == 1 else asked or answered
+        found: Sequence[str] = ()
+        if not asked or not (asks_who or any(map(_means_person, said))):
+            found = both if len(both) == 1 else asked or answered
+        elif asks_who and content_terms(" ".join(said), ()):
+            found = _named_alone(answer, answered)
         if len(found) == 1 and found[0] not in text:
             return f"{found[0]}: {text}"
     added = [name for name in answered if name not in earlier][:_ANSWER_NAMES_MAX]

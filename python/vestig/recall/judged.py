@@ -268,7 +268,9 @@ def words_across(bound: BoundQuery, *, own: bool = False) -> frozenset[str]:
             return True
         if is_foreign_function_word(written):
             return is_function_word(written, language)
-        return len(written) >= _ACROSS_MIN
+        # "SLA": in capitals, a short word is a name
+        is_name = len(written) > 1 and written.isupper() and not query.isupper()
+        return is_name or len(written) >= _ACROSS_MIN
 
     return frozenset(one.term for one in bound.content if is_one(one))
 

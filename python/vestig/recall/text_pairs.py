@@ -153,6 +153,8 @@ def holds_code(words: Sequence[str], code: tuple[str, ...]) -> bool:
         >>> holds_code(["see", "feature", "way", "1042"], ("way", "1042"))
         True
     """
+    if code[0] not in words:
+        return False
     return any((*words[at : at + len(code)],) == code for at in range(len(words)))
 
 
@@ -571,20 +573,22 @@ def ordinals(text: str) -> dict[tuple[str, str], str]:
     }
 
 
-def are_of_one_form(code: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Return whether two codes differ in what counts in a code: their digits, or the letter at
-    their end; in both only where they begin with letters.
+def forms(code: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """The forms of a code: two codes with a form in common differ in what counts in a code alone,
+    their digits, or the letter at their end; in both only where they begin with letters.
 
     Example:
-        >>> are_of_one_form(("hx", "4471"), ("hx", "4714")), are_of_one_form(("9", "b"), ("9", "c"))
+        >>> def alike(one: str, other: str) -> bool:
+        ...     return not forms((*one.split("-"),)).isdisjoint(forms((*other.split("-"),)))
+        >>> alike("hx-4471", "hx-4714"), alike("9-b", "9-c")
         (True, True)
-        >>> are_of_one_form(("way", "1"), ("bay", "1")), are_of_one_form(("12", "h"), ("24", "w"))
+        >>> alike("way-1", "bay-1"), alike("12-h", "24-w")
         (False, False)
     """
-    ends = [(*one[:-1], _LAST_LETTER.sub("?", one[-1])) for one in (code, other)]
+    ends = (*code[:-1], _LAST_LETTER.sub("?", code[-1]))
     if code[0][0].isalpha():
-        return _without_digits(ends[0]) == _without_digits(ends[1])
-    return _without_digits(code) == _without_digits(other) or ends[0] == ends[1]
+        return frozenset([("in both", *_without_digits(ends))])
+    return frozenset([("in digits", *_without_digits(code)), ("in the letter", *ends)])
 
 
 def _without_digits(code: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ calls otherwise is no answer; `recall/text_pairs.py` compares the texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -44,8 +44,8 @@ from vestig.recall.text_pairs import (
     WORD,
     Aligned,
     Parts,
-    are_of_one_form,
     codes,
+    forms,
     holds_code,
     is_about_another,
     numbered,
@@ -554,18 +554,23 @@ def called_first(
     if not called or len(best) < 2:
         return rows
     known = recalled([row.id for row in best])
-    right, others = set[int](), set[int]()
+    right, others, called_forms = set[int](), set[int](), _forms(called)
     for at, row in enumerate(best):
         text = known[row.id].content
         if any(holds_code(WORD.findall(text.casefold()), code) for code in called):
             right.add(at)
-        elif any(are_of_one_form(code, one) for code in called for one in codes(text)):
+        elif not called_forms.isdisjoint(_forms(codes(text))):
             others.add(at)
     if not right or not others:
         return rows
     moved = [*best]
     _put_last(moved, right | others, others.__contains__)
     return [*moved, *rows[ROWS_MOVED:]]
+
+
+def _forms(called: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """The forms of codes."""
+    return {form for code in called for form in forms(code)}
 
 
 def told_first(
@@ -654,12 +659,12 @@ def called_otherwise(
         if held and (not asked or terms_among(asked, [texts[id]]))
         for one in held
     }
-    codes_absent, numbers_absent = called - answered, numbers.keys() - answered
+    forms_absent, numbers_absent = _forms(called - answered), numbers.keys() - answered
 
     def is_of_another(id: bytes, text: str) -> bool:
         if holding[id]:
             return False
-        if any(are_of_one_form(code, one) for code in codes_absent for one in codes(text)):
+        if not forms_absent.isdisjoint(_forms(codes(text))):
             return True
         others = ordinals(text)
         # what holds the number alone may mean it; with the same word behind both, the numbers count
