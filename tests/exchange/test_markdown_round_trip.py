@@ -166,3 +166,25 @@ def test_a_state_that_is_none_is_named(tmp_path: Path) -> None:
         report = store.import_(tmp_path / "note.md")
         assert "archived" in report.errors[0].message
         assert store.count() == 0
+
+
+def test_the_times_of_an_imported_turn_count_from_when_it_was_said(tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text(
+        '{"role": "user", "content": "The pump arrives on 17 March.",'
+        ' "timestamp": "2025-03-03T10:00:00Z"}\n'
+        '{"role": "user", "content": "The dentist comes tomorrow.",'
+        ' "timestamp": "2025-06-10T10:00:00Z"}\n'
+    )
+
+    def times(store: vestig.Vestig) -> dict[str, list[str]]:
+        return {one.content: [str(time.start)[:10] for time in one.times] for one in store.list()}
+
+    with opened(tmp_path / "store") as store:
+        store.import_(chat)
+        before = times(store)
+        store.export(tmp_path / "notes", format="md")
+    assert sorted(before.values()) == [["2025-03-17"], ["2025-06-11"]]
+    with opened(tmp_path / "other") as other:
+        other.import_(tmp_path / "notes")
+        assert times(other) == before

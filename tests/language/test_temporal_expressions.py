@@ -517,3 +517,17 @@ def test_any_temporal_words_at_any_time_give_ordered_windows(text: str, ref: int
 @given(st.text())
 def test_expressions_of_any_text_lie_in_it(text: str) -> None:
     assert find_expressions(text, NOW) == find_expressions(text, NOW)
+
+
+@each(
+    "query",
+    ["What does this term mean?", "What is this spring made of?", "Who sells this season ticket?"],
+)
+def test_a_thing_that_has_the_name_of_a_time_is_none(query: str) -> None:
+    assert of_no_known_days(query, find_times(query, 0)) == ()
+    assert of_no_known_days("Who led it this spring?", find_times("Who led it this spring?", 0))
+
+
+@each("text", ["The valve H2 2200 bar", "Heater H1 1500 W", "Pump h2 2000 kg"])
+def test_a_code_with_an_amount_is_no_half_year(text: str) -> None:
+    assert not find_times(text, 0).windows

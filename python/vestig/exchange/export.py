@@ -40,6 +40,8 @@ from vestig.types import EventType, Memory, Status, is_undated
 _AT_ONCE: Final = 1_000
 # Which memories are written as Markdown without a filter.
 _WRITTEN: Final = (Status.ACTIVE, Status.SUPERSEDED)
+# Events with the moment from which the times of a text count.
+_STATING: Final = (EventType.ADD, EventType.IMPORT)
 # The first bytes of an export.
 _BEGINNING: Final = b'{"record":"header"'
 # Ends of names of files that hold something else than lines of JSON.
@@ -296,7 +298,7 @@ def _beside(session: Session, view: LedgerView, memory: Memory) -> dict[str, Any
     there."""
     settings, space = session.config.settings, session.namespace
     own = keywords(memory.content, extra_stopwords=settings.keywords.stopwords)
-    said = [one for one in view.events(space, memory.id) if one.event_type is EventType.ADD]
+    said = [one for one in view.events(space, memory.id) if one.event_type in _STATING]
     t_ref_us = to_us(said[0].occurred_at) if said and memory.times else None
     dated = not is_undated(memory.metadata)
     if t_ref_us is not None:

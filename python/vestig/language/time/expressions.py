@@ -99,14 +99,17 @@ PARTS_OF_YEAR: Final = {
     **{"1st": 1, "2nd": 2, "3rd": 3, "4th": 4},
 }
 _OF_YEAR = rf"\s+(?:of|in)\s+{_YEAR}"
-_YEAR_BEHIND = rf"(?:{_OF_YEAR}|(?:,?\s+|/){_YEAR})"
+_YEAR_BEHIND = rf"(?:{_OF_YEAR}|(?:,?\s+|/)(?=19|20){_YEAR})"
 # Between a day, its month and its year stand such words in other languages too.
 _OF = r"(?:(?:of|de|del)\s+|d')?"
 _AGO = r"\s+(?:ago|from\s+now)\b"
 _FROM_DAY = (
     r"\s+(?:day|week|month|year)s?\s+(?:from|after|before|ago)\s+(?:today|tomorrow|yesterday)\b"
 )
-_NO_QUANTITY = r"(?!-\d)(?!\s?(?:[€£¥°%]|(?:eur|usd|gbp|km|kg|mb|gb|kb|ms|bytes|px|rpm|hz|mhz)\b))"
+_NO_QUANTITY = (
+    r"(?!-\d)(?!\s?(?:[€£¥°%]|(?:eur|usd|gbp|km|kg|mb|gb|kb|ms|bytes|px|rpm|hz|mhz|bar|psi|kwh?|mm"
+    r"|cm|ml|mg|[kh]?pa)\b))"
+)
 
 ISO: Final = lazy_pattern(
     r"(\d{4})-(\d{2})-(\d{2})(?:[t ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
@@ -152,8 +155,8 @@ _ALTERNATIVES: Final = (
     rf"(?:first|second|third|fourth|1st|2nd|3rd|4th)\s+quarter(?:{_OF_YEAR}|\s+{_YEAR})"
     r"(?P<quarter_words>)",
     rf"(?:first|second|1st|2nd)\s+half{_OF_YEAR}(?P<half_words>)",
-    rf"h[12]{_YEAR_BEHIND}(?P<half_year>)",
-    rf"(?:week|kw)\s?(?:[1-4]?\d|5[0-3]){_YEAR_BEHIND}(?P<week>)",
+    rf"h[12]{_YEAR_BEHIND}{_NO_QUANTITY}(?P<half_year>)",
+    rf"(?:week|kw)\s?(?:[1-4]?\d|5[0-3]){_YEAR_BEHIND}{_NO_QUANTITY}(?P<week>)",
 )
 EXPRESSION: Final = lazy_pattern(r"\b(?:" + "|".join(_ALTERNATIVES) + ")")
 FAMILIES: Final = {
@@ -229,8 +232,11 @@ PRESENT_CUE: Final = lazy_pattern(
 
 # Times of a question of which no table of dates tells when they were.
 _DATELESS: Final = lazy_pattern(
-    r"\b(?:last|this|next|previous)\s+(?:spring|summer|autumn|fall|winter|season|semester|term"
+    r"\b(?:last|next|previous)\s+(?:spring|summer|autumn|fall|winter|season|semester|term"
     r"|christmas|easter|decade|century)\b"
+    # behind which something follows, "this spring" may be a thing
+    r"|\bthis\s+(?:spring|summer|autumn|fall|winter|season|semester|term|christmas|easter"
+    r"|decade|century)(?=\s*(?:[,.;:!?]|$))"
     r"|\b(?:first|second)\s+half\s+of\s+(?:last|this|next|the)\s+year\b"
     r"|\bweek\s\d{1,2}\b|(?<!\w)'\d0s\b|\bthe\s+\d0s\b"
     r"|\bthe\s+(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"
