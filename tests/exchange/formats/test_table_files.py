@@ -157,6 +157,15 @@ def test_a_date_that_cannot_be_read_is_told_by_its_column(
     assert not any("is not the time of the rows" in one for one in report.warnings)
 
 
+def test_a_column_of_times_with_a_cell_that_is_none_is_told(tmp_path: Path) -> None:
+    rows = "text,Datum\nTar is sold,2019-01-05\nPitch is sold,2024-02-01\nOakum is sold,{}\n"
+    _, report = store_of(table(tmp_path / "a.csv", rows.format("unknown")))
+    assert any('"Datum"' in one and '"unknown"' in one for one in report.warnings)
+    store, report = store_of(table(tmp_path / "b.csv", rows.format("2025-03-01")))
+    assert {one.t_valid.year for one in store.list()} == {2019, 2024, 2025}
+    assert not any("no date" in one for one in report.warnings)
+
+
 OF_THINGS = (
     "insured_until next_service born expires due deadline valid_to ends renewed published updated"
     " birthday Geburtstag bought start"

@@ -40,6 +40,7 @@ from vestig.exchange.formats.messages import (
 from vestig.exchange.formats.table_dates import DateColumn, time_rank
 from vestig.exchange.formats.table_rows import Row, Rows, header_cells
 from vestig.exchange.inputs import WITHOUT_NAME
+from vestig.language.text_forms import count_of
 from vestig.lazy_pattern import lazy_pattern
 
 _SEPARATORS: Final = (",", ";", "\t")
@@ -67,6 +68,7 @@ _LOOKED_AT: Final = 50
 _WORDS_MIN: Final = 3
 # A longer cell of a row that is its own text stands in this text alone.
 _METADATA_CHARS: Final = 1_000
+_SHOWN_CHARS: Final = 40
 
 
 class Header(NamedTuple):
@@ -248,8 +250,14 @@ def _time_column(
             f'the column "{column.name}" holds dates; {_NO_TIME}, as one named "date" would be'
         )
     for column in columns:
+        is_time = header.texts is not None and column.name in TIME_KEYS
+        if column.mostly_dates and not is_time and time_rank(column.name) is not None:
+            first = column.first_other[:_SHOWN_CHARS]
+            reading.say(
+                f'the column "{column.name}": {_NO_TIME}, for {count_of(column.others, "cell")} of'
+                f' it, first "{first}", {"holds" if column.others == 1 else "hold"} no date'
+            )
         if column.is_ambiguous:
-            is_time = header.texts is not None and column.name in TIME_KEYS
             reading.say(
                 f'the column "{column.name}" holds dates whose day and month cannot be told apart;'
                 f" {_YEAR_LAST if is_time else _NO_TIME}"

@@ -69,7 +69,9 @@ class DateColumn:
     def __init__(self, name: str) -> None:
         self.name = name
         self._count = 0
-        self._others = False
+        # values that are no dates, and the first of them
+        self.others = 0
+        self.first_other = ""
         self._signs: set[str] = set()
         self._day_first = self._month_first = False
 
@@ -87,14 +89,20 @@ class DateColumn:
         found = _PARTS.fullmatch(text)
         if found is None:
             self._signs.add("iso")
-            self._others |= not _is_iso(text)
+            if not _is_iso(text):
+                self._take_other(text)
             return
         first, sign, second, year = found.groups()
         self._signs.add(sign)
         self._day_first |= sign == "." or int(first) > _MONTHS
         self._month_first |= int(second) > _MONTHS
         low, high = sorted((int(first), int(second)))
-        self._others |= not _is_day(int(year), low, high) and not _is_day(int(year), high, low)
+        if not _is_day(int(year), low, high) and not _is_day(int(year), high, low):
+            self._take_other(text)
+
+    def _take_other(self, text: str) -> None:
+        self.first_other = self.first_other or text
+        self.others += 1
 
     @property
     def is_iso(self) -> bool:
@@ -103,7 +111,12 @@ class DateColumn:
 
     @property
     def _is_of_dates(self) -> bool:
-        return bool(self._count) and not self._others and len(self._signs) == 1
+        return bool(self._count) and not self.others and len(self._signs) == 1
+
+    @property
+    def mostly_dates(self) -> bool:
+        """Return whether more of the values are dates than are none, and some are none."""
+        return 0 < self.others < self._count - self.others
 
     @property
     def holds_dates(self) -> bool:
