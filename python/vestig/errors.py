@@ -245,7 +245,7 @@ class StoreLockedError(VestigError):
     Args:
         message: what happened; it may name paths and addresses.
         shown: what clients of a server are told of it; without it only that it is locked.
-        retry_after_s: after how many seconds it may go.
+        retry_after_s: after how many seconds it may go; 0 = waiting does not help.
     """
 
     code = "store-locked"
@@ -254,6 +254,19 @@ class StoreLockedError(VestigError):
         self.shown = shown
         self.retry_after_s = retry_after_s
         super().__init__(message)
+
+
+def not_writable(message: str) -> StoreLockedError:
+    """The error for a change of a store that this process may only read.
+
+    Args:
+        message: what was expected and came; it may name paths.
+    """
+    shown = (
+        "expected a store that can be written, the server may only read it: changes are refused"
+        " until it is started with the right to write"
+    )
+    return StoreLockedError(message, shown=shown, retry_after_s=0)
 
 
 class OutcomeUnknownError(StoreLockedError):

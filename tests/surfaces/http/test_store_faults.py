@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import vestig
-from served import Site, serving
+from served import Site, serving, serving_store
 from tables import each
 from vestig.store.ledger.absent_store import AbsentStore
 from vestig.testing import HashingEmbedder
@@ -121,6 +121,23 @@ def test_where_there_is_no_store_yet_a_server_is_healthy_and_names_no_path(tmp_p
         reply = site.get("show/mem_00000000")
         assert reply.status == 404
         assert str(tmp_path) not in reply.document["detail"]
+
+
+def test_a_store_that_may_only_be_read_is_told_as_such(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with serving(store) as site:
+        site.commit("Deploys run on Fridays at noon")
+    reader = vestig.open(store, embedder=HashingEmbedder(), read_only=True)
+    with reader, serving_store(reader) as site:
+        reply = site.post("commit", {"content": "The gate is open at night"})
+        assert (reply.status, reply.code) == (503, "store-locked")
+        assert "may only read it" in reply.document["detail"]
+        assert str(tmp_path) not in reply.document["detail"]
+        assert "retry-after" not in {name.lower() for name in reply.headers}
+        health = site.get("health")
+        assert (health.status, health.document["status"]) == (200, "degraded")
+        assert health.document["ledger"] == "read-only"
+        assert site.post("recall", {"query": "when do deploys run?"}).status == 200
 
 
 def test_health_is_well_again_when_the_store_is(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from vestig.changes import AccessTouch, RequestRecord
-from vestig.errors import ConflictError, StoreLockedError, VestigError
+from vestig.errors import ConflictError, StoreLockedError, VestigError, not_writable
 from vestig.other_words import by_caller
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
@@ -444,7 +444,7 @@ class Ledger:
         """
         self.look_again(make=make)
         if self._options.read_only:
-            raise StoreLockedError(
+            raise not_writable(
                 f"{self._where}: expected a writable store, this one is open read-only"
                 " (asked for, or its folder cannot be written);"
                 f" {by_caller('open it again for writing', 'let this user write there')}"

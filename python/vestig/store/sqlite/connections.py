@@ -16,7 +16,13 @@ from urllib.parse import quote
 import apsw
 import msgspec
 
-from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
+from vestig.errors import (
+    ConflictError,
+    StoreDamagedError,
+    StoreLockedError,
+    VestigError,
+    not_writable,
+)
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.store.sqlite.files import FULL_ERRNOS, Place, full, linked, make_private, place_of
 
@@ -206,7 +212,7 @@ def _translated(where: str, error: BaseException, then: str) -> VestigError | No
             " retry, or close the other process"
         )
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError)):
-        return StoreLockedError(
+        return not_writable(
             f"{where}: expected a writable store, writing is not permitted;"
             " check the owner of the folder or open it read-only"
         )

@@ -146,7 +146,7 @@ def problem_of(
     elif folder is not None:
         shown["detail"] = shown["detail"].replace(str(folder), "the store")
     headers = {}
-    if isinstance(error, StoreLockedError):
+    if isinstance(error, StoreLockedError) and error.retry_after_s:
         headers["Retry-After"] = str(error.retry_after_s)
     if isinstance(error, ConfigError) and error.code == ConfigError.code:
         # keys and profiles that the request itself named; those of the server were read before
