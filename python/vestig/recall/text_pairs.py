@@ -219,7 +219,7 @@ class Parts:
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text.casefold()
+        self.written_text, self.text = text, text.casefold()
         self.written: list[str] = PART.findall(text)
         self.folded = [part.casefold() for part in self.written]
         self.set = frozenset(self.folded)

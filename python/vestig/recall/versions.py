@@ -403,23 +403,22 @@ def _restated(
     nor do they state two of several things that may hold together."""
     known = recalled([row.id for row in best]) if pairs else {}
 
-    def restates(older: str, newer: str) -> bool:
-        if says_ended(newer) and not says_ended(older):
-            about, told = _terms_beside_an_end(ended_clause(newer)), _terms_beside_an_end(older)
+    def restates(older: Parts, newer: Parts) -> bool:
+        first, second = older.written_text, newer.written_text
+        if says_ended(second) and not says_ended(first):
+            about, told = _terms_beside_an_end(ended_clause(second)), _terms_beside_an_end(first)
             if len(about) >= _SHARED_MIN and about <= told and _asked(query) & told <= about:
-                return not is_about_another(query, older, newer)
-        pair = Aligned(older, newer)
-        if (
-            _adds(older, newer)
-            or not pair.is_alike
-            or pair.states_another_of_several()
-            or pair.tells_apart(query)
-        ):
+                return not is_about_another(query, first, second)
+        # most texts have too little in common to be compared word by word
+        if not older.may_align(newer) or _adds(first, second):
             return False
-        return pair.state_anew(query) or (states_anew(newer) and not states_anew(older))
+        pair = Aligned(older, newer)
+        if not pair.is_alike or pair.states_another_of_several() or pair.tells_apart(query):
+            return False
+        return pair.state_anew(query) or (states_anew(second) and not states_anew(first))
 
-    texts = [known[row.id].content for row in best] if known else []
-    return [pair for pair in pairs if restates(texts[pair[0]], texts[pair[1]])]
+    parts = [Parts(known[row.id].content) for row in best] if known else []
+    return [pair for pair in pairs if restates(parts[pair[0]], parts[pair[1]])]
 
 
 def _asked(query: str) -> set[str]:
