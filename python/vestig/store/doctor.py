@@ -548,7 +548,7 @@ def _durability(ledger: Ledger) -> Finding:
     if ledger.upstream is not None:
         detail = "a copy of a tenant: PostgreSQL keeps what is committed"
         return Finding(check="durability", level=OK, detail=detail)
-    if ledger.durability == "full":
+    if ledger.options.durability == "full":
         return Finding(check="durability", level=OK, detail="commits survive the loss of power")
     detail = (
         "store.durability is normal: commits survive the death of the process, not the loss of"

@@ -13,6 +13,7 @@ import vestig
 from served import Site, serving, serving_store
 from tables import each
 from vestig.store.ledger.absent_store import AbsentStore
+from vestig.store.sqlite import files
 from vestig.testing import HashingEmbedder
 
 
@@ -123,12 +124,17 @@ def test_where_there_is_no_store_yet_a_server_is_healthy_and_names_no_path(tmp_p
         assert str(tmp_path) not in reply.document["detail"]
 
 
-def test_a_store_that_may_only_be_read_is_told_as_such(tmp_path: Path) -> None:
+def test_a_store_that_may_only_be_read_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = tmp_path / "store"
     with serving(store) as site:
         site.commit("Deploys run on Fridays at noon")
     reader = vestig.open(store, embedder=HashingEmbedder(), read_only=True)
-    with reader, serving_store(reader) as site:
+    with reader, serving_store(reader) as site:  # as the inspector does, which writes nothing
+        assert site.get("health").document["status"] == "healthy"
+    monkeypatch.setattr(files, "writable", lambda _: False)
+    with serving(store) as site:
         reply = site.post("commit", {"content": "The gate is open at night"})
         assert (reply.status, reply.code) == (503, "store-locked")
         assert "may only read it" in reply.document["detail"]

@@ -287,9 +287,9 @@ class Ledger:
         return self._options.upstream
 
     @property
-    def durability(self) -> str:
-        """`full` or `normal`: whether commits survive the loss of power."""
-        return self._options.durability
+    def options(self) -> LedgerOptions:
+        """How it is open."""
+        return self._options
 
     @property
     def witness_paths(self) -> tuple[Path, ...]:

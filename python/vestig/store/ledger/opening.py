@@ -190,7 +190,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
         if ledger.stat().st_size == 0:
             raise damaged(str(ledger), "an empty file where a ledger was", then=RESTORE)
         if not options.read_only and not files.writable(ledger):
-            options = msgspec.structs.replace(options, read_only=True)
+            options = msgspec.structs.replace(options, read_only=True, unwritable=True)
         older = _is_older(ledger, self.steps)
         where = str(ledger)
         if older and options.upstream is not None:

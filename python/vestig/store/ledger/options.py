@@ -49,9 +49,11 @@ class Upstream(Protocol):
 
 
 class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a ledger is opened."""
+    """How a ledger is opened. `unwritable`: read-only because its files cannot be written, and not
+    because that was asked for."""
 
     read_only: bool = False
+    unwritable: bool = False
     lock_timeout_s: float = 5.0
     durability: str = "full"
     jobs: JobRules = JobRules()

@@ -189,9 +189,10 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
         return 503, wire.document("health", found)
     found["pending_jobs"] = sum(jobs.get(state.value, 0) for state in _OPEN)
     found["failed_jobs"] = jobs.get(JobState.FAILED.value, 0)
-    if session.ledger.read_only:
+    unwritable = session.ledger.options.unwritable
+    if unwritable:
         found["ledger"] = "read-only"
-    if found["embedder"] != "ok" or found["failed_jobs"] or session.ledger.read_only:
+    if found["embedder"] != "ok" or found["failed_jobs"] or unwritable:
         found["status"] = "degraded"
     return 200, wire.document("health", found)
 
