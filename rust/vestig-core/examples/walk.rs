@@ -2,11 +2,8 @@
 //! 10 RELATED and 3 MENTIONS a memory, one thread; entities as frequent as names in texts.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod rng;
-
 use std::time::Instant;
 
-use rng::Rng;
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::recall::{Traversal, Walks};
@@ -17,7 +14,19 @@ use vestig_core::snapshot::tail::NewRow;
 
 const STARTS: usize = 5;
 
+/// Numbers to measure with: a fixed linear congruence.
+struct Rng(u64);
+
 impl Rng {
+    /// In [0, 1).
+    fn unit(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     fn below(&mut self, n: usize) -> usize {
         (self.unit() * n as f64) as usize
     }
