@@ -57,8 +57,8 @@ fn edges_join_the_same_nodes_however_rows_are_cut_into_segments() {
     cut.apply(&newer, 201, [0; 32]).unwrap();
     whole.apply(&newer, 201, [0; 32]).unwrap();
     let gone = [(rows[7].id, 202)];
-    cut.apply_removing(&[], &gone, 202, [0; 32]).unwrap();
-    whole.apply_removing(&[], &gone, 202, [0; 32]).unwrap();
+    cut.apply_all(&[], &[], &gone, 202, [0; 32]).unwrap();
+    whole.apply_all(&[], &[], &gone, 202, [0; 32]).unwrap();
     let wanted = links(&whole);
     assert!(
         wanted
@@ -107,7 +107,7 @@ fn a_segment_without_some_rows_is_the_one_that_the_others_alone_make() {
         projection.apply(&rows, 150, [0; 32]).unwrap();
         projection.publish(false).unwrap();
         let gone: Vec<(Id, u64)> = leaving.iter().map(|at| (rows[*at].id, 151)).collect();
-        projection.apply_removing(&[], &gone, 151, [0; 32]).unwrap();
+        projection.apply_all(&[], &[], &gone, 151, [0; 32]).unwrap();
         let mut wanted = merged_image(&identity(8), &projection.snapshot().parts);
         image::seal(&mut wanted).unwrap();
         assert!(projection.publish(false).unwrap() > 0);

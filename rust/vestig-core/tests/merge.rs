@@ -135,7 +135,7 @@ fn a_forgotten_memory_leaves_merged_segments_with_the_next_publication() {
     let folder = tempfile::tempdir().unwrap();
     let projection = spread(folder.path(), 3);
     projection
-        .apply_removing(&[], &[([2; 16], 4)], 4, [4; 32])
+        .apply_all(&[], &[], &[([2; 16], 4)], 4, [4; 32])
         .unwrap();
     assert!(projection.merge(TO_ONE).unwrap() > 0);
     assert_eq!(projection.snapshot().rows(), 2);

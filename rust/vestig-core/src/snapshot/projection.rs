@@ -184,18 +184,7 @@ impl Projection {
     }
 
     /// Like `apply`, after masking every version of the forgotten memories up to the transaction
-    /// that forgot them.
-    pub fn apply_removing(
-        &self,
-        rows: &[NewRow],
-        removals: &[(Id, u64)],
-        upto_seq: u64,
-        chain_head: [u8; 32],
-    ) -> Result<()> {
-        self.apply_all(rows, &[], removals, upto_seq, chain_head)
-    }
-
-    /// Like `apply_removing`, with memories of which little is other and that are not in `rows`.
+    /// that forgot them; with memories of which little is other and that are not in `rows`.
     pub fn apply_all(
         &self,
         rows: &[NewRow],

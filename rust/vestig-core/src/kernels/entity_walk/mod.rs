@@ -67,6 +67,16 @@ impl Held {
         }
         above
     }
+
+    /// The residual to push, now gone from here; None where it lies at most at `least`.
+    #[inline]
+    fn take(&mut self, least: f64) -> Option<f64> {
+        self.least = least;
+        if self.residual <= least {
+            return None;
+        }
+        Some(std::mem::replace(&mut self.residual, 0.0))
+    }
 }
 
 /// A touched memory.
@@ -244,19 +254,21 @@ impl<M: Mentions> Walk<'_, M> {
             std::mem::swap(&mut memories, &mut self.memory_queue);
             sort(self.graph, self.ordered, &mut memories);
             for at in 0..memories.len() {
-                self.ask_ahead(&memories, at);
-                if !self.push_memory(memories[at] as u32, pushes_max) {
+                if self.pushes == pushes_max {
                     return;
                 }
+                self.ask_ahead(&memories, at);
+                self.push_memory(memories[at] as u32);
             }
             memories.clear();
             std::mem::swap(&mut entities, &mut self.entity_queue);
             sort(self.graph, self.ordered, &mut entities);
             for at in 0..entities.len() {
-                self.ask_ahead(&entities, at);
-                if !self.push_entity(entities[at] as u32, pushes_max) {
+                if self.pushes == pushes_max {
                     return;
                 }
+                self.ask_ahead(&entities, at);
+                self.push_entity(entities[at] as u32);
             }
             entities.clear();
         }
@@ -271,41 +283,27 @@ impl<M: Mentions> Walk<'_, M> {
         }
     }
 
-    /// False when no push is left.
-    fn push_memory(&mut self, number: u32, pushes_max: usize) -> bool {
+    fn push_memory(&mut self, number: u32) {
         let (first, count) = self.entities_of(number);
         let memory = &mut self.memories[number as usize];
-        let held = &mut self.held_memories[number as usize];
-        held.least = memory.least;
-        if held.residual <= held.least {
-            return true;
-        }
-        if self.pushes == pushes_max {
-            return false;
-        }
+        let Some(residual) = self.held_memories[number as usize].take(memory.least) else {
+            return;
+        };
         self.pushes += 1;
-        let residual = std::mem::replace(&mut held.residual, 0.0);
         memory.rank += RESTART * residual;
         let rest = (1.0 - RESTART) * residual;
         for at in first..first + count {
             let (entity, part) = self.entity_arena[at as usize];
             self.give_entity(entity, rest * part);
         }
-        true
     }
 
-    fn push_entity(&mut self, number: u32, pushes_max: usize) -> bool {
+    fn push_entity(&mut self, number: u32) {
         let entity = &self.entities[number as usize];
-        let held = &mut self.held_entities[number as usize];
-        held.least = entity.least;
-        if held.residual <= held.least {
-            return true;
-        }
-        if self.pushes == pushes_max {
-            return false;
-        }
+        let Some(residual) = self.held_entities[number as usize].take(entity.least) else {
+            return;
+        };
         self.pushes += 1;
-        let residual = std::mem::replace(&mut held.residual, 0.0);
         let share = (1.0 - RESTART) * residual / entity.degree as f64;
         let (first, count) = self.memories_of(number);
         for at in first..first + count {
@@ -315,7 +313,6 @@ impl<M: Mentions> Walk<'_, M> {
                 self.memory_queue.push(turn(node, memory));
             }
         }
-        true
     }
 
     fn give_entity(&mut self, number: u32, share: f64) {
