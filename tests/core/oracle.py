@@ -19,18 +19,22 @@ LANES = 64
 Window = tuple[int | None, int | None]
 
 
-def dot(x: np.ndarray, y: np.ndarray) -> np.float32:
-    """Dot product of 64 lanes: multiplied, then added, folded by halves; every step in float32."""
-    size = -(-len(x) // LANES) * LANES
-    left, right = np.zeros(size, np.float32), np.zeros(size, np.float32)
-    left[: len(x)], right[: len(y)] = x, y
-    lanes = np.zeros(LANES, np.float32)
-    for block in (left * right).reshape(-1, LANES):
-        lanes = lanes + block
-    while len(lanes) > 1:
-        half = len(lanes) // 2
-        lanes = lanes[:half] + lanes[half:]
-    return lanes[0]
+def dot(x: np.ndarray, y: np.ndarray) -> Any:
+    """Dot product, or that of each row of x, of 64 lanes: multiplied, then added, folded by halves;
+    every step in float32."""
+    blocks = -(-len(y) // LANES)
+    rows = x.shape[:-1]
+    left = np.zeros((*rows, blocks * LANES), np.float32)
+    right = np.zeros(blocks * LANES, np.float32)
+    left[..., : len(y)], right[: len(y)] = x, y
+    products = (left * right).reshape(*rows, blocks, LANES)
+    lanes = np.zeros((*rows, LANES), np.float32)
+    for at in range(blocks):
+        lanes = lanes + products[..., at, :]
+    while lanes.shape[-1] > 1:
+        half = lanes.shape[-1] // 2
+        lanes = lanes[..., :half] + lanes[..., half:]
+    return lanes[..., 0]
 
 
 def dot_error(x: np.ndarray, y: np.ndarray) -> float:
@@ -48,6 +52,16 @@ def unit(v: np.ndarray) -> np.ndarray:
     if squares == 0.0:
         return np.zeros(len(v), np.float32)
     return (v.astype(np.float64) / math.sqrt(squares)).astype(np.float32)
+
+
+def within(batch: np.ndarray, threshold: float) -> list[list[tuple[int, float]]]:
+    """Of each vector the earlier ones whose cosine reaches the threshold rounded to float32."""
+    units, limit = np.array([unit(v) for v in batch]), float(np.float32(threshold))
+    found = []
+    for place, own in enumerate(units):
+        cosines = np.clip(dot(units[:place], own).astype(np.float64), -1.0, 1.0).tolist()
+        found.append([(at, cosine) for at, cosine in enumerate(cosines) if cosine >= limit])
+    return found
 
 
 def tracerank(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import itertools
 import math
 
 import numpy as np
@@ -116,36 +115,6 @@ def test_pow_is_within_one_ulp(x: float, y: float) -> None:
 def test_logistic(x: float) -> None:
     assert _core.logistic(x) == pytest.approx(1 / (1 + math.exp(-x)), rel=1e-15)
     assert _core.logistic(-1e4) == 0.0
-
-
-@given(
-    st.lists(arrays(np.float32, 5, elements=st.floats(-2, 2, width=32)), max_size=8),
-    st.floats(-1, 1),
-)
-def test_similar_within_lists_the_earlier_ones(batch: list[np.ndarray], limit: float) -> None:
-    units = [oracle.unit(v) for v in batch]
-    wanted: list[list[tuple[int, float]]] = [[] for _ in batch]
-    for j, i in itertools.combinations(range(len(batch)), 2):
-        cosine = min(1.0, max(-1.0, float(oracle.dot(units[i], units[j]))))
-        if cosine >= float(np.float32(limit)):
-            wanted[i].append((j, cosine))
-    assert _core.testing.similar_within(b"".join(v.tobytes() for v in batch), 5, limit) == wanted
-
-
-def test_similar_within_compares_a_threshold_rounded_to_float32() -> None:
-    """0.92 as float32 is what a cosine must reach."""
-    vectors = np.array([[1, 0], [0.92, math.sqrt(1 - 0.92**2)]], np.float32)
-    (_, [(_, cosine)]) = _core.testing.similar_within(vectors, 2, -1.0)
-    assert [len(found) for found in _core.testing.similar_within(vectors, 2, cosine)] == [0, 1]
-    above = float(np.nextafter(np.float32(cosine), np.float32(2)))
-    assert _core.testing.similar_within(vectors, 2, above) == [[], []]
-
-
-def test_similar_within_refuses_a_rest() -> None:
-    with pytest.raises(ValueError, match="2 dimensions, got 3 values"):
-        _core.testing.similar_within(np.zeros(3, np.float32), 2, 0.5)
-    with pytest.raises(ValueError, match="0 dimensions"):
-        _core.testing.similar_within(b"", 0, 0.5)
 
 
 def test_version_is_that_of_the_package() -> None:

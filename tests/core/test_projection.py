@@ -9,8 +9,12 @@ from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
+import oracle
 import pytest
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from rows import (
     DAY,
     HEAD,
@@ -432,6 +436,19 @@ def test_similar_memories_are_those_over_the_threshold() -> None:
         projection.similar(9, query, "default", [None], [None], [b""], *WANTED, earlier=([], 0.5))
 
 
+def earlier_queries(
+    batch: np.ndarray, texts: list[int], threshold: float
+) -> list[list[tuple[int, float]]]:
+    """Of each query the earlier ones of other texts that the threshold lets through."""
+    count, dimensions = batch.shape
+    none = [None] * count
+    found = opened([], dimensions).similar(
+        0, batch.tobytes(), "default", none, none, [b""] * count, *[(0.9, 0)] * 3,
+        earlier=(texts, threshold),
+    )  # fmt: skip
+    return [earlier for _, _, _, earlier in found]
+
+
 @pytest.mark.parametrize("threshold", [-1.0, 0.0, 0.6, 0.95])
 def test_the_same_call_compares_the_queries_with_each_other(threshold: float) -> None:
     """Blocks of probes (512) and chunks of them (64) change nothing; one text is no neighbour of
@@ -439,13 +456,21 @@ def test_the_same_call_compares_the_queries_with_each_other(threshold: float) ->
     rng = np.random.default_rng(4)
     batch = rng.standard_normal((1200, 6), dtype=np.float32)
     texts = [number % 1150 for number in range(1200)]
-    none = [None] * len(batch)
-    found = opened([], 6).similar(
-        0, batch.tobytes(), "default", none, none, [b""] * len(batch), *[(0.9, 0)] * 3,
-        earlier=(texts, threshold),
-    )  # fmt: skip
-    every = _core.testing.similar_within(batch.tobytes(), 6, threshold)
-    assert [earlier for _, _, _, earlier in found] == [
+    assert earlier_queries(batch, texts, threshold) == [
         [(at, cosine) for at, cosine in earlier if texts[at] != texts[place]]
-        for place, earlier in enumerate(every)
+        for place, earlier in enumerate(oracle.within(batch, threshold))
     ]
+
+
+@hypothesis.given(arrays(np.float32, (8, 5), elements=st.floats(-2, 2, width=32)), st.floats(-1, 1))
+def test_any_queries_are_compared_with_each_other(batch: np.ndarray, threshold: float) -> None:
+    assert earlier_queries(batch, list(range(8)), threshold) == oracle.within(batch, threshold)
+
+
+def test_queries_are_compared_with_a_threshold_rounded_to_float32() -> None:
+    """0.92 as float32 is what a cosine must reach."""
+    batch = np.array([[1, 0], [0.92, (1 - 0.92**2) ** 0.5]], np.float32)
+    (_, [(_, cosine)]) = earlier_queries(batch, [0, 1], -1.0)
+    assert earlier_queries(batch, [0, 1], cosine) == [[], [(0, cosine)]]
+    above = float(np.nextafter(np.float32(cosine), np.float32(2)))
+    assert earlier_queries(batch, [0, 1], above) == [[], []]

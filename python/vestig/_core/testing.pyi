@@ -18,7 +18,6 @@ __all__ = [
     "levels",
     "most_similar",
     "name_classes",
-    "similar_within",
     "temporal_match",
     "tracerank",
     "version_logits_with",
@@ -119,8 +118,3 @@ def name_classes() -> list[int]:
     """Of every code point the classes that the rules for names tell apart, as bits: letter,
     letter or number, word character, white space, upper case, lower case, title case, decimal,
     digit, capital of a run of words. Surrogates: 0."""
-
-def similar_within(
-    vectors: Buffer, dimensions: int, threshold: float
-) -> list[list[tuple[int, float]]]:
-    """For each vector i of a batch, the earlier j < i with cosine >= threshold, j ascending."""

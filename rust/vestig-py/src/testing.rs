@@ -235,22 +235,6 @@ fn features_by_hand(rows: Vec<RowByHand>, input: OwnedInput) -> Vec<f64> {
     features(&best, &input.view()).to_vec()
 }
 
-#[pyfunction]
-fn similar_within(
-    py: Python<'_>,
-    vectors: &Bound<'_, PyAny>,
-    dimensions: usize,
-    threshold: f64,
-) -> PyResult<Vec<Vec<(usize, f64)>>> {
-    let values = floats("vectors", vectors)?;
-    if dimensions == 0 || !values.len().is_multiple_of(dimensions) {
-        let n = values.len();
-        let text = format!("expected vectors of {dimensions} dimensions, got {n} values in all");
-        return Err(PyValueError::new_err(text));
-    }
-    Ok(py.detach(|| dots::similar_within(&values, dimensions, threshold)))
-}
-
 /// Adds the module `testing` with these functions.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let name = "vestig._core.testing";
@@ -258,7 +242,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dot, &module)?)?;
     module.add_function(wrap_pyfunction!(name_classes, &module)?)?;
     module.add_function(wrap_pyfunction!(dot_with, &module)?)?;
-    module.add_function(wrap_pyfunction!(similar_within, &module)?)?;
     module.add_function(wrap_pyfunction!(most_similar, &module)?)?;
     module.add_function(wrap_pyfunction!(hidden_states, &module)?)?;
     module.add_function(wrap_pyfunction!(judge_pairs, &module)?)?;

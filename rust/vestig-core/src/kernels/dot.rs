@@ -203,35 +203,6 @@ pub fn threshold(value: f64) -> f64 {
     f64::from(value as f32)
 }
 
-/// For each vector i of a batch, the earlier j < i with cosine ≥ `at_least`, j ascending.
-///
-/// `vectors` holds raw vectors of `dimensions` values one behind the other (a rest is ignored);
-/// they are made unit here. O(n²·d).
-pub fn similar_within(vectors: &[f32], dimensions: usize, at_least: f64) -> Vec<Vec<(usize, f64)>> {
-    if dimensions == 0 {
-        return Vec::new();
-    }
-    let stride = padded(dimensions);
-    let mut units = vec![0.0f32; vectors.len() / dimensions * stride];
-    for (out, vector) in units
-        .chunks_exact_mut(stride)
-        .zip(vectors.chunks_exact(dimensions))
-    {
-        unit(vector, out);
-    }
-    let limit = threshold(at_least);
-    let mut values = vec![0.0f32; units.len() / stride];
-    let queries = units.chunks_exact(stride).enumerate();
-    queries
-        .map(|(i, query)| {
-            let earlier = &mut values[..i];
-            dot_rows(query, &units, stride, earlier);
-            let cosines = earlier.iter().map(|&value| cosine(value)).enumerate();
-            cosines.filter(|&(_, value)| value >= limit).collect()
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,19 +255,6 @@ mod tests {
         assert_eq!(out, [0.0; 64]);
         assert_eq!(cosine(1.000_000_1), 1.0);
         assert_eq!(cosine(-1.5), -1.0);
-    }
-
-    #[test]
-    fn earlier_vectors_of_a_batch() {
-        let batch = [1.0, 0.0, 0.0, 2.0, 3.0, 0.0, 1.0, 1.0];
-        let found = similar_within(&batch, 2, 0.7);
-        let ids: Vec<Vec<usize>> = found
-            .iter()
-            .map(|own| own.iter().map(|(j, _)| *j).collect())
-            .collect();
-        assert_eq!(ids, [vec![], vec![], vec![0], vec![0, 1, 2]]);
-        assert_eq!(found[2], [(0, 1.0)]);
-        assert!(similar_within(&batch, 0, 0.7).is_empty());
     }
 
     proptest! {
